@@ -1,0 +1,79 @@
+package collab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Code is the status string of a failure, as callers read it in `error.status` and in the `code` of a failed item.
+type Code string
+
+// The codes, with the HTTP status that package rpc answers for each.
+const (
+	InvalidArgument    Code = "INVALID_ARGUMENT"    // 400 (413 for size, 415 for content type, 405 for method): the request can never succeed as sent
+	FailedPrecondition Code = "FAILED_PRECONDITION" // 400: refused by a setting or a state that the operator can change
+	Unauthenticated    Code = "UNAUTHENTICATED"     // 401: a credential header is missing
+	PermissionDenied   Code = "PERMISSION_DENIED"   // 403: the credentials are not valid
+	NotFound           Code = "NOT_FOUND"           // 404: the organization, document, annotation or path does not exist
+	AlreadyExists      Code = "ALREADY_EXISTS"      // 409: something with this id is there already
+	Aborted            Code = "ABORTED"             // 409: others wrote the same thing at the same time; the caller may try again
+	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"  // 429: a limit on size or rate
+	Internal           Code = "INTERNAL"            // 500: the cause is in the log and never in the answer
+	Unavailable        Code = "UNAVAILABLE"         // 503: a dependency does not answer; the caller may try again
+	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"   // 504: the time of the request ran out
+)
+
+// FieldError is one mistake of a request: the path of the field, such as `data.commentAnnotations[0].status.id`, and the rule it
+// breaks.
+type FieldError struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}
+
+// Error is a failure with a text that callers may read and a cause that only the log sees.
+type Error struct {
+	Code       Code
+	Message    string        // for the caller: never names an internal
+	Details    []FieldError  // every mistake of the request, when Code is InvalidArgument
+	RetryAfter time.Duration // when positive, the caller may try again after this time
+	Err        error         // the cause, for the log; may be nil
+}
+
+// Error is the text for the log: code, message and cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Code, e.Message)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf returns an Error with a code and a message for the caller. It takes no %w: a cause goes into Error.Err.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf returns the code of err, Internal for an error that is no Error, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	return Internal
+}
+
+// MessageOf returns the text about err that a caller may read.
+func MessageOf(err error) string {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code != Internal {
+		return e.Message
+	}
+	return "internal error"
+}

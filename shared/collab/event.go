@@ -1,0 +1,75 @@
+package collab
+
+// EventType is the type of an event, as webhooks carry it.
+type EventType string
+
+// The event types.
+const (
+	AnnotationAdded         EventType = "comment_annotation.added"
+	AnnotationUpdated       EventType = "comment_annotation.updated"
+	AnnotationStatusChanged EventType = "comment_annotation.status_changed"
+	AnnotationAssigned      EventType = "comment_annotation.assigned"
+	CommentAdded            EventType = "comment.added"
+	CommentUpdated          EventType = "comment.updated"
+	NotificationAdded       EventType = "notification.added"
+	NotificationClicked     EventType = "notification.clicked"
+	WebhookDisabled         EventType = "webhook.disabled"
+)
+
+// MaxEventBytes is the size of a stored event: longer texts in its snapshot are cut.
+const MaxEventBytes = 32_000
+
+// Event is something that happened, as the outbox keeps it: an immutable snapshot, so that no delivery depends on what was written
+// later. It is stored as JSON of at most MaxEventBytes.
+type Event struct {
+	ID             string    `json:"id"`
+	Type           EventType `json:"type"`
+	Account        string    `json:"account"`
+	OrganizationID string    `json:"organizationId"`
+	DocumentID     string    `json:"documentId,omitempty"`
+	AnnotationID   string    `json:"annotationId,omitempty"`
+	Time           Millis    `json:"time"`
+	Actor          *User     `json:"actor,omitempty"` // who acted: never notified
+	Notify         bool      `json:"notify"`          // in-app notifications and mail as well as webhooks
+
+	Annotation     *EventAnnotation `json:"annotation,omitempty"`
+	Previous       *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
+	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
+	RecentComments []EventComment   `json:"recentComments,omitempty"`
+	Participants   []string         `json:"participants,omitempty"` // user ids of the thread's earlier authors
+
+	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
+	NotifyUsers  []User        `json:"notifyUsers,omitempty"`  // notification.added: recipients
+	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
+	VerifyAccess bool          `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
+	Webhook      *EventWebhook `json:"webhook,omitempty"`      // webhook.disabled
+
+	Truncated bool `json:"truncated,omitempty"` // texts were cut, or comments left out
+}
+
+// EventAnnotation is an annotation's head in an event.
+type EventAnnotation struct {
+	From       JSON   `json:"from,omitempty"`
+	Location   JSON   `json:"location,omitempty"`
+	Status     JSON   `json:"status,omitempty"`
+	AssignedTo JSON   `json:"assignedTo,omitempty"`
+	Priority   JSON   `json:"priority,omitempty"`
+	Context    JSON   `json:"context,omitempty"`
+	CreatedAt  Millis `json:"createdAt,omitempty"`
+}
+
+// EventComment is a comment in an event.
+type EventComment struct {
+	CommentID          int64   `json:"commentId"`
+	Text               *string `json:"commentText,omitempty"`
+	HTML               *string `json:"commentHtml,omitempty"`
+	From               JSON    `json:"from,omitempty"`
+	TaggedUserContacts JSON    `json:"taggedUserContacts,omitempty"`
+	CreatedAt          Millis  `json:"createdAt,omitempty"`
+}
+
+// EventWebhook names the webhook endpoint that was disabled and why.
+type EventWebhook struct {
+	WebhookID string `json:"webhookId"`
+	Reason    string `json:"reason"`
+}

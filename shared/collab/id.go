@@ -1,0 +1,105 @@
+package collab
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits on identifiers. Lengths are in bytes, in the form that the table stores: see IDLen.
+const (
+	MaxID             = 256       // every id but a document's
+	MaxDocumentID     = 600       //
+	MaxNotificationID = 128       // letters, digits, `_` and `-` only
+	MaxCommentID      = 1<<53 - 1 // the largest integer that every JSON reader keeps
+)
+
+// RootFolder is the literal parentFolderId of a top-level folder; as a folder filter it means the documents in no folder.
+const RootFolder = "root"
+
+// IDLen returns the length of an id in bytes as the table stores it: `%`, `#`, space, `!` and `"` count three.
+func IDLen(id string) int {
+	n := len(id)
+	for i := range len(id) {
+		switch id[i] {
+		case '%', '#', ' ', '!', '"':
+			n += 2
+		}
+	}
+	return n
+}
+
+// CheckID reports the rule that an id breaks, or nil: valid UTF-8, 1 to limit bytes (see IDLen), no control character (C0, DEL, C1).
+// The error's text is for the caller.
+func CheckID(id string, limit int) error {
+	if id == "" {
+		return fmt.Errorf("must not be empty")
+	}
+	if !utf8.ValidString(id) {
+		return fmt.Errorf("must be valid UTF-8")
+	}
+	for _, r := range id {
+		if r < 0x20 || 0x7f <= r && r < 0xa0 {
+			return fmt.Errorf("must not contain control characters")
+		}
+	}
+	if n := IDLen(id); n > limit {
+		return fmt.Errorf("must be at most %d bytes (%%, #, space, ! and \" count three), not %d", limit, n)
+	}
+	return nil
+}
+
+// CheckNotificationID reports the rule that a notification id breaks, or nil. The error's text is for the caller.
+func CheckNotificationID(id string) error {
+	if len(id) < 1 || len(id) > MaxNotificationID {
+		return fmt.Errorf("must be 1 to %d characters", MaxNotificationID)
+	}
+	for i := range len(id) {
+		c := id[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return fmt.Errorf("may contain only letters, digits, _ and -")
+		}
+	}
+	return nil
+}
+
+// idAlphabet is Crockford's base 32 in ascending order, so that encoded ids sort as their bytes do.
+var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// IDs generates the ids of one request. The same start and seed give the same ids in the same order, so that a request that is
+// repeated under an Idempotency-Key names what it made the first time. Not safe for concurrent use.
+type IDs struct {
+	start time.Time
+	seed  []byte
+	n     uint16
+}
+
+// NewIDs returns a generator for a request that started at start. The seed is 16 random bytes or more.
+func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, seed: seed} }
+
+// Seed returns the seed as text: the mark that items of this request carry.
+func (g *IDs) Seed() string { return idAlphabet.EncodeToString(g.seed) }
+
+// Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
+// of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.
+func (g *IDs) Next() string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(g.start.UnixMilli())<<16|uint64(g.n))
+	sum := sha256.Sum256(binary.BigEndian.AppendUint16(append([]byte("id"), g.seed...), g.n))
+	copy(b[8:], sum[:8])
+	g.n++
+	return idAlphabet.EncodeToString(b[:])
+}
+
+// FirstCommentID returns the first generated comment id for an annotation whose largest comment id so far is last (0 for none): the
+// larger of the request's start in microseconds and last + 1. Where last + 1 would pass MaxCommentID it is the start.
+func (g *IDs) FirstCommentID(last int64) int64 {
+	now := g.start.UnixMicro()
+	if last >= now && last < MaxCommentID-10_000 {
+		return last + 1
+	}
+	return now
+}

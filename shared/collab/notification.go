@@ -1,0 +1,42 @@
+package collab
+
+// Channel is how a notification reaches a person.
+type Channel string
+
+// The channels that preferences speak of.
+const (
+	Inbox Channel = "inbox"
+	Email Channel = "email"
+)
+
+// Preference is which notifications a person wants on a channel.
+type Preference string
+
+// The preferences.
+const (
+	PreferAll  Preference = "ALL"  // everything in the organization or document
+	PreferMine Preference = "MINE" // what concerns the person: tagged, assigned, taking part, named
+	PreferNone Preference = "NONE"
+)
+
+// Preferences are a person's preferences by channel.
+type Preferences struct {
+	Inbox Preference
+	Email Preference
+}
+
+// DefaultPreferences hold where neither the document nor the organization has a preference of the person.
+var DefaultPreferences = Preferences{Inbox: PreferAll, Email: PreferMine}
+
+// Notification is what notifications add stores, and what `deliver` makes of a comment event.
+type Notification struct {
+	ID           string          `json:"notificationId"`
+	DocumentID   string          `json:"documentId"`
+	ActionUser   User            `json:"actionUser"`
+	Headline     string          `json:"displayHeadlineMessageTemplate"`
+	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"` // text, numbers, booleans, user objects
+	Body         string          `json:"displayBodyMessage,omitempty"`
+	SourceData   JSON            `json:"notificationSourceData,omitempty"`
+	AnnotationID string          `json:"annotationId,omitempty"` // of a comment event
+	CreatedAt    Millis          `json:"createdAt"`
+}

@@ -1,0 +1,66 @@
+package collab
+
+// User is the user object of the contract.
+type User struct {
+	UserID string  `json:"userId" rule:"required,id"`
+	Name   *string `json:"name,omitempty"`
+	Email  *string `json:"email,omitempty"`
+}
+
+// DisplayName is the user's name, else e-mail address, else id.
+func (u User) DisplayName() string {
+	if u.Name != nil && *u.Name != "" {
+		return *u.Name
+	}
+	if u.Email != nil && *u.Email != "" {
+		return *u.Email
+	}
+	return u.UserID
+}
+
+// Identity is whom the credentials of a request speak for.
+type Identity struct {
+	Account  string
+	APIKey   string
+	Settings Settings
+}
+
+// Settings are what an operator sets for an account. The zero value of each field is its default.
+type Settings struct {
+	AdvancedQueriesOff         bool                `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
+	NotificationPreferencesOff bool                `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
+	AllEvents                  bool                `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
+	MailGroupingOff            bool                `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
+	PermissionProvider         *PermissionProvider `json:"permissionProvider,omitempty"`         // nil: members and document access decide
+}
+
+// PermissionProvider is the account's own service that says who may see a document.
+type PermissionProvider struct {
+	URL    string `json:"url"`    // https, or http within the deployment's allowed private ranges
+	Secret string `json:"secret"` // sent as bearer token
+}
+
+// Account is one customer of the deployment.
+type Account struct {
+	ID        string
+	Name      string
+	Disabled  bool // its credentials are refused
+	Settings  Settings
+	CreatedAt Millis
+}
+
+// APIKey is a key with the tokens that go with it.
+type APIKey struct {
+	Key      string
+	Account  string
+	Disabled bool // the account is disabled
+	Settings Settings
+	Tokens   []Token
+}
+
+// Token is an auth token, known by its hash only.
+type Token struct {
+	Hash      [32]byte // SHA-256 of the token
+	Expires   Millis   // 0 for never
+	CreatedAt Millis
+}

@@ -1,0 +1,198 @@
+package table
+
+import (
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strconv"
+)
+
+// AfterChildren sorts behind every key that begins with its prefix and a `#`, and before every other key: prefix + AfterChildren
+// bounds a range that ends with the prefix's children.
+const AfterChildren = "$"
+
+// APIKey is the item of an API key.
+func APIKey(key string) Key { return Key{"KEY#" + Escape(key), "KEY"} }
+
+// Account is the item of an account.
+func Account(acct string) Key { return Key{Join("A", acct), "ACCOUNT"} }
+
+// Accounts is the operator's list of accounts; the sort key is the account.
+const Accounts = "ACCOUNTS"
+
+// AccountEntry is an account's entry in the operator's list.
+func AccountEntry(acct string) Key { return Key{Accounts, Escape(acct)} }
+
+// Prefixes of sort keys.
+const (
+	Organizations = "ORG#"  // in the account's partition
+	Documents     = "DOC#"  // in the organization's partition, and in a folder of index in
+	Folders       = "FLD#"  // the same
+	Members       = "USR#"  // in the organization's partition
+	Annotations   = "ANN#"  // in the document's partition: heads and comments
+	Marks         = "MARK#" // in the event's partition
+)
+
+// Organization is the item of an organization.
+func Organization(acct, org string) Key { return Key{Join("A", acct), Organizations + Escape(org)} }
+
+// OrganizationPartition holds the organization's documents, folders and members.
+func OrganizationPartition(acct, org string) string { return Join("A", acct, "O", org) }
+
+// Document is the item of a document.
+func Document(acct, org, doc string) Key {
+	return Key{OrganizationPartition(acct, org), Documents + Escape(doc)}
+}
+
+// Folder is the item of a folder.
+func Folder(acct, org, folder string) Key {
+	return Key{OrganizationPartition(acct, org), Folders + Escape(folder)}
+}
+
+// Member is the item of a user of the organization.
+func Member(acct, org, user string) Key {
+	return Key{OrganizationPartition(acct, org), Members + Escape(user)}
+}
+
+// DocumentPartition holds the heads and comments of a document's annotations, and is the partition of index upd.
+func DocumentPartition(acct, org, doc string) string { return Join("A", acct, "O", org, "D", doc) }
+
+// Annotation is the head of an annotation.
+func Annotation(acct, org, doc, ann string) Key {
+	return Key{DocumentPartition(acct, org, doc), Annotations + Escape(ann)}
+}
+
+const commentPart = "#CMT#"
+
+// Comment is a comment of an annotation.
+func Comment(acct, org, doc, ann string, id int64) Key {
+	return Key{DocumentPartition(acct, org, doc), Annotations + Escape(ann) + commentPart + CommentDigits(id)}
+}
+
+// CommentDigits writes a comment id as the 16 digits that keys carry.
+func CommentDigits(id int64) string { return fmt.Sprintf("%016d", id) }
+
+// ParseAnnotation reads the sort key of a head or comment: the annotation's id, and the comment's, 0 for a head.
+func ParseAnnotation(sk string) (ann string, comment int64, err error) {
+	parts, err := Split(sk)
+	switch {
+	case err != nil:
+		return "", 0, err
+	case len(parts) == 2 && parts[0]+"#" == Annotations:
+		return parts[1], 0, nil
+	case len(parts) == 4 && parts[0]+"#" == Annotations && parts[2] == "CMT":
+		comment, err = strconv.ParseInt(parts[3], 10, 64)
+		return parts[1], comment, err
+	}
+	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
+}
+
+// AnnotationID is the look-up item that finds an annotation id without its document.
+func AnnotationID(acct, org, ann, doc string) Key {
+	return Key{Join("A", acct, "O", org, "ID", ann), Escape(doc)}
+}
+
+// Preference is a user's notification preference for a document.
+func Preference(acct, org, user, doc string) Key {
+	return Key{Join("A", acct, "O", org, "CFG", user), "DOC#" + Escape(doc)}
+}
+
+// OrganizationPreference is a user's notification preference for the organization.
+func OrganizationPreference(acct, org, user string) Key {
+	return Key{Join("A", acct, "O", org, "CFG", user), "ORG"}
+}
+
+// Notification is a stored notification.
+func Notification(acct, org, id string) Key { return Key{Join("A", acct, "O", org, "NTF", id), "NTF"} }
+
+// UserNotification points to a notification from a user's list.
+func UserNotification(acct, org, user string, ms int64, id string) Key {
+	return Key{Join("A", acct, "O", org, "U", user), Time(ms) + "#" + Escape(id)}
+}
+
+// AllNotification points to a notification from the organization's list for all.
+func AllNotification(acct, org string, ms int64, id string) Key {
+	return Key{Join("A", acct, "O", org, "ALL"), Time(ms) + "#" + Escape(id)}
+}
+
+// NotificationState is what a user did with a notification of the list for all: read, clicked.
+func NotificationState(acct, org, user string, ms int64, id string) Key {
+	return Key{Join("A", acct, "O", org, "READ", user), Time(ms) + "#" + Escape(id)}
+}
+
+// Event is an event in the outbox.
+func Event(acct, id string) Key { return Key{Join("A", acct, "EVT", id), "EVT"} }
+
+// EventMark says that a step of an event's delivery was done, or is being done.
+func EventMark(acct, id, name string) Key {
+	return Key{Join("A", acct, "EVT", id), Marks + Escape(name)}
+}
+
+// DueShards is the number of partitions that pending work is spread over.
+const DueShards = 10
+
+// DuePartition holds the pending work of a shard, 0 to DueShards-1, by time.
+func DuePartition(shard int) string { return "DUE#" + strconv.Itoa(shard) }
+
+// Due is pending work of a kind for an account, in the shard that the id decides, to be done at ms.
+func Due(ms int64, kind, acct, id string) Key {
+	h := fnv.New32a()
+	h.Write([]byte(id))
+	return Key{DuePartition(int(h.Sum32() % DueShards)), Time(ms) + "#" + Join(kind, acct, id)}
+}
+
+// ParseDue reads the sort key of pending work.
+func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
+	parts, err := Split(sk)
+	if err != nil {
+		return 0, "", "", "", err
+	}
+	if len(parts) != 4 {
+		return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
+	}
+	ms, err = strconv.ParseInt(parts[0], 10, 64)
+	return ms, parts[1], parts[2], parts[3], err
+}
+
+// Webhook is a webhook endpoint of an account.
+func Webhook(acct, id string) Key { return Key{Join("A", acct, "HOOK"), Escape(id)} }
+
+// Delivery is the delivery of an event to a webhook endpoint.
+func Delivery(acct, hook, event string) Key {
+	return Key{Join("A", acct, "HOOK", hook), Escape(event)}
+}
+
+// Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.
+func Idempotency(acct string, hash [32]byte) Key {
+	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
+}
+
+// InLocation is the key of a head in index in.
+func InLocation(acct, org, location, doc, ann string) Key {
+	return Key{LocationPartition(acct, org, location), Join(doc, ann)}
+}
+
+// LocationPartition holds a location's heads in index in.
+func LocationPartition(acct, org, location string) string {
+	return Join("A", acct, "O", org, "L", location)
+}
+
+// FolderPartition holds the documents and folders of a folder in index in.
+func FolderPartition(acct, org, folder string) string {
+	return Join("A", acct, "O", org, "F", folder)
+}
+
+// CreatorPartition holds a creator's heads in index by.
+func CreatorPartition(acct, org, user string) string { return Join("A", acct, "O", org, "U", user) }
+
+// StatusPartition holds a status's heads in index st.
+func StatusPartition(acct, org, status string) string { return Join("A", acct, "O", org, "S", status) }
+
+// UpdatedPartition holds the organization's heads by lastUpdated in index org. There is one shard so far.
+func UpdatedPartition(acct, org string) string { return Join("A", acct, "O", org, "T", "0") }
+
+// UpdatedInDocument is the sort key of a head in index upd.
+func UpdatedInDocument(ms int64, ann string) string { return Time(ms) + "#" + Escape(ann) }
+
+// UpdatedInOrganization is the sort key of a head in index org.
+func UpdatedInOrganization(ms int64, doc, ann string) string { return Time(ms) + "#" + Join(doc, ann) }

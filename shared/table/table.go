@@ -1,0 +1,190 @@
+// Package table is the page that documents the table: every key, attribute and index name, and the queues beside it. It builds
+// names and touches nothing. The local server, the tests and the CDK app all make their tables and queues from it.
+//
+// # Keys
+//
+// Every partition key but those of API keys and of pending work begins with `A#<account>`, the account behind the API key: no
+// request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX, nothing else; parts are
+// joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
+// parent.
+//
+//	item                            partition key                     sort key
+//	API key                         KEY#<key>                         KEY
+//	account                         A#<acct>                          ACCOUNT
+//	account in the operator's list  ACCOUNTS                          <acct>
+//	organization                    A#<acct>                          ORG#<org>
+//	document, folder, member        A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>
+//	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
+//	comment                         the same                          ANN#<ann>#CMT#<16 digits>
+//	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
+//	notification preference         A#<acct>#O#<org>#CFG#<user>       DOC#<doc> or ORG
+//	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
+//	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>
+//	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
+//	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
+//	event (outbox)                  A#<acct>#EVT#<id>                 EVT
+//	  what was done of it           the same                          MARK#<name>
+//	pending work                    DUE#<shard 0 to 9>                <15 digits time>#<kind>#<acct>#<id>
+//	webhook endpoint                A#<acct>#HOOK                     <id>
+//	  its deliveries                A#<acct>#HOOK#<id>                <event id>
+//	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
+//
+// # Indexes
+//
+// All are sparse; an item is in an index when it has the index's two key attributes.
+//
+//	index  partition key                                   sort key                          holds
+//	in     …#O#<org>#L#<location>                          <doc>#<ann>                       heads
+//	       …#O#<org>#F#<folder>                            DOC#<doc>, FLD#<folder>           documents and folders of a folder
+//	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
+//	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
+//	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads
+//	org    …#O#<org>#T#<shard>                             <15 digits lastUpdated>#<doc>#<ann>   heads
+//
+// lastUpdated is a key of two indexes and projected by none of the others, so that a new comment moves two index entries, not five.
+package table
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Attribute names. Those of the keys and of what the indexes project are short, as they are stored up to six times.
+const (
+	PK      = "pk"
+	SK      = "sk"
+	Expires = "ttl" // DynamoDB deletes the item some time after this many seconds since epoch
+
+	In     = "in"   // partition key of index in
+	By     = "by"   // partition key of index by
+	St     = "st"   // partition key of index st
+	DocAnn = "da"   // sort key of in, by and st
+	Upd    = "upd"  // sort key of index upd
+	Org    = "org"  // partition key of index org
+	OrgUpd = "orgu" // sort key of index org
+
+	Creator   = "cr" // user id
+	Location  = "lo" // location id
+	Status    = "si" // status id
+	CreatedAt = "ca" // milliseconds
+)
+
+// Index names.
+const (
+	IndexIn  = "in"
+	IndexBy  = "by"
+	IndexSt  = "st"
+	IndexUpd = "upd"
+	IndexOrg = "org"
+)
+
+// Index is a global secondary index; every key attribute is a string.
+type Index struct {
+	Name         string
+	PartitionKey string
+	SortKey      string
+	Projected    []string // non-key attributes it carries beside the table's keys
+}
+
+// Indexes returns the table's global secondary indexes.
+func Indexes() []Index {
+	return []Index{
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt}},
+		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt}},
+		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt}},
+		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt}},
+		{IndexOrg, Org, OrgUpd, []string{Location, Creator, Status, CreatedAt}},
+	}
+}
+
+// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check.
+const (
+	MaxPartitionKey = 2048
+	MaxSortKey      = 1024
+)
+
+// Key is the primary key of an item, or the key of an index entry.
+type Key struct{ PK, SK string }
+
+// Check reports a key that DynamoDB would refuse for its length. Ids that passed collab.CheckID never give one.
+func (k Key) Check() error {
+	if len(k.PK) > MaxPartitionKey || len(k.SK) > MaxSortKey {
+		return fmt.Errorf("key too long: %d and %d bytes, at most %d and %d", len(k.PK), len(k.SK), MaxPartitionKey, MaxSortKey)
+	}
+	return nil
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// Escape returns s as a part of a key.
+func Escape(s string) string {
+	if !strings.ContainsAny(s, "%# !\"") {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '%', '#', ' ', '!', '"':
+			b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// Unescape is the inverse of Escape. It fails on text that Escape never returns.
+func Unescape(part string) (string, error) {
+	if !strings.Contains(part, "%") {
+		return part, nil
+	}
+	var b strings.Builder
+	b.Grow(len(part))
+	for i := 0; i < len(part); i++ {
+		if part[i] != '%' {
+			b.WriteByte(part[i])
+			continue
+		}
+		if i+2 >= len(part) {
+			return "", fmt.Errorf("key part ends within an escape: %q", part)
+		}
+		c := byte(strings.IndexByte(hexDigits, part[i+1])<<4 | strings.IndexByte(hexDigits, part[i+2]))
+		if Escape(string([]byte{c})) != part[i:i+3] {
+			return "", fmt.Errorf("key part has an escape that is none: %q", part)
+		}
+		b.WriteByte(c)
+		i += 2
+	}
+	return b.String(), nil
+}
+
+// Join escapes the parts and joins them with `#`.
+func Join(parts ...string) string {
+	if len(parts) == 1 {
+		return Escape(parts[0])
+	}
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteByte('#')
+		}
+		b.WriteString(Escape(p))
+	}
+	return b.String()
+}
+
+// Split is the inverse of Join.
+func Split(key string) ([]string, error) {
+	parts := strings.Split(key, "#")
+	for i, p := range parts {
+		var err error
+		if parts[i], err = Unescape(p); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// Time writes a time in milliseconds as the 15 digits that keys carry.
+func Time(ms int64) string { return fmt.Sprintf("%015d", ms) }
