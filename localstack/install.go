@@ -1,0 +1,263 @@
+package localstack
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed pins
+var pins embed.FS
+
+// Install installs every pinned tool, unless it is there already, and writes
+// what it does to progress. Processes that install at the same time wait for
+// one another. An error ends with the sentence of how to mend it.
+func Install(ctx context.Context, progress io.Writer) error {
+	dir, err := Dir()
+	if err != nil {
+		return err
+	}
+	if err := nodeTools(dir).install(ctx, progress); err != nil {
+		return err
+	}
+	return pythonTools(dir).install(ctx, progress)
+}
+
+// CDK returns the path of the CDK's command line tool, installing it if need be.
+func CDK(ctx context.Context, progress io.Writer) (string, error) {
+	modules, err := NodeModules(ctx, progress)
+	return filepath.Join(modules, ".bin", "cdk"), err
+}
+
+// NodeModules returns the folder node_modules that holds the pinned packages
+// from npm, installing them if need be.
+func NodeModules(ctx context.Context, progress io.Writer) (string, error) {
+	dir, err := Dir()
+	if err != nil {
+		return "", err
+	}
+	tools := nodeTools(dir)
+	return filepath.Join(tools.dir, "node_modules"), tools.install(ctx, progress)
+}
+
+// tools is a set of pinned programs that are installed together.
+type tools struct {
+	what    string   // for the progress line
+	dir     string   // holds nothing but this set
+	locks   []string // files of pins that say what is installed
+	program string   // relative to dir; there when the set is complete
+	fetch   func(ctx context.Context, dir string) error
+}
+
+// dynoxide is the DynamoDB emulator in the set from npm.
+var dynoxide = "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"
+
+func nodeTools(local string) tools {
+	return tools{
+		what:    "DynamoDB emulator and CDK CLI from npm",
+		dir:     filepath.Join(local, "tools", "node"),
+		locks:   []string{"package.json", "package-lock.json"},
+		program: dynoxide,
+		fetch:   npmInstall,
+	}
+}
+
+func pythonTools(local string) tools {
+	return tools{
+		what:    "MiniStack from PyPI",
+		dir:     filepath.Join(local, "tools", "python"),
+		locks:   []string{"requirements.txt"},
+		program: "bin/python",
+		fetch:   pipInstall,
+	}
+}
+
+// nodePlatform is what npm calls this machine.
+func nodePlatform() string {
+	arch := runtime.GOARCH
+	if arch == "amd64" {
+		arch = "x64"
+	}
+	return runtime.GOOS + "-" + arch
+}
+
+func (t tools) path() string { return filepath.Join(t.dir, filepath.FromSlash(t.program)) }
+
+func (t tools) install(ctx context.Context, progress io.Writer) error {
+	stamp, err := t.stamp()
+	if err != nil {
+		return err
+	}
+	if t.installed(stamp) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(t.dir), 0o755); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, t.dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if t.installed(stamp) {
+		return nil
+	}
+
+	fmt.Fprintf(progress, "Installing %s ...\n", t.what)
+	start := time.Now()
+	if err := os.RemoveAll(t.dir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(t.dir, 0o755); err != nil {
+		return err
+	}
+	for _, name := range t.locks {
+		text, err := pins.ReadFile("pins/" + name)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(t.dir, name), text, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := t.fetch(ctx, t.dir); err != nil {
+		return fmt.Errorf("installing %s: %w", t.what, err)
+	}
+	if err := os.WriteFile(t.stampFile(), []byte(stamp), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintf(progress, "Installed %s in %.1f s.\n", t.what, time.Since(start).Seconds())
+	return nil
+}
+
+func (t tools) stampFile() string { return filepath.Join(t.dir, "installed") }
+
+// stamp tells one content of the lock files from another.
+func (t tools) stamp() (string, error) {
+	h := sha256.New()
+	io.WriteString(h, nodePlatform())
+	for _, name := range t.locks {
+		text, err := pins.ReadFile("pins/" + name)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "\n%s %d\n", name, len(text))
+		h.Write(text)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func (t tools) installed(stamp string) bool {
+	got, err := os.ReadFile(t.stampFile())
+	if err != nil || string(got) != stamp {
+		return false
+	}
+	_, err = os.Stat(t.path()) // a Python that was upgraded away leaves a dangling link
+	return err == nil
+}
+
+// lock waits until this process holds the lock file alone. Closing the file,
+// or the end of the process, gives the lock back.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { f.Close() }, nil
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			f.Close()
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		select {
+		case <-ctx.Done():
+			f.Close()
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+func npmInstall(ctx context.Context, dir string) error {
+	const mend = "install Node.js 18 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
+	version, err := exec.CommandContext(ctx, "node", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("Node.js is missing (%w): %s", err, mend)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 18 {
+		return fmt.Errorf("Node.js %s is too old: %s", strings.TrimSpace(string(version)), mend)
+	}
+	err = run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("npm is missing: %s", mend)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: see that npm reaches its registry (npm ping) and run this again", err)
+	}
+	// To npm the emulator is optional, as there is one package for each
+	// platform: it says nothing when it could not get this one.
+	if _, err := os.Stat(filepath.Join(dir, dynoxide)); err != nil {
+		return fmt.Errorf("npm did not get @dynoxide/%s: see that its registry has it, "+
+			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", nodePlatform())
+	}
+	return nil
+}
+
+func pipInstall(ctx context.Context, dir string) error {
+	const mend = "install Python 3.10 or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again"
+	const check = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
+	if err := run(ctx, dir, "python3", "-c", check); err != nil {
+		return fmt.Errorf("Python is missing, too old, or without its venv module (%w): %s", err, mend)
+	}
+	if err := run(ctx, dir, "python3", "-m", "venv", "."); err != nil {
+		return fmt.Errorf("%w: %s", err, mend)
+	}
+	err := run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
+		"--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt")
+	if err != nil {
+		return fmt.Errorf("%w: see that pip reaches its registry (pip download six) and run this again", err)
+	}
+	return nil
+}
+
+// run runs a command in dir. Its error holds the end of what the command printed.
+func run(ctx context.Context, dir, name string, args ...string) error {
+	if strings.Contains(name, "/") {
+		name = filepath.Join(dir, name)
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(name), err, tail(string(out), 5))
+	}
+	return nil
+}
+
+// tail returns the last n lines of text.
+func tail(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,239 @@
+package localstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = 10 * time.Second
+	logsKept     = 24 * time.Hour
+)
+
+// Server is a stand-in that runs as a child of this process.
+type Server struct {
+	URL string // http://127.0.0.1:<port>
+	Log string // path of the file that holds what it prints
+
+	cmd   *exec.Cmd
+	alive io.Closer // closing it tells the supervisor to stop the server
+	done  chan struct{}
+	stop  sync.Once
+}
+
+// Done is closed when the server has ended, asked to or not.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Stop asks the server to end and waits until it and all processes it started
+// have. It fails when the server had ended before, or had to be killed after
+// 10 s: then what it keeps on disk may lack the latest writes. A second call
+// does nothing.
+func (s *Server) Stop() (err error) {
+	s.stop.Do(func() {
+		select {
+		case <-s.done:
+			err = fmt.Errorf("%s had ended by itself: its log is %s", s.URL, s.Log)
+		default:
+		}
+		s.alive.Close()
+		select {
+		case <-s.done:
+		case <-time.After(stopTimeout):
+			err = fmt.Errorf("%s did not stop within %v and was killed", s.URL, stopTimeout)
+		}
+		// What the server started and left behind is in its process group.
+		if kill := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {
+			err = errors.Join(err, kill)
+		}
+		<-s.done
+	})
+	return err
+}
+
+// program is a server that has yet to be started.
+type program struct {
+	name  string // of its log file
+	args  func(port int) []string
+	env   func(port int) []string
+	ready func(port int) string // what it prints once it listens
+	probe string                // path that it answers with 200
+}
+
+// start starts the program on the given port, or on a free one when port is 0,
+// and returns once it answers. The context bounds the start, not the server.
+func (p program) start(ctx context.Context, local string, port int) (*Server, error) {
+	if port != 0 {
+		if free, err := isFree(port); !free {
+			return nil, fmt.Errorf("port %d is taken: stop what listens there or choose another port (%w)", port, err)
+		}
+		return p.startOn(ctx, local, port)
+	}
+	for {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		s, err := p.startOn(ctx, local, port)
+		if err == nil || ctx.Err() != nil {
+			return s, err
+		}
+		// Another process may have taken the port in the meantime.
+		if free, _ := isFree(port); free {
+			return nil, err
+		}
+	}
+}
+
+// supervisor runs its arguments as a command, in a process group of which it is
+// the leader, and sends SIGTERM to the group when its standard input ends. The
+// starter holds the other end of that pipe, so the group ends with the starter
+// even if that is killed, on every Unix.
+const supervisor = `
+trap : TERM
+exec 3<&0 </dev/null
+"$@" 3<&- &
+server=$!
+{ read -r _ <&3; kill -s TERM -- "-$$"; } &
+exec 3<&-
+wait "$server"
+while kill -s 0 "$server" 2>/dev/null; do wait "$server"; done
+`
+
+func (p program) startOn(ctx context.Context, local string, port int) (*Server, error) {
+	log, err := openLog(filepath.Join(local, "log"), p.name, port)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+
+	cmd := exec.Command("/bin/sh", append([]string{"-c", supervisor, p.name}, p.args(port)...)...)
+	cmd.Dir = local
+	cmd.Env = append(baseEnv(), p.env(port)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	alive, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	}
+	s := &Server{
+		URL:   "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)),
+		Log:   log.Name(),
+		cmd:   cmd,
+		alive: alive,
+		done:  make(chan struct{}),
+	}
+	go func() {
+		cmd.Wait()
+		close(s.done)
+	}()
+
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %v", startTimeout))
+	defer cancel()
+	if err := s.await(ctx, p.ready(port), p.probe); err != nil {
+		s.Stop()
+		printed, _ := os.ReadFile(s.Log)
+		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, and what you ran again, installs it afresh)",
+			p.name, err, s.Log, tail(string(printed), 10))
+	}
+	return s, nil
+}
+
+// await returns once this very server listens (its log says so; another
+// process could answer on the port) and answers.
+func (s *Server) await(ctx context.Context, ready, probe string) error {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		printed, err := os.ReadFile(s.Log)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(string(printed), ready) && answers(ctx, s.URL+probe) {
+			return nil
+		}
+		select {
+		case <-s.done:
+			return errors.New("it ended at once")
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
+func answers(ctx context.Context, url string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+// baseEnv is what the servers see of this process's environment: none of the
+// variables that steer AWS's SDKs, or the servers themselves.
+func baseEnv() []string {
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "LANG", "LC_ALL"} {
+		if value, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// openLog opens a new log file and removes old ones of the same kind.
+func openLog(dir, name string, port int) (*os.File, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	base := filepath.Base(os.Args[0]) + "-" + name + "-"
+	old, err := filepath.Glob(filepath.Join(dir, base+"*.log"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range old {
+		if info, err := os.Stat(path); err == nil && time.Since(info.ModTime()) > logsKept {
+			os.Remove(path)
+		}
+	}
+	return os.Create(filepath.Join(dir, base+strconv.Itoa(port)+".log"))
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+func isFree(port int) (bool, error) {
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return false, err
+	}
+	return true, l.Close()
+}
