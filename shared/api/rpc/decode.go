@@ -1,0 +1,439 @@
+package rpc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/collab"
+)
+
+// errEnough ends the decoding of a request with more than MaxMistakes mistakes.
+var errEnough = errors.New("too many mistakes")
+
+// decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every mistake of form.
+func decode(body []byte, p *plan, v reflect.Value) error {
+	switch {
+	case len(body) == 0:
+		return collab.Errorf(collab.InvalidArgument, `the body is empty: it must be {"data": {…}}`)
+	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
+		return collab.Errorf(collab.InvalidArgument, "the body must not begin with a byte order mark")
+	case tooDeep(body):
+		return collab.Errorf(collab.InvalidArgument, "the body must nest at most %d levels deep", MaxDepth)
+	}
+	var m Mistakes
+	d := newDecoder(body, &m)
+	err := d.value(p, v)
+	if err == nil {
+		err = d.end()
+	}
+	if err != nil && err != errEnough {
+		return syntaxError(body, err)
+	}
+	return m.err()
+}
+
+// decoder reads one JSON text. The methods' errors are those of syntax, and errEnough.
+type decoder struct {
+	*Mistakes
+	text []byte
+	dec  *jsontext.Decoder
+}
+
+func newDecoder(text []byte, m *Mistakes) *decoder {
+	return &decoder{Mistakes: m, text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+}
+
+// value reads the next value into v.
+func (d *decoder) value(p *plan, v reflect.Value) error {
+	if d.more {
+		return errEnough
+	}
+	got := d.dec.PeekKind()
+	switch p.kind {
+	case kindPointer:
+		target := reflect.New(v.Type().Elem())
+		if err := d.value(p.elem, target.Elem()); err != nil {
+			return err
+		}
+		v.Set(target)
+		return nil
+	case kindOpt:
+		start := d.dec.InputOffset()
+		if err := d.value(p.elem, v.Field(0)); err != nil {
+			return err
+		}
+		raw := bytes.TrimLeft(d.text[start:d.dec.InputOffset()], " \t\r\n:,")
+		v.Field(1).SetBytes(compact(raw))
+		return nil
+	case kindOne:
+		if got == '[' {
+			return d.one(p.elem, v.Field(0))
+		}
+		return d.value(p.elem, v.Field(0))
+	case kindRaw:
+		if p.only && got != '{' {
+			return d.wrong("an object", got)
+		}
+		raw, err := d.dec.ReadValue()
+		if err == nil {
+			v.SetBytes(compact(raw))
+		}
+		return err
+	case kindString:
+		if got != '"' {
+			return d.wrong("a string", got)
+		}
+		return d.string(p, v)
+	case kindBool:
+		if got != 't' && got != 'f' {
+			return d.wrong("a boolean", got)
+		}
+		v.SetBool(got == 't')
+		return d.dec.SkipValue()
+	case kindInteger:
+		if got != '0' {
+			return d.wrong(p.integerRule(), got)
+		}
+		return d.integer(p, v)
+	case kindArray:
+		if got != '[' {
+			return d.wrong("an array", got)
+		}
+		return d.array(p, v)
+	default:
+		if got != '{' {
+			return d.wrong("an object", got)
+		}
+		return d.object(p.object, v)
+	}
+}
+
+// wrong skips a value of the wrong kind.
+func (d *decoder) wrong(want string, got jsontext.Kind) error {
+	if err := d.dec.SkipValue(); err != nil {
+		return err
+	}
+	d.add("must be %s, not %s", want, kindName(got))
+	return nil
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "a boolean"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	default:
+		return "an array"
+	}
+}
+
+func (d *decoder) string(p *plan, v reflect.Value) error {
+	raw, err := d.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	s := unquote(raw)
+	if p.nonEmpty && s == "" {
+		d.add("must not be empty")
+		return nil
+	}
+	if p.maxLen > 0 && len(s) > p.maxLen {
+		d.add("must be at most %d bytes, not %d", p.maxLen, len(s))
+		return nil
+	}
+	for _, check := range p.checks {
+		if err := check(s); err != nil {
+			d.add("%s", err)
+			return nil
+		}
+	}
+	v.SetString(s)
+	return nil
+}
+
+// unquote returns the text of a JSON string that was read without an error.
+func unquote(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	s, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		panic(err)
+	}
+	return string(s)
+}
+
+func (d *decoder) integer(p *plan, v reflect.Value) error {
+	raw, err := d.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	n, ok := parseInteger(string(raw))
+	if !ok || n < p.min || n > p.max {
+		d.add("must be %s", p.integerRule())
+		return nil
+	}
+	v.SetInt(n)
+	return nil
+}
+
+func (p *plan) integerRule() string {
+	rule := fmt.Sprintf("an integer from %d to %d", p.min, p.max)
+	if p.time {
+		return "a time in milliseconds since epoch, " + rule
+	}
+	return rule
+}
+
+func (d *decoder) array(p *plan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	n := 0
+	for ; d.dec.PeekKind() != ']'; n++ {
+		if p.maxLen > 0 && n >= p.maxLen {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		v.Grow(1)
+		v.SetLen(n + 1)
+		d.pushIndex(n)
+		err := d.value(p.elem, v.Index(n))
+		d.pop()
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	switch {
+	case n == 0 && p.nonEmpty:
+		d.add("must not be empty")
+	case n == 0:
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	case p.maxLen > 0 && n > p.maxLen:
+		d.add("must have at most %d items, not %d", p.maxLen, n)
+	}
+	return nil
+}
+
+// one reads an array of exactly one element into v.
+func (d *decoder) one(p *plan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	n := 0
+	for ; d.dec.PeekKind() != ']'; n++ {
+		if n > 0 {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		d.pushIndex(0)
+		err := d.value(p, v)
+		d.pop()
+		if err != nil {
+			return err
+		}
+	}
+	if n != 1 {
+		d.add("must be one value, or an array of exactly one, not of %d", n)
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
+func (d *decoder) object(o *objectPlan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	var seen uint64
+	for d.dec.PeekKind() != '}' {
+		name, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		i, known := o.lookup(name)
+		if !known {
+			if err := d.unknown(unquote(name)); err != nil {
+				return err
+			}
+			continue
+		}
+		seen |= 1 << i
+		if err := d.field(&o.fields[i], v); err != nil {
+			return err
+		}
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	for i := range o.fields {
+		if o.fields[i].required && seen&(1<<i) == 0 {
+			d.addField(o.fields[i].name, "is required")
+		}
+	}
+	if o.validates {
+		v.Addr().Interface().(Validator).Validate(d.Mistakes)
+	}
+	return nil
+}
+
+// lookup returns the field that a quoted name stands for.
+func (o *objectPlan) lookup(quoted []byte) (i int, known bool) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		i, known = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
+	} else {
+		i, known = o.byName[unquote(quoted)]
+	}
+	return i, known
+}
+
+func (d *decoder) unknown(name string) error {
+	if err := d.dec.SkipValue(); err != nil {
+		return err
+	}
+	if d.more {
+		return errEnough
+	}
+	text := "is not a known field"
+	if len(d.path) == 0 {
+		text += ": the body has the single key data"
+	}
+	d.addField(named(name), "%s", text)
+	return nil
+}
+
+// field reads the value of a field of the struct v.
+func (d *decoder) field(f *fieldPlan, v reflect.Value) error {
+	d.push(f.name)
+	defer d.pop()
+	v = v.FieldByIndex(f.index)
+	if d.dec.PeekKind() != 'n' {
+		return d.value(f.plan, v)
+	}
+	if err := d.dec.SkipValue(); err != nil {
+		return err
+	}
+	switch {
+	case f.required:
+		d.add("is required and must not be null")
+	case f.notNull:
+		d.add("must not be null")
+	case f.plan.kind == kindOpt:
+		v.Field(1).SetBytes([]byte("null"))
+	}
+	return nil
+}
+
+// end checks that nothing follows the value.
+func (d *decoder) end() error {
+	_, err := d.dec.ReadToken()
+	switch {
+	case err == io.EOF:
+		return nil
+	case err == nil:
+		return errors.New("more than one value")
+	}
+	return err
+}
+
+// compact returns a copy of a JSON value without white space.
+func compact(raw []byte) []byte {
+	v := jsontext.Value(bytes.Clone(raw))
+	if err := v.Compact(); err != nil {
+		panic(err) // it was read without an error
+	}
+	return v
+}
+
+// tooDeep reports whether a text nests deeper than MaxDepth, as far as it can be read as JSON.
+func tooDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			quoted = !quoted
+		case '\\':
+			i++
+		case '{', '[':
+			if !quoted {
+				if depth++; depth > MaxDepth {
+					return true
+				}
+			}
+		case '}', ']':
+			if !quoted {
+				depth--
+			}
+		}
+	}
+	return false
+}
+
+// syntaxError words an error of the JSON reader for the caller.
+func syntaxError(body []byte, err error) error {
+	e := &collab.Error{Code: collab.InvalidArgument, Err: err}
+	s, ok := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF:
+		e.Message = "the body is not valid JSON: it ends too early"
+	case !ok:
+		e.Message = "the body must be one JSON object and nothing behind it"
+	case errors.Is(s.Err, jsontext.ErrDuplicateName):
+		path := pointerPath(s.JSONPointer)
+		e.Details = []collab.FieldError{{Field: path, Message: "must not be given twice"}}
+		e.Message = path + " must not be given twice"
+	default:
+		line, column := position(body, s.ByteOffset)
+		e.Message = fmt.Sprintf("the body is not valid JSON: %s at line %d, column %d", clip(s.Err.Error(), 200), line, column)
+	}
+	return e
+}
+
+// pointerPath returns a JSON pointer in the form that mistakes name fields in. Names that are numbers look like indexes.
+func pointerPath(p jsontext.Pointer) string {
+	path := ""
+	for token := range p.Tokens() {
+		if isIndex(token) {
+			path += "[" + token + "]"
+		} else {
+			path = join(path, named(token))
+		}
+	}
+	return path
+}
+
+func isIndex(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != "" && len(s) < 8
+}
+
+// position returns the line and the column, in characters, of an offset; both count from 1.
+func position(text []byte, offset int64) (line, column int) {
+	before := text[:min(offset, int64(len(text)))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return line, column
+}

@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// exchange is one request on its way to its answer.
+type exchange struct {
+	Call
+	ctx          context.Context
+	w            http.ResponseWriter
+	r            *http.Request
+	organization string // as the request names it, for the log
+}
+
+// handler serves requests whose context carries an identity.
+func (s *Server) handler(run func(*exchange) (answer, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		identity, ok := collab.IdentityOf(r.Context())
+		if !ok {
+			s.Fail(w, r, errors.New("the request carries no identity"))
+			return
+		}
+		s.serve(w, r, identity, run)
+	})
+}
+
+// serve writes the answer of run, or its failure, and one access-log record.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (answer, error)) {
+	usage := new(collab.Usage)
+	x := &exchange{
+		Call: Call{Identity: identity, Path: r.URL.Path, Now: s.Now()},
+		ctx:  collab.WithUsage(r.Context(), usage),
+		w:    w,
+		r:    r,
+	}
+	a, err := recovered(x, run)
+	if err != nil {
+		a = failureAnswer(x.ctx, err)
+	}
+	a.write(w)
+	s.record(x, a, usage)
+}
+
+// recovered turns a panic of run into an error.
+func recovered(x *exchange, run func(*exchange) (answer, error)) (a answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return run(x)
+}
+
+// record logs the exchange: no body, no credential, no text of the caller's but the ids of account and organization.
+func (s *Server) record(x *exchange, a answer, usage *collab.Usage) {
+	level, status := slog.LevelInfo, "success"
+	if a.code != "" {
+		status = string(a.code)
+	}
+	if collab.CheckID(x.organization, collab.MaxID) != nil {
+		x.organization = ""
+	}
+	read, write, calls := usage.Total()
+	attrs := []slog.Attr{
+		slog.String("path", clip(x.Path, 200)),
+		slog.String("account", x.Account),
+		slog.String("organization", x.organization),
+		slog.String("status", status),
+		slog.Int("code", a.http),
+		slog.Int("items", x.Items),
+		slog.Float64("read_units", read),
+		slog.Float64("write_units", write),
+		slog.Int("calls", calls),
+		slog.Float64("ms", float64(s.Now().Sub(x.Now).Microseconds())/1000),
+		slog.Bool("cold_start", !s.warm.Swap(true)),
+	}
+	if a.http >= 500 {
+		level = slog.LevelError
+		attrs = append(attrs, slog.Any("cause", a.cause))
+	}
+	s.Log.LogAttrs(x.ctx, level, "request", attrs...)
+}
+
+// answer is a whole response, in pieces that are written one after the other without being copied together.
+type answer struct {
+	http       int
+	code       collab.Code // "" for success
+	body       segments
+	allow      string
+	retryAfter time.Duration
+	cause      error
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(a.body.len()))
+	if a.allow != "" {
+		h.Set("Allow", a.allow)
+	}
+	if a.retryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64((a.retryAfter+time.Second-1)/time.Second), 10))
+	}
+	w.WriteHeader(a.http)
+	for _, piece := range a.body {
+		if _, err := w.Write(piece); err != nil {
+			return // the caller is gone
+		}
+	}
+}

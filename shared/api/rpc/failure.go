@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// refusal is a failure whose HTTP status is not that of its code.
+type refusal struct {
+	reason *collab.Error
+	http   int
+	allow  string // the Allow header
+}
+
+func (r *refusal) Error() string { return r.reason.Error() }
+func (r *refusal) Unwrap() error { return r.reason }
+
+func refuse(http int, format string, args ...any) *refusal {
+	return &refusal{reason: collab.Errorf(collab.InvalidArgument, format, args...), http: http}
+}
+
+// HTTPStatus returns the HTTP status answered for a code; 500 for one that does not exist.
+func HTTPStatus(code collab.Code) int {
+	switch code {
+	case collab.InvalidArgument, collab.FailedPrecondition:
+		return http.StatusBadRequest
+	case collab.Unauthenticated:
+		return http.StatusUnauthorized
+	case collab.PermissionDenied:
+		return http.StatusForbidden
+	case collab.NotFound:
+		return http.StatusNotFound
+	case collab.AlreadyExists, collab.Aborted:
+		return http.StatusConflict
+	case collab.ResourceExhausted:
+		return http.StatusTooManyRequests
+	case collab.Unavailable:
+		return http.StatusServiceUnavailable
+	case collab.DeadlineExceeded:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}
+
+// failureAnswer is the one place that turns an error into status, headers and `{"error": …}`.
+func failureAnswer(ctx context.Context, err error) answer {
+	e := asError(ctx, err)
+	a := answer{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter, cause: err}
+	if a.http == http.StatusServiceUnavailable && a.retryAfter <= 0 {
+		a.retryAfter = time.Second
+	}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		a.http, a.allow = r.http, r.allow
+	}
+	type failure struct {
+		Message string              `json:"message"`
+		Status  collab.Code         `json:"status"`
+		Details []collab.FieldError `json:"details,omitempty"`
+	}
+	text, err := marshal(map[string]failure{"error": {collab.MessageOf(e), e.Code, e.Details}})
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	a.body = segments{text}
+	return a
+}
+
+// asError returns err as what the caller is told. Once the request's time has run out, a failure without a better reason is due to
+// that.
+func asError(ctx context.Context, err error) *collab.Error {
+	e, ok := errors.AsType[*collab.Error](err)
+	vague := !ok || e.Code == collab.Internal || e.Code == collab.Unavailable
+	if vague && ctx.Err() != nil || !ok && errors.Is(err, context.DeadlineExceeded) {
+		return collab.Errorf(collab.DeadlineExceeded, "the time of the request ran out; parts of it may have been done")
+	}
+	if !ok {
+		return &collab.Error{Code: collab.Internal, Err: err}
+	}
+	return e
+}

@@ -1,0 +1,150 @@
+package rpc
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// MaxMistakes is how many mistakes of one request are listed.
+const MaxMistakes = 100
+
+// Mistakes collects what is wrong with a request.
+type Mistakes struct {
+	path  []segment // where the decoder is
+	found []collab.FieldError
+	more  bool // there are mistakes beyond MaxMistakes
+}
+
+// segment is one step of a path: a member's name, or an element's index where the name is empty.
+type segment struct {
+	name  string
+	index int
+}
+
+// Validator is a request type, or a struct within one, with rules that tags cannot say.
+type Validator interface {
+	// Validate adds the struct's mistakes. It is called once the struct is decoded, whatever was wrong in it: fields that broke a rule
+	// hold their zero value.
+	Validate(m *Mistakes)
+}
+
+// Add notes a mistake. The field is relative to the struct that is validated, such as `pageSize` or `commentData[2].commentId`; empty
+// means the struct itself. The text is a predicate: `must not be empty`. A mistake at or around a place that has one already is
+// dropped, as it may only be its consequence.
+func (m *Mistakes) Add(field, format string, args ...any) {
+	path := join(m.at(), field)
+	for _, f := range m.found {
+		if within(f.Field, path) || within(path, f.Field) {
+			return
+		}
+	}
+	m.note(path, fmt.Sprintf(format, args...))
+}
+
+// Decode decodes a value of a free-form field into the struct that into points at, by its tags, and reports whether that went without
+// a mistake. The field is as in Add.
+func (m *Mistakes) Decode(field string, value collab.JSON, into any) bool {
+	v := reflect.ValueOf(into).Elem()
+	sub := Mistakes{path: []segment{{name: join(m.at(), field)}}}
+	d := newDecoder(value, &sub)
+	if err := d.value(planOf(v.Type()), v); err != nil && err != errEnough {
+		sub.add("is not valid JSON")
+	}
+	for _, f := range sub.found {
+		m.note(f.Field, f.Message)
+	}
+	return len(sub.found) == 0
+}
+
+// add notes a mistake where the decoder is.
+func (m *Mistakes) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
+
+// addField notes a mistake of a member of the struct where the decoder is.
+func (m *Mistakes) addField(name, format string, args ...any) {
+	m.note(join(m.at(), name), fmt.Sprintf(format, args...))
+}
+
+func (m *Mistakes) note(path, message string) {
+	if len(m.found) == MaxMistakes {
+		m.more = true
+		return
+	}
+	if path == "" {
+		path = "body"
+	}
+	m.found = append(m.found, collab.FieldError{Field: path, Message: message})
+}
+
+// err returns the mistakes as an INVALID_ARGUMENT, or nil.
+func (m *Mistakes) err() error {
+	if len(m.found) == 0 {
+		return nil
+	}
+	first := m.found[0]
+	text := first.Field + " " + first.Message
+	switch n := len(m.found) - 1; {
+	case m.more:
+		text += fmt.Sprintf(" (and more than %d other mistakes)", n)
+	case n == 1:
+		text += " (and 1 other mistake)"
+	case n > 1:
+		text += fmt.Sprintf(" (and %d other mistakes)", n)
+	}
+	return &collab.Error{Code: collab.InvalidArgument, Message: text, Details: m.found}
+}
+
+func (m *Mistakes) push(name string) { m.path = append(m.path, segment{name: name}) }
+func (m *Mistakes) pushIndex(i int)  { m.path = append(m.path, segment{index: i}) }
+func (m *Mistakes) pop()             { m.path = m.path[:len(m.path)-1] }
+
+// at returns the path of where the decoder is.
+func (m *Mistakes) at() string {
+	path := ""
+	for _, s := range m.path {
+		if s.name == "" {
+			path += "[" + strconv.Itoa(s.index) + "]"
+		} else {
+			path = join(path, s.name)
+		}
+	}
+	return path
+}
+
+// join returns the path of a field, which may begin with an index, of what stands at path.
+func join(path, field string) string {
+	if path == "" || field == "" || field[0] == '[' {
+		return path + field
+	}
+	return path + "." + field
+}
+
+// within reports whether path is outer, or lies in it.
+func within(path, outer string) bool {
+	rest, ok := strings.CutPrefix(path, outer)
+	return ok && (rest == "" || outer == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// named returns the path step of a name that the caller chose: quoted where it is not a plain word, and never long.
+func named(name string) string {
+	plain := name != ""
+	for i := range len(name) {
+		c := name[i]
+		plain = plain && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '$')
+	}
+	if plain {
+		return clip(name, 100)
+	}
+	return "[" + strconv.Quote(clip(name, 100)) + "]"
+}
+
+// clip cuts a text to about limit bytes, between characters.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}

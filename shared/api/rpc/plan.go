@@ -1,0 +1,224 @@
+package rpc
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// kind is how a JSON value is decoded.
+type kind int
+
+const (
+	kindString kind = iota
+	kindBool
+	kindInteger
+	kindRaw     // collab.JSON
+	kindStruct  // object with known fields
+	kindArray   // elem
+	kindPointer // elem
+	kindOpt     // elem
+	kindOne     // elem
+)
+
+// plan says how a JSON value becomes a Go value of one type, and the rules that hold for it. It is made once per handler.
+type plan struct {
+	kind   kind
+	elem   *plan
+	object *objectPlan // kindStruct
+
+	min, max int64                // kindInteger: bounds
+	maxLen   int                  // kindString, kindArray: bytes, items; 0 for no limit
+	nonEmpty bool                 // kindString, kindArray
+	checks   []func(string) error // kindString
+	only     bool                 // kindRaw: an object only
+	time     bool                 // kindInteger: worded as a time
+}
+
+// objectPlan is the plan of a struct.
+type objectPlan struct {
+	fields    []fieldPlan
+	byName    map[string]int
+	validates bool
+}
+
+type fieldPlan struct {
+	name     string
+	index    []int
+	required bool
+	notNull  bool
+	plan     *plan
+}
+
+const maxInteger = 1<<53 - 1
+
+// planOf returns the plan of a type. It panics where the type breaks the conventions of the package comment.
+func planOf(t reflect.Type) *plan {
+	return planner{}.plan(t, nil, t.String())
+}
+
+// planner remembers the structs it has met, so that types may be recursive.
+type planner map[reflect.Type]*objectPlan
+
+func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
+	p := &plan{min: -maxInteger, max: maxInteger}
+	switch {
+	case t == reflect.TypeFor[collab.JSON]():
+		p.kind = kindRaw
+	case t.Kind() == reflect.String:
+		p.kind = kindString
+	case t.Kind() == reflect.Bool:
+		p.kind = kindBool
+	case t.Kind() == reflect.Int64:
+		p.kind = kindInteger
+	case t.Kind() == reflect.Pointer:
+		p.kind, p.elem = kindPointer, pl.plan(t.Elem(), rules, where)
+		return p
+	case t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[interface{ isOpt() }]()):
+		p.kind, p.elem = kindOpt, pl.plan(t.Field(0).Type, rules, where)
+		return p
+	case t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[interface{ isOne() }]()):
+		p.kind, p.elem = kindOne, pl.plan(t.Field(0).Type, rules, where)
+		return p
+	case t.Kind() == reflect.Struct:
+		p.kind, p.object = kindStruct, pl.object(t)
+	case t.Kind() == reflect.Slice:
+		var own, each []string
+		for _, rule := range rules {
+			if rest, ok := strings.CutPrefix(rule, "each="); ok {
+				each = append(each, rest)
+			} else {
+				own = append(own, rule)
+			}
+		}
+		p.kind, p.elem, rules = kindArray, pl.plan(t.Elem(), each, where+"[]"), own
+	default:
+		panic(fmt.Sprintf("rpc: %s: a request cannot hold a %s", where, t))
+	}
+	for _, rule := range rules {
+		p.add(rule, where)
+	}
+	return p
+}
+
+func (pl planner) object(t reflect.Type) *objectPlan {
+	if o := pl[t]; o != nil {
+		return o
+	}
+	o := &objectPlan{byName: make(map[string]int), validates: validates(t)}
+	pl[t] = o
+	pl.fields(o, t, nil)
+	if len(o.fields) > 64 {
+		panic(fmt.Sprintf("rpc: %s has more than 64 fields", t))
+	}
+	return o
+}
+
+// fields adds the fields of t, which stand at index within the struct that o is the plan of.
+func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at := append(index[:len(index):len(index)], i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			if validates(f.Type) && !o.validates {
+				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))
+			}
+			pl.fields(o, f.Type, at)
+			continue
+		}
+		where := t.String() + "." + f.Name
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "" || name == "-" {
+			panic(fmt.Sprintf("rpc: %s: a field of a request is exported and has a json tag", where))
+		}
+		if _, twice := o.byName[name]; twice {
+			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))
+		}
+		field := fieldPlan{name: name, index: at}
+		var rules []string
+		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
+			switch rule {
+			case "":
+			case "required":
+				field.required = true
+			case "notnull":
+				field.notNull = true
+			default:
+				rules = append(rules, rule)
+			}
+		}
+		field.plan = pl.plan(f.Type, rules, where)
+		o.byName[name] = len(o.fields)
+		o.fields = append(o.fields, field)
+	}
+}
+
+func validates(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[Validator]())
+}
+
+// add takes a rule up into the plan.
+func (p *plan) add(rule, where string) {
+	name, argument, _ := strings.Cut(rule, "=")
+	number := func() int64 {
+		n, err := strconv.ParseInt(argument, 10, 64)
+		if err != nil {
+			panic(fmt.Sprintf("rpc: %s: rule %q needs an integer", where, rule))
+		}
+		return n
+	}
+	text, integer, array := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray
+	switch {
+	case name == "id" && text:
+		p.checks = append(p.checks, func(s string) error { return collab.CheckID(s, collab.MaxID) })
+	case name == "docid" && text:
+		p.checks = append(p.checks, func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) })
+	case name == "notificationid" && text:
+		p.checks = append(p.checks, collab.CheckNotificationID)
+	case name == "oneof" && text:
+		p.checks = append(p.checks, oneOf(strings.Split(argument, "|")))
+	case name == "nonempty" && (text || array):
+		p.nonEmpty = true
+	case name == "max" && (text || array):
+		p.maxLen = int(number())
+	case name == "max" && integer:
+		p.max = number()
+	case name == "min" && integer:
+		p.min = number()
+	case name == "time" && integer:
+		p.min, p.max, p.time = 0, collab.MaxMillis, true
+	case name == "commentid" && integer:
+		p.min, p.max = 1, collab.MaxCommentID
+	case name == "object" && p.kind == kindRaw:
+		p.only = true
+	default:
+		panic(fmt.Sprintf("rpc: %s: rule %q does not apply", where, rule))
+	}
+}
+
+func oneOf(values []string) func(string) error {
+	return func(s string) error {
+		for _, v := range values {
+			if s == v {
+				return nil
+			}
+		}
+		return fmt.Errorf("must be one of %s", strings.Join(values, ", "))
+	}
+}
+
+// organizationField returns the index of the string field organizationId within the request type of an envelope's plan, or nil.
+func (p *plan) organizationField() []int {
+	request := p.object.fields[0].plan
+	if request.kind != kindStruct {
+		return nil
+	}
+	i, ok := request.object.byName["organizationId"]
+	if !ok || request.object.fields[i].plan.kind != kindString {
+		return nil
+	}
+	return request.object.fields[i].index
+}

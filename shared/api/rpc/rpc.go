@@ -1,0 +1,169 @@
+// Package rpc is the envelope of every operation, in one place: it checks method, content type and size, decodes `{"data": …}` into
+// the operation's request type by its tags, collects every mistake, runs the operation, and writes `{"result": …}` or
+// `{"error": …}` and one access-log record.
+//
+// # Request types
+//
+// A request type is a struct with json tags. What JSON cannot say stands in a rule tag; what a rule cannot say, in a method
+// Validate(*Mistakes) of the struct, on any level:
+//
+//	type addRequest struct {
+//		OrganizationID     string          `json:"organizationId" rule:"required,id"`
+//		CommentAnnotations []newAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+//	}
+//
+// Fields may be
+//
+//	string, bool, int64     and pointers to them, where absent must be told from the zero value
+//	a struct, *struct       its fields are known: any other is a mistake; embedded structs are flattened
+//	[]T                     of any kind listed here
+//	collab.JSON             the text of any value, compact, numbers as written; with rule "object" only of an object
+//	Opt[T]                  absent, null and value told apart, with the text as sent
+//	One[T]                  T, or an array of exactly one T
+//
+// An integer may be written 5.0 or 1.7e12 where it is exactly whole. null is as absent, but for Opt and rule "notnull"; in an array
+// it is a mistake. The rules:
+//
+//	required          absent and null are mistakes
+//	notnull           null is a mistake
+//	id, docid         string: collab.CheckID with 256, 600 bytes
+//	notificationid    string: collab.CheckNotificationID
+//	oneof=a|b|c       string: one of these
+//	nonempty          string, array: not empty
+//	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
+//	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
+//	commentid         integer: 1 to 2^53-1
+//	object            collab.JSON: an object
+//	each=RULE         array: the rule of its elements; may be repeated
+//
+// Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
+package rpc
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// MaxBody is the largest body accepted, in bytes as sent.
+const MaxBody = 5_000_000
+
+// MaxDepth is how deep the body's arrays and objects may nest, the body itself counted as 1.
+const MaxDepth = 32
+
+// Operation is the rule of an endpoint: it takes a request free of mistakes of form and returns what `result.data` holds. A nil slice
+// is answered as `[]`. Its error is answered by its collab.Code; an error that is no collab.Error is INTERNAL.
+type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (Data, error)
+
+// Call is one request beside its data.
+type Call struct {
+	collab.Identity // whom the credentials speak for
+
+	Path string      // of the endpoint, such as /v2/commentannotations/add
+	Now  time.Time   // when the request arrived
+	IDs  *collab.IDs // the same ids again when the request is repeated under its Idempotency-Key
+
+	Message       string // set by the operation: result.message
+	NextPageToken string // set by the operation where there is more: see PageToken
+	Items         int    // set by the operation: how many items it answered or wrote, for the access log
+
+	body []byte
+}
+
+// Server is what all handlers of a process share. Its fields are set before the first request.
+type Server struct {
+	Now         func() time.Time
+	Random      io.Reader        // seeds of generated ids
+	Log         *slog.Logger     // one record per request
+	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
+
+	warm atomic.Bool // a request was served before
+}
+
+// Option changes how an operation is served.
+type Option func(*options)
+
+type options struct{ idempotent bool }
+
+// Idempotent makes the operation honour the Idempotency-Key header: see IdempotencyStore.
+func Idempotent() Option { return func(o *options) { o.idempotent = true } }
+
+// Handle returns the handler that serves op. The request's context must carry a collab.Identity.
+func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) http.Handler {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.idempotent && s.Idempotency == nil {
+		panic("rpc: Idempotent needs Server.Idempotency")
+	}
+	type envelope struct {
+		Data Req `json:"data" rule:"required"`
+	}
+	plan := planOf(reflect.TypeFor[envelope]())
+	organization := plan.organizationField()
+	return s.handler(func(x *exchange) (answer, error) {
+		body, err := readBody(x.w, x.r)
+		if err != nil {
+			return answer{}, err
+		}
+		var e envelope
+		err = decode(body, plan, reflect.ValueOf(&e).Elem())
+		if organization != nil {
+			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		x.body = body
+		run := func() (answer, error) {
+			data, err := op(x.ctx, &x.Call, &e.Data)
+			if err != nil {
+				return answer{}, err
+			}
+			return successAnswer(&x.Call, data)
+		}
+		if keys := x.r.Header.Values("Idempotency-Key"); o.idempotent && strings.Join(keys, "") != "" {
+			return s.once(x, keys, run)
+		}
+		if x.IDs, err = s.newIDs(x.Now); err != nil {
+			return answer{}, err
+		}
+		return run()
+	})
+}
+
+// NotFound answers every request with NOT_FOUND, for the paths that no endpoint has.
+func (s *Server) NotFound() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.Fail(w, r, collab.Errorf(collab.NotFound, "there is no operation at this path"))
+	})
+}
+
+// Fail answers a request that is refused before it reaches its handler, and logs it.
+func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
+	s.serve(w, r, collab.Identity{}, func(*exchange) (answer, error) { return answer{}, err })
+}
+
+func (s *Server) newIDs(start time.Time) (*collab.IDs, error) {
+	seed, err := s.seed()
+	if err != nil {
+		return nil, err
+	}
+	return collab.NewIDs(start, seed), nil
+}
+
+func (s *Server) seed() ([]byte, error) {
+	seed := make([]byte, 16)
+	if _, err := io.ReadFull(s.Random, seed); err != nil {
+		return nil, &collab.Error{Code: collab.Internal, Err: err}
+	}
+	return seed, nil
+}

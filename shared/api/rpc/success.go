@@ -1,0 +1,134 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"reflect"
+
+	"collabdata/shared/collab"
+)
+
+// successAnswer encodes `{"result": …}`.
+func successAnswer(call *Call, data any) (answer, error) {
+	message := call.Message
+	if message == "" {
+		message = "done"
+	}
+	text, err := marshal(message)
+	if err != nil {
+		return answer{}, err
+	}
+	var s segments
+	s.add(`{"result":{"status":"success","message":`)
+	s = append(s, text)
+	s.add(`,"data":`)
+	if err := s.value(data); err != nil {
+		return answer{}, err
+	}
+	if call.NextPageToken != "" {
+		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
+	}
+	s.add(`}}`)
+	return answer{http: http.StatusOK, body: s}, nil
+}
+
+// Keyed is a JSON object whose members keep their order.
+type Keyed[T any] []Member[T]
+
+// Member is one member of a Keyed.
+type Member[T any] struct {
+	Key   string
+	Value T
+}
+
+// MarshalJSON returns the object. Keys must differ.
+func (k Keyed[T]) MarshalJSON() ([]byte, error) {
+	var s segments
+	if err := k.segments(&s); err != nil {
+		return nil, err
+	}
+	return bytes.Join(s, nil), nil
+}
+
+func (k Keyed[T]) segments(s *segments) error {
+	s.add("{")
+	for i, m := range k {
+		if i > 0 {
+			s.add(",")
+		}
+		key, err := marshal(m.Key)
+		if err != nil {
+			return err
+		}
+		*s = append(*s, key)
+		s.add(":")
+		if err := s.value(m.Value); err != nil {
+			return err
+		}
+	}
+	s.add("}")
+	return nil
+}
+
+// segments is a JSON text in pieces. Texts of items are taken up as they stand, so that a page is never copied together.
+type segments [][]byte
+
+func (s *segments) add(text string) { *s = append(*s, []byte(text)) }
+
+func (s segments) len() int {
+	n := 0
+	for _, piece := range s {
+		n += len(piece)
+	}
+	return n
+}
+
+// value adds a value: JSON texts as they are, anything else as encoding/json writes it without HTML escaping; a nil slice as [].
+func (s *segments) value(v any) error {
+	switch v := v.(type) {
+	case collab.JSON:
+		s.json(v)
+		return nil
+	case []collab.JSON:
+		s.add("[")
+		for i, item := range v {
+			if i > 0 {
+				s.add(",")
+			}
+			s.json(item)
+		}
+		s.add("]")
+		return nil
+	case interface{ segments(*segments) error }:
+		return v.segments(s)
+	}
+	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+		s.add("[]")
+		return nil
+	}
+	text, err := marshal(v)
+	if err == nil {
+		*s = append(*s, text)
+	}
+	return err
+}
+
+func (s *segments) json(text collab.JSON) {
+	if text == nil {
+		s.add("null")
+		return
+	}
+	*s = append(*s, text)
+}
+
+// marshal returns v as JSON without HTML escaping.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,45 @@
+package collab
+
+import "time"
+
+// How long an Idempotency-Key holds.
+const (
+	IdempotencyLease  = 30 * time.Second // a claim whose holder was not heard of for so long may be taken over
+	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its first claim
+	MaxKeptAnswer     = 350_000          // bytes of IdempotencyAnswer.Body
+)
+
+// IdempotencyClaim is one attempt to carry out the request that an Idempotency-Key stands for.
+type IdempotencyClaim struct {
+	Account  string
+	KeyHash  [32]byte  // SHA-256 over path and key
+	BodyHash [32]byte  // SHA-256 of the body as sent
+	Seed     []byte    // 16 random bytes: generated ids derive from it
+	Start    time.Time // of the first attempt, in whole milliseconds: generated ids carry it
+	Lease    time.Time // until when this attempt holds the key, in whole milliseconds; tells attempts apart
+}
+
+// IdempotencyState is what became of the attempt to claim a key.
+type IdempotencyState int
+
+// The states.
+const (
+	IdempotencyClaimed  IdempotencyState = iota // the caller holds the key and must finish or free it
+	IdempotencyFinished                         // the request was carried out: its answer is kept
+	IdempotencyRunning                          // another attempt holds the key until its lease ends
+	IdempotencyMismatch                         // the key stands for a request with another body
+)
+
+// IdempotencyOutcome is the answer to an attempt to claim a key.
+type IdempotencyOutcome struct {
+	State  IdempotencyState
+	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running: that of the holder
+	Answer IdempotencyAnswer // Finished
+}
+
+// IdempotencyAnswer is an answer as it is kept.
+type IdempotencyAnswer struct {
+	Code Code   // "" for success
+	HTTP int    // the HTTP status
+	Body []byte // the answer's body in a form that package rpc knows, at most MaxKeptAnswer bytes
+}
