@@ -1,5 +1,10 @@
 package collab
 
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
 // EventType is the type of an event, as webhooks carry it.
 type EventType string
 
@@ -36,10 +41,10 @@ type Event struct {
 	Previous       *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
 	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
 	RecentComments []EventComment   `json:"recentComments,omitempty"`
-	Participants   []string         `json:"participants,omitempty"` // user ids of the thread's earlier authors
+	Participants   []string         `json:"participants,omitempty"` // user ids of the thread's earlier authors, at most MaxAuthors
+	People         []User           `json:"people,omitempty"`       // tagged users, or notifyUsers, each once; the store keeps a long list beside the event
 
 	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
-	NotifyUsers  []User        `json:"notifyUsers,omitempty"`  // notification.added: recipients
 	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
 	VerifyAccess bool          `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
 	Webhook      *EventWebhook `json:"webhook,omitempty"`      // webhook.disabled
@@ -72,4 +77,65 @@ type EventComment struct {
 type EventWebhook struct {
 	WebhookID string `json:"webhookId"`
 	Reason    string `json:"reason"`
+}
+
+// Encode returns the event's stored form, at most MaxEventBytes. What is too long is cut in the event itself, which then says so in
+// Truncated: first the recent comments go, then metadata, then texts are cut, last comments are left out.
+func (e *Event) Encode() ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil || len(body) <= MaxEventBytes {
+		return body, err
+	}
+	e.Truncated = true
+	e.RecentComments = nil
+	for _, a := range []*EventAnnotation{e.Annotation, e.Previous} {
+		if a != nil {
+			a.Context = nil
+		}
+	}
+	if e.Notification != nil {
+		n := *e.Notification // the notification itself is stored whole
+		e.Notification = &n
+		n.Body = cut(n.Body, 2_000)
+		n.Headline = cut(n.Headline, 2_000)
+		n.TemplateData = nil
+		if len(n.SourceData) > 8_000 {
+			n.SourceData = nil
+		}
+	}
+	for limit := 16_000; ; limit /= 2 {
+		for i := range e.Comments {
+			c := &e.Comments[i]
+			c.Text, c.HTML = cutOpt(c.Text, limit), cutOpt(c.HTML, limit)
+			if len(c.TaggedUserContacts) > limit {
+				c.TaggedUserContacts = nil
+			}
+		}
+		if limit < 100 && len(e.Comments) > 0 {
+			e.Comments = e.Comments[:len(e.Comments)/2]
+		}
+		body, err = json.Marshal(e)
+		if err != nil || len(body) <= MaxEventBytes || limit == 0 {
+			return body, err
+		}
+	}
+}
+
+// cut returns at most limit bytes of s, whole characters only.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+func cutOpt(s *string, limit int) *string {
+	if s == nil {
+		return nil
+	}
+	short := cut(*s, limit)
+	return &short
 }

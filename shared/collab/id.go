@@ -80,8 +80,26 @@ type IDs struct {
 // NewIDs returns a generator for a request that started at start. The seed is 16 random bytes or more.
 func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, seed: seed} }
 
-// Seed returns the seed as text: the mark that items of this request carry.
-func (g *IDs) Seed() string { return idAlphabet.EncodeToString(g.seed) }
+// Start returns the time of the request.
+func (g *IDs) Start() time.Time { return g.start }
+
+// Mark returns the mark that items of this request carry: 26 characters that only this start and seed give.
+func (g *IDs) Mark() string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(g.start.UnixMilli())<<16)
+	sum := sha256.Sum256(append([]byte("mark"), g.seed...))
+	copy(b[6:], sum[:10])
+	return idAlphabet.EncodeToString(b[:])
+}
+
+// MarkTime returns the start of the request that a mark belongs to, the zero time for text that is no mark.
+func MarkTime(mark string) time.Time {
+	b, err := idAlphabet.DecodeString(mark)
+	if err != nil || len(b) != 16 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16))
+}
 
 // Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
 // of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.

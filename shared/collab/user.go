@@ -18,6 +18,14 @@ func (u User) DisplayName() string {
 	return u.UserID
 }
 
+// Deref returns the text, "" for nil.
+func Deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 // Identity is whom the credentials of a request speak for.
 type Identity struct {
 	Account  string

@@ -123,6 +123,14 @@ func NotificationState(acct, org, user string, ms int64, id string) Key {
 // Event is an event in the outbox.
 func Event(acct, id string) Key { return Key{Join("A", acct, "EVT", id), "EVT"} }
 
+// EventPeople is a part of an event's list of people, where it is too long for the event.
+func EventPeople(acct, id string, part int) Key {
+	return Key{Join("A", acct, "EVT", id), fmt.Sprintf("EVT#PEOPLE#%03d", part)}
+}
+
+// EventPeopleEnd ends the span of sort keys from an event to the last part of its people.
+const EventPeopleEnd = "EVT" + AfterChildren
+
 // EventMark says that a step of an event's delivery was done, or is being done.
 func EventMark(acct, id, name string) Key {
 	return Key{Join("A", acct, "EVT", id), Marks + Escape(name)}

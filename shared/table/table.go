@@ -23,6 +23,7 @@
 //	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
 //	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
 //	event (outbox)                  A#<acct>#EVT#<id>                 EVT
+//	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
 //	  what was done of it           the same                          MARK#<name>
 //	pending work                    DUE#<shard 0 to 9>                <15 digits time>#<kind>#<acct>#<id>
 //	webhook endpoint                A#<acct>#HOOK                     <id>

@@ -1,0 +1,363 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// What one transaction takes of an annotation; more comments are written as a batch before it.
+const (
+	transactComments = 90
+	transactBytes    = 3_500_000
+)
+
+// tries is how often an update is computed anew because others wrote in between.
+const tries = 5
+
+// AddAnnotation adds an annotation with its comments to a document, and records the event if there is one, as a whole or not at all.
+// The thread's comments have distinct ids. seed marks what the request writes: when the annotation is there and carries the same
+// seed, an earlier try of this request added it and the call succeeds. It fails with ALREADY_EXISTS when an annotation with this id is
+// there, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes; then nothing has changed.
+func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, seed string, ev *collab.Event) error {
+	t.Rev = 1
+	head := headItem(doc, &t.Annotation)
+	head[table.Writer] = str(seed)
+	comments, inOne, err := commentItems(doc, t.ID, t.Comments, seed)
+	if err != nil {
+		return err
+	}
+	if err := checkSize(head, "the annotation"); err != nil {
+		return err
+	}
+	writes, err := s.outbox(ev)
+	if err != nil {
+		return err
+	}
+	look := newItem(table.AnnotationID(doc.Account, doc.Organization, t.ID, doc.Document))
+	writes = append([]types.TransactWriteItem{
+		putNew(s.table, head),
+		{Put: &types.Put{TableName: &s.table, Item: look}},
+	}, writes...)
+	exists := collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", t.ID, doc.Document)
+	batch := comments
+	if !inOne {
+		there, err := s.get(ctx, head.key())
+		switch {
+		case err != nil:
+			return err
+		case there != nil && there.text(table.Writer) == seed:
+			return nil
+		case there != nil:
+			return exists
+		}
+		head[table.Batches] = &types.AttributeValueMemberSS{Value: []string{seed}}
+		if err := s.putBatch(ctx, head.key(), comments, seed); err != nil {
+			return err
+		}
+		comments = nil
+	} else {
+		batch = nil
+	}
+	for _, c := range comments {
+		writes = append(writes, putNew(s.table, c))
+	}
+	for n := 0; ; n++ {
+		refused, err := s.transact(ctx, writes)
+		if err != nil || refused == nil {
+			return err // on an error the batch stays: the answer may have been lost
+		}
+		if old := refused[0].Item; old != nil {
+			if item(old).text(table.Writer) == seed {
+				return nil
+			}
+			s.dropBatch(ctx, batch, seed)
+			return exists
+		}
+		if n == tries {
+			return unfinished()
+		}
+		if err := s.clearAbandoned(ctx, head.key(), olds(refused)); err != nil {
+			return err
+		}
+	}
+}
+
+// commentItems returns the stored forms of comments, and whether they fit into one transaction with their head.
+func commentItems(doc collab.DocumentRef, ann string, comments []collab.Comment, seed string) (items []item, inOne bool, err error) {
+	size := 0
+	items = make([]item, len(comments))
+	for i := range comments {
+		comments[i].Rev = 1
+		items[i] = commentItem(doc, ann, &comments[i], seed, "")
+		if err := checkSize(items[i], "comment "+strconv.FormatInt(comments[i].ID, 10)); err != nil {
+			return nil, false, err
+		}
+		size += items[i].size()
+	}
+	return items, len(items) <= transactComments && size <= transactBytes, nil
+}
+
+// UpdateAnnotation reads an annotation strongly consistent, with its comments when asked, has change change it, and writes the
+// attributes that differ, on condition that nobody wrote in between; else it starts anew, five times, then ABORTED. change may be
+// called several times: it must depend on its argument alone. It returns the event to record, or nil; an error of its ends the
+// update. Comments keep their ids and their number. It fails with NOT_FOUND when the annotation does not exist, and
+// INVALID_ARGUMENT when the head or a comment would be too large.
+//
+// Up to transactComments changed comments are written with the head in one transaction. With more, comments go first in
+// transactions of their own, the head last: a call that dies in between leaves comments that were changed already.
+func (s *Store) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, seed string, withComments bool,
+	change func(*collab.Thread) (*collab.Event, error),
+) error {
+	for n := 0; ; n++ {
+		head, comments, err := s.readForUpdate(ctx, doc, id, withComments)
+		if err != nil {
+			return err
+		}
+		if head.text(table.Writer) == seed {
+			return nil // an earlier try of this call, whose answer was lost
+		}
+		done, err := s.tryUpdate(ctx, doc, head, comments, seed, change)
+		if err != nil || done {
+			return err
+		}
+		if n+1 == tries || !s.backoff(ctx, n) {
+			return collab.Errorf(collab.Aborted, "others are writing annotation %q: try again", id)
+		}
+	}
+}
+
+// readForUpdate reads the head of an annotation, and its visible comments when asked.
+func (s *Store) readForUpdate(ctx context.Context, doc collab.DocumentRef, id string, withComments bool) (head item, comments []item, err error) {
+	k := table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+	if withComments {
+		items, err := s.query(ctx, scan{pk: k.PK, keys: threadSpan(k.SK), strong: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(items) > 0 && items[0].key() == k {
+			head = items[0]
+			for _, it := range items[1:] {
+				if visible(it, head) {
+					comments = append(comments, it)
+				}
+			}
+		}
+	} else if head, err = s.get(ctx, k); err != nil {
+		return nil, nil, err
+	}
+	if head == nil {
+		return nil, nil, annotationMissing(doc, id)
+	}
+	return head, comments, nil
+}
+
+func annotationMissing(doc collab.DocumentRef, id string) error {
+	return collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
+}
+
+// tryUpdate is one try of UpdateAnnotation; done is false when others wrote in between.
+func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item, comments []item, seed string,
+	change func(*collab.Thread) (*collab.Event, error),
+) (done bool, err error) {
+	t := collab.Thread{Document: doc.Document}
+	if t.Annotation, err = readHead(head); err != nil {
+		return false, fail(ctx, err)
+	}
+	for _, it := range comments {
+		c, err := readComment(it)
+		if err != nil {
+			return false, fail(ctx, err)
+		}
+		t.Comments = append(t.Comments, c)
+	}
+	ev, err := change(&t)
+	if err != nil {
+		return false, err
+	}
+	var writes []types.TransactWriteItem
+	for i := range t.Comments {
+		before := comments[i]
+		if before.text(table.Writer) == seed {
+			continue // written by an earlier try of this call
+		}
+		after := commentItem(doc, t.ID, &t.Comments[i], before.text(table.Writer), before.text(table.Batch))
+		if maps.EqualFunc(before, after, equal) {
+			continue
+		}
+		after.setNum(table.Rev, before.num(table.Rev)+1)
+		after[table.Writer] = str(seed)
+		if err := checkSize(after, "comment "+strconv.FormatInt(t.Comments[i].ID, 10)); err != nil {
+			return false, err
+		}
+		writes = append(writes, s.changeOnRev(before, after))
+	}
+	t.Rev++
+	after := headItem(doc, &t.Annotation)
+	after[table.Writer] = str(seed)
+	if marks, ok := head[table.Batches]; ok {
+		after[table.Batches] = marks
+	}
+	if err := checkSize(after, "the annotation"); err != nil {
+		return false, err
+	}
+	event, err := s.outbox(ev)
+	if err != nil {
+		return false, err
+	}
+	for ; len(writes) > transactComments; writes = writes[transactComments:] {
+		if refused, err := s.transact(ctx, writes[:transactComments]); err != nil || refused != nil {
+			return false, err
+		}
+	}
+	writes = append(append(writes, s.changeOnRev(head, after)), event...)
+	if len(writes) > 1 {
+		refused, err := s.transact(ctx, writes)
+		return refused == nil && err == nil, err
+	}
+	u := writes[0].Update
+	_, err = s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
+		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+	})
+	if isConditionFailed(err) || isConflict(err) {
+		return false, nil
+	}
+	return err == nil, fail(ctx, err)
+}
+
+// changeOnRev is the write that makes before into after on condition that the item's rev is as it was read.
+func (s *Store) changeOnRev(before, after item) types.TransactWriteItem {
+	e := newExpression()
+	update := e.difference(before, after)
+	condition := e.name(table.Rev) + " = " + e.value(before[table.Rev])
+	return types.TransactWriteItem{Update: &types.Update{
+		TableName: &s.table, Key: keyOf(before.key()), UpdateExpression: &update, ConditionExpression: &condition,
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// threadSpan is the span of a head and its comments.
+func threadSpan(headSK string) span { return span{headSK, headSK + "#" + table.AfterChildren} }
+
+// SelectAnnotations returns the ids of a document's annotations that a selector names: in the order asked when it names ids, else by
+// id. missing holds those of the ids that do not exist. More than most is RESOURCE_EXHAUSTED.
+//
+// Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second, and the
+// caller checks the selector once more on what it reads.
+func (s *Store) SelectAnnotations(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids, missing []string, err error) {
+	switch {
+	case sel.IDs != nil:
+		ids, missing, err = s.selectIDs(ctx, doc, sel)
+	case sel.Locations != nil || sel.Creators != nil:
+		ids, err = s.selectIndexed(ctx, doc, sel, most)
+	default:
+		ids, err = s.selectAll(ctx, doc, most)
+	}
+	if err == nil && len(ids) > most {
+		err = collab.Errorf(collab.ResourceExhausted,
+			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
+	}
+	return ids, missing, err
+}
+
+func (s *Store) selectIDs(ctx context.Context, doc collab.DocumentRef, sel collab.Selector) (ids, missing []string, err error) {
+	keys := make([]table.Key, len(sel.IDs))
+	for i, id := range sel.IDs {
+		keys[i] = table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+	}
+	found, err := s.getAll(ctx, keys, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, id := range sel.IDs {
+		switch it := found[keys[i]]; {
+		case it == nil:
+			missing = append(missing, id)
+		case (sel.Locations == nil || slices.Contains(sel.Locations, it.text(table.Location))) &&
+			(sel.Creators == nil || slices.Contains(sel.Creators, it.text(table.Creator))):
+			ids = append(ids, id)
+		}
+	}
+	return ids, missing, nil
+}
+
+func (s *Store) selectIndexed(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error) {
+	index, values, partition := table.IndexIn, sel.Locations, table.LocationPartition
+	if values == nil {
+		index, values, partition = table.IndexBy, sel.Creators, table.CreatorPartition
+	}
+	var ids []string
+	for _, v := range values {
+		q := scan{
+			index: index, pk: partition(doc.Account, doc.Organization, v), keys: children(table.Escape(doc.Document) + "#"),
+		}
+		for more := true; more && len(ids) <= most; {
+			var items []item
+			var err error
+			if items, more, err = s.queryPage(ctx, q); err != nil {
+				return nil, err
+			}
+			for _, it := range items {
+				q.keys = q.keys.after(it.text(table.DocAnn))
+				if sel.Locations != nil && sel.Creators != nil && !slices.Contains(sel.Creators, it.text(table.Creator)) {
+					continue
+				}
+				id, _, err := table.ParseAnnotation(it.text(table.SK))
+				if err != nil {
+					return nil, fail(ctx, err)
+				}
+				ids = append(ids, id)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// selectAll lists the heads of a document from the table itself, and jumps over what comments it can.
+func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int) ([]string, error) {
+	const window = 25 // items read before a jump: a short thread costs its own size, a long one no more than this
+	q := scan{
+		pk:   table.DocumentPartition(doc.Account, doc.Organization, doc.Document),
+		keys: children(table.Annotations), limit: window, strong: true, project: []string{table.SK},
+	}
+	var ids []string
+	for more := true; more && len(ids) <= most; {
+		var items []item
+		var err error
+		if items, more, err = s.queryPage(ctx, q); err != nil {
+			return nil, err
+		}
+		for _, it := range items {
+			id, comment, err := table.ParseAnnotation(it.text(table.SK))
+			if err != nil {
+				return nil, fail(ctx, err)
+			}
+			if comment == 0 {
+				ids = append(ids, id)
+			}
+			q.keys = q.keys.after(threadSpan(table.Annotations + table.Escape(id)).to)
+		}
+	}
+	return ids, nil
+}
+
+func olds(reasons []types.CancellationReason) []item {
+	var list []item
+	for _, r := range reasons {
+		if aws.ToString(r.Code) == "ConditionalCheckFailed" && r.Item != nil {
+			list = append(list, r.Item)
+		}
+	}
+	return list
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// CreateTable makes the table as package table defines it, and waits until it can be used. A table that is there already stays as it
+// is. On AWS the CDK app makes the table.
+func (s *Store) CreateTable(ctx context.Context) error {
+	in := &dynamodb.CreateTableInput{
+		TableName:   &s.table,
+		BillingMode: types.BillingModePayPerRequest,
+		KeySchema:   keySchema(table.PK, table.SK),
+	}
+	attributes := []string{table.PK, table.SK}
+	for _, ix := range table.Indexes() {
+		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
+			IndexName: &ix.Name,
+			KeySchema: keySchema(ix.PartitionKey, ix.SortKey),
+			Projection: &types.Projection{
+				ProjectionType: types.ProjectionTypeInclude, NonKeyAttributes: ix.Projected,
+			},
+		})
+		attributes = append(attributes, ix.PartitionKey, ix.SortKey)
+	}
+	seen := map[string]bool{}
+	for _, a := range attributes {
+		if !seen[a] {
+			seen[a] = true
+			in.AttributeDefinitions = append(in.AttributeDefinitions,
+				types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
+		}
+	}
+	if _, err := s.db.CreateTable(ctx, in); err != nil {
+		if _, ok := errors.AsType[*types.ResourceInUseException](err); !ok {
+			return fail(ctx, err)
+		}
+	}
+	err := dynamodb.NewTableExistsWaiter(s.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &s.table}, time.Minute)
+	if err != nil {
+		return fail(ctx, err)
+	}
+	ttl, err := s.db.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.table})
+	if err != nil {
+		return fail(ctx, err)
+	}
+	if d := ttl.TimeToLiveDescription; d != nil && d.TimeToLiveStatus == types.TimeToLiveStatusEnabled {
+		return nil
+	}
+	_, err = s.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &s.table,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(table.Expires), Enabled: aws.Bool(true)},
+	})
+	return fail(ctx, err)
+}
+
+func keySchema(partition, sort string) []types.KeySchemaElement {
+	return []types.KeySchemaElement{
+		{AttributeName: &partition, KeyType: types.KeyTypeHash},
+		{AttributeName: &sort, KeyType: types.KeyTypeRange},
+	}
+}

@@ -1,0 +1,210 @@
+// Package store keeps the service's data in its DynamoDB table. It is the only importer of DynamoDB: callers see the words of
+// package collab and its errors. The keys are documented in package table.
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// concurrency bounds the calls to the table that one request has under way.
+const concurrency = 32
+
+// reserve is the time before a request's deadline from which the store starts no further try.
+const reserve = 3 * time.Second
+
+// Store is the table. Safe for concurrent use.
+//
+// Every method fails with UNAVAILABLE when the table throttles or does not answer, DEADLINE_EXCEEDED when the context's time has run
+// out, ABORTED when others kept writing the same items until then, and INTERNAL for anything else that callers can't mend.
+type Store struct {
+	db    *dynamodb.Client
+	table string
+	now   func() time.Time
+	rand  io.Reader
+	known known
+}
+
+// New returns the store on a table. now is the clock, random the source of what must not be guessed or repeated.
+func New(cfg aws.Config, table string, now func() time.Time, random io.Reader) *Store {
+	db := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, addMeter)
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = 8
+			o.MaxBackoff = 2 * time.Second
+		})
+	})
+	return &Store{db: db, table: table, now: now, rand: random, known: newKnown()}
+}
+
+func (s *Store) millis() collab.Millis { return s.now().UnixMilli() }
+
+// addMeter makes every call report the capacity that it consumed, and counts it into the context's collab.Usage.
+func addMeter(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CountCapacity", func(
+		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+	) (middleware.InitializeOutput, middleware.Metadata, error) {
+		const total = types.ReturnConsumedCapacityTotal
+		switch p := in.Parameters.(type) {
+		case *dynamodb.GetItemInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.BatchGetItemInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.QueryInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.PutItemInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.UpdateItemInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.DeleteItemInput:
+			p.ReturnConsumedCapacity = total
+		case *dynamodb.TransactWriteItemsInput:
+			p.ReturnConsumedCapacity = total
+		}
+		out, meta, err := next.HandleInitialize(ctx, in)
+		var read, write float64
+		switch r := out.Result.(type) {
+		case *dynamodb.GetItemOutput:
+			read = units(r.ConsumedCapacity)
+		case *dynamodb.BatchGetItemOutput:
+			for i := range r.ConsumedCapacity {
+				read += units(&r.ConsumedCapacity[i])
+			}
+		case *dynamodb.QueryOutput:
+			read = units(r.ConsumedCapacity)
+		case *dynamodb.PutItemOutput:
+			write = units(r.ConsumedCapacity)
+		case *dynamodb.UpdateItemOutput:
+			write = units(r.ConsumedCapacity)
+		case *dynamodb.DeleteItemOutput:
+			write = units(r.ConsumedCapacity)
+		case *dynamodb.TransactWriteItemsOutput:
+			for i := range r.ConsumedCapacity {
+				write += units(&r.ConsumedCapacity[i])
+			}
+		}
+		collab.UsageOf(ctx).Add(read, write)
+		return out, meta, err
+	}), middleware.Before)
+}
+
+func units(c *types.ConsumedCapacity) float64 {
+	if c == nil {
+		return 0
+	}
+	return aws.ToFloat64(c.CapacityUnits)
+}
+
+// fail turns an error of the SDK into one of the domain. Errors of the domain pass.
+func fail(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*collab.Error](err); ok {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &collab.Error{Code: collab.DeadlineExceeded, Message: "the time of the request ran out", Err: err}
+	}
+	if isConflict(err) {
+		return &collab.Error{Code: collab.Aborted, Message: "others are writing the same data: try again", RetryAfter: time.Second, Err: err}
+	}
+	_, unreachable := errors.AsType[net.Error](err)
+	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary || unreachable || isThrottle(err) {
+		return &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: time.Second, Err: err}
+	}
+	return &collab.Error{Code: collab.Internal, Message: "internal error", Err: err}
+}
+
+// isConflict reports a write that lost against another one under way; trying again may succeed.
+func isConflict(err error) bool {
+	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
+		return true
+	}
+	for _, r := range cancellation(err) {
+		if aws.ToString(r.Code) == "TransactionConflict" {
+			return true
+		}
+	}
+	return false
+}
+
+// isThrottle reports a refusal for lack of capacity.
+func isThrottle(err error) bool {
+	api, ok := errors.AsType[smithy.APIError](err)
+	if ok {
+		if _, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; throttled {
+			return true
+		}
+	}
+	for _, r := range cancellation(err) {
+		switch aws.ToString(r.Code) {
+		case "ThrottlingError", "ProvisionedThroughputExceeded":
+			return true
+		}
+	}
+	return false
+}
+
+// cancellation returns the reasons of a cancelled transaction, one per item, or nil.
+func cancellation(err error) []types.CancellationReason {
+	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		return c.CancellationReasons
+	}
+	return nil
+}
+
+// isConditionFailed reports a refused condition of a single write.
+func isConditionFailed(err error) bool {
+	_, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	return ok
+}
+
+// backoff waits before try n (0 for the first repeat) with full jitter, and reports whether there is time for the try.
+func (s *Store) backoff(ctx context.Context, n int) bool {
+	wait := time.Duration(rand.Int64N(int64(min(20*time.Millisecond<<min(n, 6), time.Second))))
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve {
+		return false
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// transact writes all items or none. Conflicts and throttling are tried again until the deadline is near; a refused condition comes
+// back as the reasons, one per item, with err nil.
+func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem) (refused []types.CancellationReason, err error) {
+	for n := 0; ; n++ {
+		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
+		if err == nil {
+			return nil, nil
+		}
+		reasons := cancellation(err)
+		for _, r := range reasons {
+			if aws.ToString(r.Code) == "ConditionalCheckFailed" {
+				return reasons, nil
+			}
+		}
+		if !isConflict(err) && !isThrottle(err) || !s.backoff(ctx, n) {
+			return nil, fail(ctx, err)
+		}
+	}
+}

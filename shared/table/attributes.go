@@ -1,0 +1,49 @@
+package table
+
+// Attributes of annotation heads and comments. Objects and arrays are kept as the JSON text that was sent.
+const (
+	From          = "from"
+	LocationJSON  = "loc"
+	TargetElement = "tgt"
+	StatusJSON    = "sts"
+	AssignedTo    = "asg"
+	Context       = "ctx"
+	Priority      = "pri"
+	LastUpdated   = "lu"  // milliseconds
+	Rev           = "rev" // one more with every write
+	LastComment   = "lc"  // the largest comment id so far
+	Authors       = "au"  // map of user id to the time of the latest comment
+	Batches       = "bs"  // set of the marks of batches whose comments are shown
+	Writer        = "w"   // what the last write was made by: tells a repeat of it from another's write
+
+	Text         = "txt"
+	HTML         = "htm"
+	ResolverUsed = "rsv"
+	HasText      = "tav"
+	Tagged       = "tag"
+	Attachments  = "att"
+	Batch        = "bm" // mark of the batch that the comment came with; shown when the head's Batches lists it
+)
+
+// Attributes of the other items.
+const (
+	Name      = "name"
+	Disabled  = "off"
+	Metadata  = "meta" // JSON
+	Parent    = "par"  // folder of a document or folder
+	Access    = "acc"
+	Users     = "usr" // list of user ids
+	Email     = "mail"
+	AccountID = "acct"
+	Settings  = "set"  // JSON
+	Tokens    = "tok"  // JSON
+	Inbox     = "inb"  // preference
+	Mail      = "eml"  // preference
+	Body      = "body" // JSON of an event, a notification, an answer
+	Attempts  = "try"
+	BodyHash  = "hash"
+	Seed      = "seed"
+	Lease     = "until" // milliseconds
+	HTTPCode  = "code"
+	StartedAt = "at" // milliseconds
+)
