@@ -1,0 +1,90 @@
+// Package auth decides whom the credentials of a request speak for: one rule for the authorizer of the gateway and for the local server.
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// The headers that carry the credentials.
+const (
+	KeyHeader   = "x-service-api-key"
+	TokenHeader = "x-service-auth-token"
+)
+
+// MaxCredential is the length of the longest API key or token, in bytes.
+const MaxCredential = 128
+
+// KeyStore knows the API keys.
+type KeyStore interface {
+	// APIKey returns a key with its account and tokens. A key that does not exist is collab.NotFound.
+	APIKey(ctx context.Context, key string) (collab.APIKey, error)
+}
+
+// Checker checks credentials.
+type Checker struct {
+	Keys KeyStore
+	Now  func() time.Time
+}
+
+// Check returns whom the credentials in the headers speak for. The error is Unauthenticated where one is missing or empty,
+// PermissionDenied, always with the same text, where they are not valid, and Unavailable where the store failed.
+func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, error) {
+	key, token := h.Values(KeyHeader), h.Values(TokenHeader)
+	if missing(key) || missing(token) {
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the headers %s and %s are required", KeyHeader, TokenHeader)
+	}
+	if !wellFormed(key) || !wellFormed(token) {
+		return collab.Identity{}, errDenied()
+	}
+	record, err := c.Keys.APIKey(ctx, key[0])
+	if collab.CodeOf(err) == collab.NotFound {
+		return collab.Identity{}, errDenied()
+	}
+	if err != nil {
+		return collab.Identity{}, &collab.Error{Code: collab.Unavailable, Message: "credentials cannot be checked at the moment", Err: err}
+	}
+	if !holds(record.Tokens, token[0], c.Now()) || record.Disabled {
+		return collab.Identity{}, errDenied()
+	}
+	return collab.Identity{Account: record.Account, APIKey: record.Key, Settings: record.Settings}, nil
+}
+
+func errDenied() error {
+	return collab.Errorf(collab.PermissionDenied, "the credentials are not valid")
+}
+
+// missing reports whether a header is absent or empty.
+func missing(values []string) bool { return len(values) == 0 || len(values) == 1 && values[0] == "" }
+
+// wellFormed reports whether a header was sent once, with 1 to MaxCredential characters of A-Z a-z 0-9 _ . ~ and -.
+func wellFormed(values []string) bool {
+	if len(values) != 1 || len(values[0]) < 1 || len(values[0]) > MaxCredential {
+		return false
+	}
+	for i := range len(values[0]) {
+		c := values[0][i]
+		if !('A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '~' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// holds reports whether one of the tokens is this one and has not expired, in a time that does not tell how much of it is right.
+func holds(tokens []collab.Token, token string, now time.Time) bool {
+	hash := sha256.Sum256([]byte(token))
+	found := 0
+	for _, t := range tokens {
+		same := subtle.ConstantTimeCompare(hash[:], t.Hash[:])
+		if t.Expires == 0 || now.UnixMilli() < t.Expires {
+			found |= same
+		}
+	}
+	return found == 1
+}

@@ -1,0 +1,204 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// keyring is a KeyStore in memory that counts the look-ups.
+type keyring struct {
+	keys   map[string]collab.APIKey
+	err    error
+	lookUp int
+}
+
+func (k *keyring) APIKey(_ context.Context, key string) (collab.APIKey, error) {
+	k.lookUp++
+	if k.err != nil {
+		return collab.APIKey{}, k.err
+	}
+	record, ok := k.keys[key]
+	if !ok {
+		return collab.APIKey{}, collab.Errorf(collab.NotFound, "no such key")
+	}
+	return record, nil
+}
+
+func token(text string, expires collab.Millis) collab.Token {
+	return collab.Token{Hash: sha256.Sum256([]byte(text)), Expires: expires}
+}
+
+func newKeyring() *keyring {
+	long := strings.Repeat("k", auth.MaxCredential)
+	return &keyring{keys: map[string]collab.APIKey{
+		"key": {Key: "key", Account: "acme", Settings: collab.Settings{AllEvents: true}, Tokens: []collab.Token{
+			token("first", 0),
+			token("second", noon.UnixMilli()+1),
+			token("expired", noon.UnixMilli()),
+		}},
+		"off":  {Key: "off", Account: "gone", Disabled: true, Tokens: []collab.Token{token("first", 0)}},
+		"bare": {Key: "bare", Account: "bare"},
+		long:   {Key: long, Account: "long", Tokens: []collab.Token{token(long, 0)}},
+	}}
+}
+
+func TestCheck(t *testing.T) {
+	long := strings.Repeat("k", auth.MaxCredential)
+	tests := []struct {
+		name        string
+		keys, token []string
+		want        collab.Code
+		lookUps     int
+	}{
+		{"first token", []string{"key"}, []string{"first"}, "", 1},
+		{"second token, about to expire", []string{"key"}, []string{"second"}, "", 1},
+		{"longest", []string{long}, []string{long}, "", 1},
+		{"no header", nil, nil, collab.Unauthenticated, 0},
+		{"no token", []string{"key"}, nil, collab.Unauthenticated, 0},
+		{"no key", nil, []string{"first"}, collab.Unauthenticated, 0},
+		{"empty key", []string{""}, []string{"first"}, collab.Unauthenticated, 0},
+		{"empty token", []string{"key"}, []string{""}, collab.Unauthenticated, 0},
+		{"unknown key", []string{"kex"}, []string{"first"}, collab.PermissionDenied, 1},
+		{"wrong token", []string{"key"}, []string{"third"}, collab.PermissionDenied, 1},
+		{"expired token", []string{"key"}, []string{"expired"}, collab.PermissionDenied, 1},
+		{"key without tokens", []string{"bare"}, []string{"first"}, collab.PermissionDenied, 1},
+		{"disabled account", []string{"off"}, []string{"first"}, collab.PermissionDenied, 1},
+		{"key too long", []string{long + "k"}, []string{"first"}, collab.PermissionDenied, 0},
+		{"token too long", []string{"key"}, []string{long + "k"}, collab.PermissionDenied, 0},
+		{"key twice", []string{"key", "key"}, []string{"first"}, collab.PermissionDenied, 0},
+		{"token twice", []string{"key"}, []string{"first", "first"}, collab.PermissionDenied, 0},
+		{"space in key", []string{"k y"}, []string{"first"}, collab.PermissionDenied, 0},
+		{"separator of the table in key", []string{"key#KEY"}, []string{"first"}, collab.PermissionDenied, 0},
+		{"beyond ASCII in token", []string{"key"}, []string{"fírst"}, collab.PermissionDenied, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			store := newKeyring()
+			c := auth.Checker{Keys: store, Now: func() time.Time { return noon }}
+			h := http.Header{http.CanonicalHeaderKey(auth.KeyHeader): test.keys, http.CanonicalHeaderKey(auth.TokenHeader): test.token}
+			got, err := c.Check(t.Context(), h)
+			if code := collab.CodeOf(err); code != test.want {
+				t.Fatalf("got %v, want code %q", err, test.want)
+			}
+			if test.want == collab.PermissionDenied && collab.MessageOf(err) != "the credentials are not valid" {
+				t.Errorf("the text %q tells why", collab.MessageOf(err))
+			}
+			if want := store.keys[first(test.keys)]; err == nil {
+				if diff := cmp.Diff(collab.Identity{Account: want.Account, APIKey: want.Key, Settings: want.Settings}, got); diff != "" {
+					t.Error(diff)
+				}
+			} else if got != (collab.Identity{}) {
+				t.Errorf("a refused request has identity %v", got)
+			}
+			if store.lookUp != test.lookUps {
+				t.Errorf("%d look-ups, want %d", store.lookUp, test.lookUps)
+			}
+		})
+	}
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+func TestStoreFails(t *testing.T) {
+	c := auth.Checker{Keys: &keyring{err: errors.New("table unreachable")}, Now: time.Now}
+	_, err := c.Check(t.Context(), header("key", "first"))
+	if collab.CodeOf(err) != collab.Unavailable || strings.Contains(collab.MessageOf(err), "table") {
+		t.Errorf("got %q %q", collab.CodeOf(err), collab.MessageOf(err))
+	}
+}
+
+func TestCached(t *testing.T) {
+	now := noon
+	store := newKeyring()
+	keys := auth.Cached(store, func() time.Time { return now })
+	look := func(key string, want collab.Code, lookUps int) {
+		t.Helper()
+		_, err := keys.APIKey(t.Context(), key)
+		if collab.CodeOf(err) != want || store.lookUp != lookUps {
+			t.Errorf("%s: got %v after %d look-ups, want %q after %d", key, err, store.lookUp, want, lookUps)
+		}
+	}
+	look("key", "", 1)
+	now = now.Add(auth.TTL - 1)
+	look("key", "", 1)
+	look("off", "", 2)
+	delete(store.keys, "key")
+	look("key", "", 2)
+	now = now.Add(1)
+	look("key", collab.NotFound, 3)
+	look("key", collab.NotFound, 4)
+	store.keys["key"] = collab.APIKey{Key: "key"}
+	look("key", "", 5)
+	store.err = errors.New("table unreachable")
+	look("key", "", 5)
+	look("new", collab.Internal, 6)
+}
+
+func TestRequire(t *testing.T) {
+	var log bytes.Buffer
+	server := &rpc.Server{Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&log, nil))}
+	var seen collab.Identity
+	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { seen, _ = collab.IdentityOf(r.Context()) })
+	h := auth.Require(&auth.Checker{Keys: newKeyring(), Now: server.Now}, server, next)
+
+	r := httptest.NewRequest("POST", "/v2/organizations/get", strings.NewReader("not looked at"))
+	r.Header = header("key", "first")
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if seen.Account != "acme" || log.Len() != 0 {
+		t.Errorf("next saw %v; logged %s", seen, &log)
+	}
+
+	for token, want := range map[string]int{"": 401, "wrong-token": 403} {
+		seen = collab.Identity{}
+		log.Reset()
+		w := httptest.NewRecorder()
+		r.Header = header("key", token)
+		h.ServeHTTP(w, r)
+		if w.Code != want || seen.Account != "" || !strings.HasPrefix(w.Body.String(), `{"error":{"message":`) {
+			t.Errorf("token %q: %d %s, next saw %v", token, w.Code, w.Body, seen)
+		}
+		if line := log.String(); strings.Count(line, "\n") != 1 || strings.Contains(line, "wrong-token") || strings.Contains(line, `"key"`) {
+			t.Errorf("logged %s", line)
+		}
+	}
+}
+
+func header(key, token string) http.Header {
+	h := http.Header{}
+	h.Set(auth.KeyHeader, key)
+	h.Set(auth.TokenHeader, token)
+	return h
+}
+
+func BenchmarkCheck(b *testing.B) {
+	c := auth.Checker{Keys: auth.Cached(newKeyring(), time.Now), Now: func() time.Time { return noon }}
+	h := header("key", "first")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Check(b.Context(), h); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
