@@ -2,7 +2,11 @@
 // notifications, events, and the error codes. It imports the standard library only.
 package collab
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+)
 
 // JSON is the text of a JSON value, kept as it was sent: numbers are not converted. nil is absence.
 type JSON = json.RawMessage
@@ -114,4 +118,39 @@ type Selector struct {
 	IDs       []string
 	Locations []string
 	Creators  []string
+}
+
+// ForgetAuthors drops the authors of the oldest comments until MaxAuthors are left.
+func (a *Annotation) ForgetAuthors() {
+	if len(a.Authors) <= MaxAuthors {
+		return
+	}
+	ids := make([]string, 0, len(a.Authors))
+	for id := range a.Authors {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(x, y string) int {
+		return cmp.Or(cmp.Compare(a.Authors[x], a.Authors[y]), cmp.Compare(x, y))
+	})
+	for _, id := range ids[:len(ids)-MaxAuthors] {
+		delete(a.Authors, id)
+	}
+}
+
+// NewComments is what one call adds to an annotation.
+type NewComments struct {
+	Comments []Comment // an id of 0 is generated; the other ids are distinct
+	IDs      *IDs
+	// Event makes the event to record from the head before the comments and the comments with their ids; nil for none.
+	Event func(head *Annotation, comments []Comment) (*Event, error)
+}
+
+// CommentChange is what one call does to comments of an annotation.
+type CommentChange struct {
+	IDs  []int64 // distinct
+	Mark string  // of the request
+	// Change changes a comment. It depends on its argument alone, and may be called again. An error of its is that comment's failure.
+	Change func(*Comment) error
+	// Event makes the event to record from the head and the comments as changed; nil for none. Many comments are several events.
+	Event func(head *Annotation, comments []Comment) (*Event, error)
 }

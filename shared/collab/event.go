@@ -5,6 +5,9 @@ import (
 	"unicode/utf8"
 )
 
+// MaxPeople is how many users one event may name: the tagged users of an annotation in one request, or notifyUsers.
+const MaxPeople = 1_000
+
 // EventType is the type of an event, as webhooks carry it.
 type EventType string
 
@@ -42,7 +45,7 @@ type Event struct {
 	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
 	RecentComments []EventComment   `json:"recentComments,omitempty"`
 	Participants   []string         `json:"participants,omitempty"` // user ids of the thread's earlier authors, at most MaxAuthors
-	People         []User           `json:"people,omitempty"`       // tagged users, or notifyUsers, each once; the store keeps a long list beside the event
+	People         []User           `json:"people,omitempty"`       // tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list beside the event
 
 	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
 	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
@@ -79,30 +82,37 @@ type EventWebhook struct {
 	Reason    string `json:"reason"`
 }
 
-// Encode returns the event's stored form, at most MaxEventBytes. What is too long is cut in the event itself, which then says so in
-// Truncated: first the recent comments go, then metadata, then texts are cut, last comments are left out.
-func (e *Event) Encode() ([]byte, error) {
-	body, err := json.Marshal(e)
-	if err != nil || len(body) <= MaxEventBytes {
-		return body, err
+// EventRef names an event of the outbox.
+type EventRef struct{ Account, ID string }
+
+// Shorten makes the event's JSON fit into MaxEventBytes. What it cuts it says in Truncated: first the recent comments and metadata go,
+// then texts are cut, last comments are left out. What the event points to is copied before it is changed.
+func (e *Event) Shorten() error {
+	fits := func() (bool, error) {
+		body, err := json.Marshal(e)
+		return len(body) <= MaxEventBytes, err
+	}
+	if ok, err := fits(); ok || err != nil {
+		return err
 	}
 	e.Truncated = true
 	e.RecentComments = nil
-	for _, a := range []*EventAnnotation{e.Annotation, e.Previous} {
-		if a != nil {
-			a.Context = nil
+	for _, a := range []**EventAnnotation{&e.Annotation, &e.Previous} {
+		if *a != nil {
+			c := **a
+			c.Context = nil
+			*a = &c
 		}
 	}
-	if e.Notification != nil {
-		n := *e.Notification // the notification itself is stored whole
-		e.Notification = &n
-		n.Body = cut(n.Body, 2_000)
-		n.Headline = cut(n.Headline, 2_000)
-		n.TemplateData = nil
+	if e.Notification != nil { // the notification itself is stored whole
+		n := *e.Notification
+		n.Headline, n.Body, n.TemplateData = cut(n.Headline, 2_000), cut(n.Body, 2_000), nil
 		if len(n.SourceData) > 8_000 {
 			n.SourceData = nil
 		}
+		e.Notification = &n
 	}
+	e.Comments = append([]EventComment(nil), e.Comments...)
 	for limit := 16_000; ; limit /= 2 {
 		for i := range e.Comments {
 			c := &e.Comments[i]
@@ -110,15 +120,33 @@ func (e *Event) Encode() ([]byte, error) {
 			if len(c.TaggedUserContacts) > limit {
 				c.TaggedUserContacts = nil
 			}
+			c.From = shortUser(c.From)
 		}
-		if limit < 100 && len(e.Comments) > 0 {
+		if limit < 100 {
 			e.Comments = e.Comments[:len(e.Comments)/2]
 		}
-		body, err = json.Marshal(e)
-		if err != nil || len(body) <= MaxEventBytes || limit == 0 {
-			return body, err
+		if limit == 0 && e.Annotation != nil {
+			e.Annotation = &EventAnnotation{CreatedAt: e.Annotation.CreatedAt}
+			e.Previous = nil
+		}
+		if ok, err := fits(); ok || err != nil || limit == 0 {
+			return err
 		}
 	}
+}
+
+// shortUser returns a user object with names of at most 200 bytes.
+func shortUser(object JSON) JSON {
+	var u User
+	if len(object) <= 1_000 || json.Unmarshal(object, &u) != nil {
+		return object
+	}
+	u.Name, u.Email = cutOpt(u.Name, 200), cutOpt(u.Email, 320)
+	short, err := json.Marshal(u)
+	if err != nil {
+		return object
+	}
+	return short
 }
 
 // cut returns at most limit bytes of s, whole characters only.

@@ -23,11 +23,11 @@ const (
 // tries is how often an update is computed anew because others wrote in between.
 const tries = 5
 
-// AddAnnotation adds an annotation with its comments to a document, and records the event if there is one, as a whole or not at all.
+// AddAnnotation adds an annotation with its comments to a document, and records the events, as a whole or not at all.
 // The thread's comments have distinct ids. seed marks what the request writes: when the annotation is there and carries the same
 // seed, an earlier try of this request added it and the call succeeds. It fails with ALREADY_EXISTS when an annotation with this id is
 // there, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes; then nothing has changed.
-func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, seed string, ev *collab.Event) error {
+func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, seed string, events ...*collab.Event) error {
 	t.Rev = 1
 	head := headItem(doc, &t.Annotation)
 	head[table.Writer] = str(seed)
@@ -38,7 +38,7 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 	if err := checkSize(head, "the annotation"); err != nil {
 		return err
 	}
-	writes, err := s.outbox(ev)
+	writes, err := s.outbox(events)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func commentItems(doc collab.DocumentRef, ann string, comments []collab.Comment,
 
 // UpdateAnnotation reads an annotation strongly consistent, with its comments when asked, has change change it, and writes the
 // attributes that differ, on condition that nobody wrote in between; else it starts anew, five times, then ABORTED. change may be
-// called several times: it must depend on its argument alone. It returns the event to record, or nil; an error of its ends the
+// called several times: it must depend on its argument alone. It returns the events to record; an error of its ends the
 // update. Comments keep their ids and their number. It fails with NOT_FOUND when the annotation does not exist, and
 // INVALID_ARGUMENT when the head or a comment would be too large.
 //
 // Up to transactComments changed comments are written with the head in one transaction. With more, comments go first in
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already.
 func (s *Store) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, seed string, withComments bool,
-	change func(*collab.Thread) (*collab.Event, error),
+	change func(*collab.Thread) ([]*collab.Event, error),
 ) error {
 	for n := 0; ; n++ {
 		head, comments, err := s.readForUpdate(ctx, doc, id, withComments)
@@ -166,7 +166,7 @@ func annotationMissing(doc collab.DocumentRef, id string) error {
 
 // tryUpdate is one try of UpdateAnnotation; done is false when others wrote in between.
 func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item, comments []item, seed string,
-	change func(*collab.Thread) (*collab.Event, error),
+	change func(*collab.Thread) ([]*collab.Event, error),
 ) (done bool, err error) {
 	t := collab.Thread{Document: doc.Document}
 	if t.Annotation, err = readHead(head); err != nil {
@@ -179,7 +179,7 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 		}
 		t.Comments = append(t.Comments, c)
 	}
-	ev, err := change(&t)
+	events, err := change(&t)
 	if err != nil {
 		return false, err
 	}
@@ -209,7 +209,7 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 	if err := checkSize(after, "the annotation"); err != nil {
 		return false, err
 	}
-	event, err := s.outbox(ev)
+	outbox, err := s.outbox(events)
 	if err != nil {
 		return false, err
 	}
@@ -218,7 +218,7 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 			return false, err
 		}
 	}
-	writes = append(append(writes, s.changeOnRev(head, after)), event...)
+	writes = append(append(writes, s.changeOnRev(head, after)), outbox...)
 	if len(writes) > 1 {
 		refused, err := s.transact(ctx, writes)
 		return refused == nil && err == nil, err

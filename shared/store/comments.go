@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -14,14 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// NewComments is what AddComments adds.
-type NewComments struct {
-	Comments []collab.Comment // an id of 0 is generated; the other ids are distinct
-	IDs      *collab.IDs
-	// Event makes the event to record from the head before the comments and the comments with their ids; nil for none.
-	Event func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error)
-}
-
 // AddComments adds comments to an annotation, and records the event if there is one, as a whole or not at all. It returns their ids
 // in the order given. The annotation's lastUpdated moves to the latest of theirs and never back; the author of the first comment of
 // an annotation without a creator becomes its creator. When the comments are there and carry the mark of add.IDs, an earlier try of
@@ -31,7 +22,7 @@ type NewComments struct {
 // A few comments without an event are one transaction that reads nothing: it guesses that the annotation has a creator, that the new
 // comments are its latest, and that their authors find a place; a wrong guess comes back with the head, on which the next try
 // is computed.
-func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add NewComments) ([]int64, error) {
+func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
 	a := &commentAdd{s: s, add: add, doc: doc, ann: ann, mark: add.IDs.Mark()}
 	a.headKey = table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
 	_, inOne, err := commentItems(doc, ann, add.Comments, a.mark)
@@ -67,7 +58,7 @@ func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann str
 // commentAdd is one AddComments under way.
 type commentAdd struct {
 	s       *Store
-	add     NewComments
+	add     collab.NewComments
 	doc     collab.DocumentRef
 	ann     string
 	mark    string
@@ -224,7 +215,7 @@ func (a *commentAdd) headWrites(comments []collab.Comment, batch bool) (types.Tr
 			return none, nil, err
 		}
 	}
-	event, err := a.s.outbox(ev)
+	event, err := a.s.outbox(events(ev))
 	if err != nil {
 		return none, nil, err
 	}
@@ -265,25 +256,8 @@ func addToHead(head *collab.Annotation, comments []collab.Comment) error {
 		head.LastComment = max(head.LastComment, c.ID)
 		head.Authors[author.UserID] = max(head.Authors[author.UserID], c.CreatedAt)
 	}
-	ForgetAuthors(head)
+	head.ForgetAuthors()
 	return nil
-}
-
-// ForgetAuthors drops the authors of the oldest comments until collab.MaxAuthors are left.
-func ForgetAuthors(head *collab.Annotation) {
-	if len(head.Authors) <= collab.MaxAuthors {
-		return
-	}
-	ids := make([]string, 0, len(head.Authors))
-	for id := range head.Authors {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(head.Authors[a], head.Authors[b]), cmp.Compare(a, b))
-	})
-	for _, id := range ids[:len(ids)-collab.MaxAuthors] {
-		delete(head.Authors, id)
-	}
 }
 
 // guess is the write of a head that was not read. It is refused where the head is not as AddComments guesses.
@@ -327,21 +301,11 @@ func (a *commentAdd) guess(comments []collab.Comment) (types.TransactWriteItem, 
 	}}, nil
 }
 
-// CommentChange is what UpdateComments does.
-type CommentChange struct {
-	IDs  []int64 // distinct
-	Mark string  // of the request
-	// Change changes a comment. It depends on its argument alone, and may be called again. An error of its is that comment's failure.
-	Change func(*collab.Comment) error
-	// Event makes the event to record from the head and the comments as changed; nil for none. Many comments are several events.
-	Event func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error)
-}
-
 // UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; then all is computed anew,
 // five times. It returns the failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and
 // those of c.Change. It fails as a whole with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to the
 // latest of theirs.
-func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c CommentChange) (map[int64]error, error) {
+func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
 	failures := map[int64]error{}
 	for n, ids := 0, c.IDs; len(ids) > 0; {
 		done, err := s.tryUpdateComments(ctx, doc, ann, c, ids[:min(len(ids), transactComments)], failures)
@@ -365,7 +329,7 @@ func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann 
 
 // tryUpdateComments is one try at a part of the comments: it does as many of them as one transaction takes, and says how many: 0 when
 // others wrote in between.
-func (s *Store) tryUpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c CommentChange, ids []int64,
+func (s *Store) tryUpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange, ids []int64,
 	failures map[int64]error,
 ) (done int, err error) {
 	headKey := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
@@ -434,7 +398,7 @@ func (s *Store) tryUpdateComments(ctx context.Context, doc collab.DocumentRef, a
 			return 0, err
 		}
 	}
-	event, err := s.outbox(ev)
+	event, err := s.outbox(events(ev))
 	if err != nil {
 		return 0, err
 	}
@@ -452,4 +416,11 @@ func (s *Store) tryUpdateComments(ctx context.Context, doc collab.DocumentRef, a
 		return 0, nil
 	}
 	return done, nil
+}
+
+func events(ev *collab.Event) []*collab.Event {
+	if ev == nil {
+		return nil
+	}
+	return []*collab.Event{ev}
 }

@@ -24,51 +24,70 @@ const (
 	partPeople   = 200_000 // bytes of people in an item beside it
 )
 
-// outbox returns the writes that record an event in the transaction of its data: the event, and the work that is due until it was
-// delivered. nil for no event.
-func (s *Store) outbox(ev *collab.Event) ([]types.TransactWriteItem, error) {
-	if ev == nil {
-		return nil, nil
-	}
-	now := s.now()
-	expires := now.Add(eventRetention).Unix()
-	short := *ev
-	people, err := json.Marshal(ev.People)
-	if err != nil {
-		return nil, fail(context.Background(), err)
-	}
+// outbox returns the writes that record events in the transaction of their data: each event, the people it carries where they are too
+// many for it, and the work that is due until it was delivered.
+func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error) {
 	var writes []types.TransactWriteItem
-	if len(people) > inlinePeople {
-		short.People = nil
-		for from, n := 0, 0; from < len(ev.People); n++ {
-			part, size := from, 0
-			for ; part < len(ev.People) && size < partPeople; part++ {
-				u := ev.People[part]
-				size += 60 + len(u.UserID) + len(collab.Deref(u.Name)) + len(collab.Deref(u.Email))
-			}
-			text, err := json.Marshal(ev.People[from:part])
+	put := func(it item) {
+		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: it}})
+	}
+	for _, ev := range events {
+		now := s.now()
+		expires := now.Add(eventRetention).Unix()
+		record := func(k table.Key, v any) error {
+			body, err := json.Marshal(v)
 			if err != nil {
-				return nil, fail(context.Background(), err)
+				return err
 			}
-			it := newItem(table.EventPeople(ev.Account, ev.ID, n))
-			it[table.Body] = str(string(text))
+			it := newItem(k)
+			it[table.Body] = str(string(body))
 			it.setNum(table.Expires, expires)
-			writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: it}})
-			from = part
+			put(it)
+			return nil
 		}
+		stored := *ev
+		if parts := peopleParts(ev.People); parts != nil {
+			stored.People = nil
+			for n, part := range parts {
+				if err := record(table.EventPeople(ev.Account, ev.ID, n), part); err != nil {
+					return nil, fail(context.Background(), err)
+				}
+			}
+		}
+		if err := stored.Shorten(); err != nil {
+			return nil, fail(context.Background(), err)
+		}
+		if err := record(table.Event(ev.Account, ev.ID), &stored); err != nil {
+			return nil, fail(context.Background(), err)
+		}
+		put(newItem(table.Due(now.Add(firstDue).UnixMilli(), DueEvent, ev.Account, ev.ID)))
 	}
-	body, err := short.Encode()
-	if err != nil {
-		return nil, fail(context.Background(), err)
+	return writes, nil
+}
+
+// peopleParts divides people into lists that an item takes; nil when the event itself takes them.
+func peopleParts(people []collab.User) [][]collab.User {
+	size := func(u collab.User) int {
+		return 60 + len(u.UserID) + len(collab.Deref(u.Name)) + len(collab.Deref(u.Email))
 	}
-	event := newItem(table.Event(ev.Account, ev.ID))
-	event[table.Body] = str(string(body))
-	event.setNum(table.Expires, expires)
-	due := newItem(table.Due(now.Add(firstDue).UnixMilli(), DueEvent, ev.Account, ev.ID))
-	return append(writes,
-		types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: event}},
-		types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: due}},
-	), nil
+	total := 0
+	for _, u := range people {
+		total += size(u)
+	}
+	if total <= inlinePeople {
+		return nil
+	}
+	parts := [][]collab.User{nil}
+	left := partPeople
+	for _, u := range people {
+		if left -= size(u); left < 0 {
+			parts = append(parts, nil)
+			left = partPeople - size(u)
+		}
+		last := len(parts) - 1
+		parts[last] = append(parts[last], u)
+	}
+	return parts
 }
 
 // Event reads an event of the outbox; NOT_FOUND when it is not there or no more.
