@@ -1,0 +1,93 @@
+package main
+
+import (
+	"strings"
+
+	"collabdata/shared/api"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/jsii-runtime-go"
+)
+
+func (s *service) addTable() {
+	text := func(name string) *awsdynamodb.Attribute {
+		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: awsdynamodb.AttributeType_STRING}
+	}
+	t := awsdynamodb.NewTable(s.stack, jsii.String("Table"), &awsdynamodb.TableProps{
+		PartitionKey:                     text(table.PK),
+		SortKey:                          text(table.SK),
+		TimeToLiveAttribute:              jsii.String(table.Expires),
+		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		Encryption:                       awsdynamodb.TableEncryption_AWS_MANAGED,
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
+		DeletionProtection:               jsii.Bool(!s.settings.Local()),
+		RemovalPolicy:                    s.settings.removal(),
+	})
+	for _, index := range table.Indexes() {
+		t.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
+			IndexName:        jsii.String(index.Name),
+			PartitionKey:     text(index.PartitionKey),
+			SortKey:          text(index.SortKey),
+			ProjectionType:   awsdynamodb.ProjectionType_INCLUDE,
+			NonKeyAttributes: jsii.Strings(index.Projected...),
+		})
+	}
+	s.table = t
+	if s.settings.RestoredTable != "" {
+		s.table = awsdynamodb.Table_FromTableName(s.stack, jsii.String("RestoredTable"), jsii.String(s.settings.RestoredTable))
+	}
+	s.output("TableName", "The table that the functions use", s.table.TableName())
+}
+
+// Actions on items and queues, by what they are for.
+var (
+	readItems  = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+	writeItems = []string{
+		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem",
+	}
+	receive = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
+	send    = []string{"sqs:SendMessage"}
+)
+
+// accountItems and dueItems are the partitions that hold accounts' data and pending work; apiKeys those of API keys, which only the
+// authorizer reads and only the operator writes.
+var (
+	accountItems = table.Account("*").PK
+	dueItems     = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
+	apiKeys      = table.APIKey("*").PK
+)
+
+// rights turns what a row of the table of endpoints touches into policy statements, and nothing more than that.
+func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
+	var statements []awsiam.PolicyStatement
+	if touches&api.ReadTable != 0 {
+		statements = append(statements, s.allowItems(readItems, accountItems, dueItems))
+	}
+	if touches&api.ReadIndexes != 0 {
+		var indexes []string
+		for _, index := range table.Indexes() {
+			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
+		}
+		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
+	}
+	if touches&api.WriteTable != 0 {
+		statements = append(statements, s.allowItems(writeItems, accountItems, dueItems))
+	}
+	if touches&api.SendEvents != 0 {
+		statements = append(statements, allow(send, *s.events.live.QueueArn()))
+	}
+	return statements
+}
+
+// allowItems allows actions on the items whose partition key matches one of the patterns.
+func (s *service) allowItems(actions []string, partitions ...string) awsiam.PolicyStatement {
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions:   jsii.Strings(actions...),
+		Resources: jsii.Strings(*s.table.TableArn()),
+		Conditions: &map[string]any{
+			"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": partitions},
+		},
+	})
+}

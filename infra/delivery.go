@@ -1,0 +1,105 @@
+package main
+
+import (
+	"strings"
+
+	"collabdata/shared/api"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awseventstargets"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsses"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// queue is a queue with its dead-letter queue.
+type queue struct{ live, dead awssqs.Queue }
+
+func (s *service) addQueues() {
+	for _, q := range table.Queues() {
+		seconds := func(n int) awscdk.Duration { return awscdk.Duration_Seconds(jsii.Number(n)) }
+		name := strings.ToUpper(q.Name[:1]) + q.Name[1:]
+		dead := awssqs.NewQueue(s.stack, jsii.String(name+"Dead"), &awssqs.QueueProps{
+			Encryption:      awssqs.QueueEncryption_SQS_MANAGED,
+			EnforceSSL:      s.settings.enforceTLS(),
+			RetentionPeriod: seconds(q.DeadRetention),
+		})
+		made := queue{dead: dead, live: awssqs.NewQueue(s.stack, jsii.String(name), &awssqs.QueueProps{
+			Encryption:        awssqs.QueueEncryption_SQS_MANAGED,
+			EnforceSSL:        s.settings.enforceTLS(),
+			VisibilityTimeout: seconds(q.VisibilityTimeout),
+			RetentionPeriod:   seconds(q.Retention),
+			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(q.MaxReceives)},
+		})}
+		switch q.Name {
+		case table.EventsQueue:
+			s.events = made
+		case table.WebhooksQueue:
+			s.webhooks = made
+		}
+		s.output(name+"QueueUrl", "Queue "+q.Name, made.live.QueueUrl())
+		s.output(name+"DeadQueueUrl", "Dead letters of queue "+q.Name, dead.QueueUrl())
+	}
+}
+
+// addDelivery adds deliver, which takes both queues, and relay, which sends again what the queues lost. It returns deliver.
+func (s *service) addDelivery() awslambda.Function {
+	all := s.rights(api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents)
+	deliver := s.addFunction(function{
+		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
+		rights: append(append(all, allow(receive, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()), allow(send, *s.webhooks.live.QueueArn())), s.addMail()...),
+	})
+	for _, source := range []struct {
+		queue       awssqs.Queue
+		concurrency float64 // runs of deliver at the same time, at most
+	}{{s.events.live, 10}, {s.webhooks.live, 20}} {
+		deliver.AddEventSource(awslambdaeventsources.NewSqsEventSource(source.queue, &awslambdaeventsources.SqsEventSourceProps{
+			BatchSize:               jsii.Number(10),
+			MaxConcurrency:          jsii.Number(source.concurrency),
+			ReportBatchItemFailures: jsii.Bool(true),
+		}))
+	}
+
+	relay := s.addFunction(function{
+		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
+		rights: append(s.rights(api.ReadTable|api.WriteTable|api.SendEvents),
+			allow(send, *s.webhooks.live.QueueArn()), allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn())),
+	})
+	awsevents.NewRule(s.stack, jsii.String("EveryMinute"), &awsevents.RuleProps{
+		Description: jsii.String("Starts relay"),
+		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
+		Targets:     &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(relay, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(0)})},
+	})
+	return deliver
+}
+
+// addMail makes the SES identity of the sender's domain, unless there is one already, and returns the right to send as the sender.
+func (s *service) addMail() []awsiam.PolicyStatement {
+	if s.settings.MailFrom == "" {
+		return nil
+	}
+	_, domain, _ := strings.Cut(s.settings.MailFrom, "@")
+	if s.settings.MailIdentity == "create" {
+		identity := awsses.NewEmailIdentity(s.stack, jsii.String("MailIdentity"), &awsses.EmailIdentityProps{Identity: awsses.Identity_Domain(&domain)})
+		if s.settings.Local() { // local clouds have no DKIM
+			return s.allowMail(domain)
+		}
+		for i, record := range *identity.DkimRecords() {
+			s.output("DkimRecord"+string(rune('1'+i)), "CNAME record that proves the sender's domain to SES",
+				jsii.String(*record.Name+" CNAME "+*record.Value))
+		}
+	}
+	return s.allowMail(domain)
+}
+
+func (s *service) allowMail(domain string) []awsiam.PolicyStatement {
+	arn := func(identity string) string {
+		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: jsii.String("identity"), ResourceName: &identity})
+	}
+	return []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, arn(domain), arn(s.settings.MailFrom))}
+}

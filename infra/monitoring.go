@@ -1,0 +1,151 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// metricNamespace holds what the functions report themselves, in CloudWatch's embedded metric format.
+const metricNamespace = "CollabData"
+
+// alarm is one of the ten alarms. README.md has a runbook for each.
+type alarm struct {
+	name      string
+	does      string
+	metric    awscloudwatch.IMetric
+	threshold float64 // reached or passed
+	periods   float64 // looked at
+	breaching float64 // of these, so many must breach
+	missing   awscloudwatch.TreatMissingData
+}
+
+func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
+	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})
+	s.output("AlarmTopicArn", "Subscribe here to be told of alarms", topic.TopicArn())
+	action := awscloudwatchactions.NewSnsAction(topic)
+	for _, a := range s.alarms(gateway) {
+		made := awscloudwatch.NewAlarm(s.stack, jsii.String("Alarm"+a.name), &awscloudwatch.AlarmProps{
+			AlarmName:          jsii.String(*s.stack.StackName() + "-" + a.name),
+			AlarmDescription:   jsii.String(a.does),
+			Metric:             a.metric,
+			Threshold:          jsii.Number(a.threshold),
+			ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+			EvaluationPeriods:  jsii.Number(a.periods),
+			DatapointsToAlarm:  jsii.Number(a.breaching),
+			TreatMissingData:   a.missing,
+		})
+		made.AddAlarmAction(action)
+		made.AddOkAction(action)
+	}
+	s.addDashboard(gateway, deliver, functions)
+}
+
+func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
+	const quiet, broken = awscloudwatch.TreatMissingData_NOT_BREACHING, awscloudwatch.TreatMissingData_BREACHING
+	every := func(minutes float64, statistic string) *awscloudwatch.MetricOptions {
+		return &awscloudwatch.MetricOptions{Period: awscdk.Duration_Minutes(&minutes), Statistic: &statistic}
+	}
+	return []alarm{
+		{"EventsDead", "Events that could not be worked out five times are in the dead-letter queue",
+			s.events.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
+		{"WebhooksDead", "Webhook deliveries that could not be worked on five times are in the dead-letter queue",
+			s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
+		{"EventsLate", "An event has waited ten minutes for deliver",
+			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
+		{"WebhooksLate", "A webhook delivery has waited ten minutes for deliver",
+			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
+		{"PendingLate", "An event has been due for fifteen minutes, or relay does not report",
+			s.metric("PendingEventAge", "Maximum", "", 5), 900, 3, 3, broken},
+		{"Errors", "One request of a hundred or more fails for a reason of ours",
+			gateway.MetricServerError(every(5, "Average")), 0.01, 3, 2, quiet},
+		{"Slow", "One request of a hundred takes three seconds or more",
+			gateway.MetricLatency(every(5, "p99")), 3000, 3, 3, quiet},
+		{"FunctionThrottles", "The AWS account's limit on concurrent functions is reached in this region",
+			awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+				Namespace: jsii.String("AWS/Lambda"), MetricName: jsii.String("Throttles"),
+				Statistic: jsii.String("Sum"), Period: awscdk.Duration_Minutes(jsii.Number(1)),
+			}), 1, 5, 3, quiet},
+		{"ReadThrottles", "The table refuses reads", s.tableMetric("ReadThrottleEvents"), 1, 5, 3, quiet},
+		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents"), 1, 5, 3, quiet},
+	}
+}
+
+// metric is one that the functions report for the stage, of one channel unless that is empty.
+func (s *service) metric(name, statistic, channel string, minutes float64) awscloudwatch.Metric {
+	dimensions := map[string]*string{"Stage": jsii.String(s.settings.Stage)}
+	props := &awscloudwatch.MetricProps{
+		Namespace: jsii.String(metricNamespace), MetricName: &name, Statistic: &statistic,
+		Period: awscdk.Duration_Minutes(&minutes), DimensionsMap: &dimensions,
+	}
+	if channel != "" {
+		dimensions["Channel"] = &channel
+		props.Label = jsii.String(name + " " + channel)
+	}
+	return awscloudwatch.NewMetric(props)
+}
+
+func (s *service) tableMetric(name string) awscloudwatch.Metric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: jsii.String("AWS/DynamoDB"), MetricName: &name, Statistic: jsii.String("Sum"),
+		Period: awscdk.Duration_Minutes(jsii.Number(1)), DimensionsMap: &map[string]*string{"TableName": s.table.TableName()},
+	})
+}
+
+func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
+	graph := func(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
+		return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
+			Title: &title, Width: jsii.Number(8), Left: &metrics, LeftYAxis: &awscloudwatch.YAxisProps{Min: jsii.Number(0)},
+		})
+	}
+	of := func(statistic, label string) *awscloudwatch.MetricOptions {
+		return &awscloudwatch.MetricOptions{Statistic: &statistic, Label: &label}
+	}
+	var calls, failures []awscloudwatch.IMetric
+	paths := make([]string, 0, len(functions))
+	for path := range functions {
+		paths = append(paths, path)
+	}
+	slices.Sort(paths)
+	for _, path := range paths {
+		calls = append(calls, functions[path].MetricInvocations(of("Sum", path)))
+		failures = append(failures, functions[path].MetricErrors(of("Sum", path)))
+	}
+	var sent, retried []awscloudwatch.IMetric
+	for _, channel := range []string{"inbox", "email", "webhook"} {
+		sent = append(sent, s.metric("Deliveries", "Sum", channel, 5))
+		retried = append(retried, s.metric("DeliveryRetries", "Sum", channel, 5), s.metric("DeliveryFailures", "Sum", channel, 5))
+	}
+	rows := [][]awscloudwatch.IWidget{
+		{
+			graph("Requests", gateway.MetricCount(of("Sum", "all")), gateway.MetricClientError(of("Sum", "4xx")), gateway.MetricServerError(of("Sum", "5xx"))),
+			graph("Milliseconds", gateway.MetricLatency(of("p50", "p50")), gateway.MetricLatency(of("p99", "p99"))),
+			graph("Calls by endpoint", calls...),
+		}, {
+			graph("Crashes and time-outs by endpoint", failures...),
+			graph("Deliveries", sent...),
+			graph("Deliveries tried again and given up", retried...),
+		}, {
+			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
+				s.webhooks.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks")),
+				s.events.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events, dead")),
+				s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks, dead"))),
+			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
+				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric("PendingEventAge", "Maximum", "", 5)),
+			graph("Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")), deliver.MetricThrottles(of("Sum", "throttled"))),
+		}, {
+			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits"), s.tableMetric("ConsumedWriteCapacityUnits")),
+			graph("Throttled by the table", s.tableMetric("ReadThrottleEvents"), s.tableMetric("WriteThrottleEvents")),
+		},
+	}
+	dashboard := awscloudwatch.NewDashboard(s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()})
+	for _, row := range rows {
+		dashboard.AddWidgets(row...)
+	}
+}

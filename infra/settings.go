@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// localStage is the stage for a local cloud: nothing in it is protected from deletion, and functions may call back to this machine.
+const localStage = "local"
+
+// Settings are the operator's choices, each a CDK context value of its name: `cdk deploy -c stage=test`, or "context" in cdk.json.
+type Settings struct {
+	Stage               string         // stage: which deployment this is; part of the stack's name and of the API's URL
+	Arch                string         // arch: arm64 or x86_64, as the functions were built
+	MailFrom            string         // mailFrom: sender of mail; "" sends none
+	MailIdentity        string         // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
+	CustomDomain        string         // customDomain: host name of the API; "" leaves it at the gateway's own
+	CertificateARN      string         // certificateArn: certificate of customDomain, in the stack's region
+	WAFRateLimit        int            // wafRateLimit: requests per API key in any five minutes
+	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in
+	LogRetentionDays    int            // logRetentionDays: how long logs are kept
+	RestoredTable       string         // restoredTable: a table restored from backup that the functions use instead of the stack's own
+}
+
+// Local reports whether the stack goes to a local cloud.
+func (s Settings) Local() bool { return s.Stage == localStage }
+
+// StackName is the CloudFormation stack of the stage.
+func (s Settings) StackName() string { return "collabdata-" + s.Stage }
+
+// ReadSettings reads every setting through lookup, which returns nil for one that is not given. The error names each setting that
+// breaks its rule, and the rule.
+func ReadSettings(lookup func(name string) any) (Settings, error) {
+	r := reader{lookup: lookup}
+	s := Settings{
+		Stage:            r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
+		Arch:             r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
+		MailFrom:         r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
+		MailIdentity:     r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
+		CustomDomain:     r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
+		CertificateARN:   r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
+		WAFRateLimit:     r.number("wafRateLimit", 30_000, func(n int) bool { return 10 <= n && n <= 2_000_000_000 }, "requests per API key in five minutes, 10 to 2000000000"),
+		LogRetentionDays: r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
+		RestoredTable:    r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
+	}
+	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
+	if (s.CustomDomain == "") != (s.CertificateARN == "") {
+		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
+	}
+	return s, errors.Join(r.errs...)
+}
+
+// reader collects every mistake, so that one run names them all.
+type reader struct {
+	lookup func(name string) any
+	errs   []error
+}
+
+func (r *reader) refuse(name, value, rule string) {
+	r.errs = append(r.errs, fmt.Errorf("setting %s is %q; it must be %s", name, value, rule))
+}
+
+// value is the setting as text, and whether it was given; an empty text is as not given. JSON's numbers arrive as float64.
+func (r *reader) value(name string) (string, bool) {
+	switch v := r.lookup(name).(type) {
+	case nil:
+		return "", false
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	default:
+		text := strings.TrimSpace(fmt.Sprint(v))
+		return text, text != ""
+	}
+}
+
+func (r *reader) text(name, fallback, pattern, rule string) string {
+	v, ok := r.value(name)
+	if !ok {
+		return fallback
+	}
+	if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(v) {
+		r.refuse(name, v, rule)
+	}
+	return v
+}
+
+func (r *reader) number(name string, fallback int, valid func(int) bool, rule string) int {
+	v, ok := r.value(name)
+	if !ok {
+		return fallback
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || !valid(n) {
+		r.refuse(name, v, rule)
+	}
+	return n
+}
+
+// networks reads a comma-separated list. Outside a local cloud each network lies in an address range for private use and holds no
+// address of an instance metadata service: whoever may register a webhook could otherwise read the functions' credentials.
+func (r *reader) networks(name string, local bool) []netip.Prefix {
+	v, ok := r.value(name)
+	if !ok {
+		return nil
+	}
+	var networks []netip.Prefix
+	for text := range strings.SplitSeq(v, ",") {
+		text = strings.TrimSpace(text)
+		p, err := netip.ParsePrefix(text)
+		switch {
+		case err != nil || p != p.Masked():
+			r.refuse(name, text, "a comma-separated list of networks such as 10.0.0.0/8, without host bits")
+		case !local && !private(p):
+			r.refuse(name, text, "within 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7 and outside fd00:ec2::/32; "+
+				"loopback, link-local and metadata addresses are for stage "+localStage+" only")
+		}
+		networks = append(networks, p)
+	}
+	return networks
+}
+
+func private(p netip.Prefix) bool {
+	within := func(outer string) bool {
+		o := netip.MustParsePrefix(outer)
+		return o.Bits() <= p.Bits() && o.Contains(p.Addr())
+	}
+	return slices.ContainsFunc([]string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"}, within) &&
+		!p.Overlaps(netip.MustParsePrefix("fd00:ec2::/32"))
+}
+
+// retentions are the retention times that CloudWatch offers, in days.
+var retentions = map[int]awslogs.RetentionDays{
+	1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS, 5: awslogs.RetentionDays_FIVE_DAYS,
+	7: awslogs.RetentionDays_ONE_WEEK, 14: awslogs.RetentionDays_TWO_WEEKS, 30: awslogs.RetentionDays_ONE_MONTH,
+	60: awslogs.RetentionDays_TWO_MONTHS, 90: awslogs.RetentionDays_THREE_MONTHS, 120: awslogs.RetentionDays_FOUR_MONTHS,
+	150: awslogs.RetentionDays_FIVE_MONTHS, 180: awslogs.RetentionDays_SIX_MONTHS, 365: awslogs.RetentionDays_ONE_YEAR,
+	400: awslogs.RetentionDays_THIRTEEN_MONTHS, 545: awslogs.RetentionDays_EIGHTEEN_MONTHS, 731: awslogs.RetentionDays_TWO_YEARS,
+	1096: awslogs.RetentionDays_THREE_YEARS, 1827: awslogs.RetentionDays_FIVE_YEARS, 2192: awslogs.RetentionDays_SIX_YEARS,
+	2557: awslogs.RetentionDays_SEVEN_YEARS, 2922: awslogs.RetentionDays_EIGHT_YEARS, 3288: awslogs.RetentionDays_NINE_YEARS,
+	3653: awslogs.RetentionDays_TEN_YEARS,
+}
+
+func retentionDays() string {
+	var days []int
+	for d := range retentions {
+		days = append(days, d)
+	}
+	slices.Sort(days)
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(days), " ", ", "), "[]")
+}
+
+// enforceTLS says whether queues and topics refuse plain HTTP, which is what local clouds speak.
+func (s Settings) enforceTLS() *bool { return jsii.Bool(!s.Local()) }
+
+// removal says what becomes of things that hold data, or serve others too, when they leave the stack.
+func (s Settings) removal() awscdk.RemovalPolicy {
+	if s.Local() {
+		return awscdk.RemovalPolicy_DESTROY
+	}
+	return awscdk.RemovalPolicy_RETAIN
+}
+
+func (s Settings) architecture() awslambda.Architecture {
+	if s.Arch == "x86_64" {
+		return awslambda.Architecture_X86_64()
+	}
+	return awslambda.Architecture_ARM_64()
+}
+
+// allowedPrivateCIDRs is the list as the functions read it.
+func (s Settings) allowedPrivateCIDRs() string {
+	var texts []string
+	for _, p := range s.AllowedPrivateCIDRs {
+		texts = append(texts, p.String())
+	}
+	return strings.Join(texts, ",")
+}

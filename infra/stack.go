@@ -1,0 +1,131 @@
+package main
+
+import (
+	"strings"
+
+	"collabdata/shared/api"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+)
+
+// service is the stack of one stage while it is made: what later parts need of earlier ones.
+type service struct {
+	stack    awscdk.Stack
+	settings Settings
+	code     func(function string) awslambda.Code
+
+	table    awsdynamodb.ITable
+	events   queue
+	webhooks queue
+}
+
+// NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
+// such as v2/commentannotations/add.
+func NewStack(scope constructs.Construct, settings Settings, endpoints []api.Endpoint, code func(function string) awslambda.Code) awscdk.Stack {
+	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
+		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
+		TerminationProtection: jsii.Bool(!settings.Local()),
+	})
+	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
+	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
+
+	s := &service{stack: stack, settings: settings, code: code}
+	s.addTable()
+	s.addQueues()
+	deliver := s.addDelivery()
+	gateway, functions := s.addAPI(endpoints)
+	s.addMonitoring(gateway, deliver, functions)
+	return stack
+}
+
+// function is a Lambda function with a role and a log group of its own.
+type function struct {
+	name     string // its folder below functions/
+	does     string
+	timeout  float64 // seconds
+	memoryMB float64
+	rights   []awsiam.PolicyStatement // all it may do beside writing its own log and traces
+}
+
+// addFunction adds three resources: log group, role and function.
+func (s *service) addFunction(f function) awslambda.Function {
+	scope := constructs.NewConstruct(s.stack, jsii.String(strings.ReplaceAll(f.name, "/", "-")))
+	logs := s.addLogGroup(scope, f.name)
+	rights := append([]awsiam.PolicyStatement{
+		allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, *logs.LogGroupArn()),
+		allow([]string{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "*"),
+	}, f.rights...)
+	role := s.addRole(scope, "Role", "lambda.amazonaws.com", rights)
+	suppress(role, "AwsSolutions-IAM5", "X-Ray has no resources to name.", "Resource::*")
+
+	environment := map[string]*string{
+		"STAGE":                 jsii.String(s.settings.Stage),
+		"TABLE_NAME":            s.table.TableName(),
+		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
+		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
+		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
+		"MAIL_FROM":             jsii.String(s.settings.MailFrom),
+	}
+	for name, value := range environment {
+		if *value == "" {
+			delete(environment, name)
+		}
+	}
+	return awslambda.NewFunction(scope, jsii.String("Function"), &awslambda.FunctionProps{
+		Description:  jsii.String(f.does),
+		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture: s.settings.architecture(),
+		Handler:      jsii.String("bootstrap"),
+		Code:         s.code(f.name),
+		Timeout:      awscdk.Duration_Seconds(jsii.Number(f.timeout)),
+		MemorySize:   jsii.Number(f.memoryMB),
+		Environment:  &environment,
+		LogGroup:     logs,
+		Tracing:      awslambda.Tracing_ACTIVE,
+		Role:         role.WithoutPolicyUpdates(nil), // nothing but the rights above
+	})
+}
+
+// addRole adds a role for an AWS service with all its rights inline: a policy of its own would be one more resource for each role.
+func (s *service) addRole(scope constructs.Construct, id, service string, rights []awsiam.PolicyStatement) awsiam.Role {
+	return awsiam.NewRole(scope, &id, &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(&service, nil),
+		InlinePolicies: &map[string]awsiam.PolicyDocument{
+			"rights": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &rights}),
+		},
+	})
+}
+
+func (s *service) addLogGroup(scope constructs.Construct, name string) awslogs.LogGroup {
+	return awslogs.NewLogGroup(scope, jsii.String("Logs"), &awslogs.LogGroupProps{
+		LogGroupName:  jsii.String("/" + s.settings.StackName() + "/" + name),
+		Retention:     retentions[s.settings.LogRetentionDays],
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+}
+
+func (s *service) output(name, does string, value *string) {
+	awscdk.NewCfnOutput(s.stack, jsii.String(name), &awscdk.CfnOutputProps{Description: jsii.String(does), Value: value})
+}
+
+func allow(actions []string, resources ...string) awsiam.PolicyStatement {
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings(actions...), Resources: jsii.Strings(resources...),
+	})
+}
+
+// suppress keeps a rule of cdk-nag from being reported on the construct. With findings, only those are kept.
+func suppress(c constructs.IConstruct, rule, reason string, findings ...any) {
+	s := &cdknag.NagPackSuppression{Id: jsii.String(rule), Reason: jsii.String(reason)}
+	if len(findings) > 0 {
+		s.AppliesTo = &findings
+	}
+	cdknag.NagSuppressions_AddResourceSuppressions(c, &[]*cdknag.NagPackSuppression{s}, jsii.Bool(true))
+}
