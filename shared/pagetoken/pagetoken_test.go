@@ -24,6 +24,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestForm holds the form of version 1: tokens outlive a deployment.
+func TestForm(t *testing.T) {
+	const token = "AR8VLXmO8flH8Yk9vc9WvkVwb3NpdGlvbg"
+	if got := scope.Encode([]byte("position")); got != token {
+		t.Errorf("the token is %s, was %s: raise the version when the form changes", got, token)
+	}
+}
+
 func TestOtherScope(t *testing.T) {
 	token := scope.Encode([]byte("position"))
 	other := map[string]pagetoken.Scope{

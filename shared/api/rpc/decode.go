@@ -13,8 +13,10 @@ import (
 	"collabdata/shared/collab"
 )
 
-// errEnough ends the decoding of a request with more than MaxMistakes mistakes.
-var errEnough = errors.New("too many mistakes")
+var (
+	errEnough   = errors.New("more than MaxMistakes mistakes") // ends the decoding
+	errTrailing = errors.New("something follows the value")
+)
 
 // decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every mistake of form.
 func decode(body []byte, p *plan, v reflect.Value) error {
@@ -345,14 +347,10 @@ func (d *decoder) field(f *fieldPlan, v reflect.Value) error {
 
 // end checks that nothing follows the value.
 func (d *decoder) end() error {
-	_, err := d.dec.ReadToken()
-	switch {
-	case err == io.EOF:
-		return nil
-	case err == nil:
-		return errors.New("more than one value")
+	if _, err := d.dec.ReadToken(); err != io.EOF {
+		return errTrailing
 	}
-	return err
+	return nil
 }
 
 // compact returns a copy of a JSON value without white space.
@@ -393,10 +391,10 @@ func syntaxError(body []byte, err error) error {
 	e := &collab.Error{Code: collab.InvalidArgument, Err: err}
 	s, ok := errors.AsType[*jsontext.SyntacticError](err)
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF:
-		e.Message = "the body is not valid JSON: it ends too early"
-	case !ok:
+	case err == errTrailing:
 		e.Message = "the body must be one JSON object and nothing behind it"
+	case !ok || errors.Is(err, io.ErrUnexpectedEOF):
+		e.Message = "the body is not valid JSON: it ends too early"
 	case errors.Is(s.Err, jsontext.ErrDuplicateName):
 		path := pointerPath(s.JSONPointer)
 		e.Details = []collab.FieldError{{Field: path, Message: "must not be given twice"}}

@@ -131,8 +131,11 @@ func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
 		}
 		where := t.String() + "." + f.Name
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || name == "" || name == "-" {
-			panic(fmt.Sprintf("rpc: %s: a field of a request is exported and has a json tag", where))
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			panic(fmt.Sprintf("rpc: %s: a field of a request has a json tag", where))
 		}
 		if _, twice := o.byName[name]; twice {
 			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))

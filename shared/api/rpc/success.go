@@ -92,9 +92,10 @@ func (s *segments) value(v any) error {
 		return nil
 	case []collab.JSON:
 		s.add("[")
+		comma := []byte(",")
 		for i, item := range v {
 			if i > 0 {
-				s.add(",")
+				*s = append(*s, comma)
 			}
 			s.json(item)
 		}

@@ -1,0 +1,475 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// things is a request with a field of every kind and rule.
+type things struct {
+	place
+	Title  string                  `json:"title" rule:"nonempty,max=5"`
+	Note   *string                 `json:"note"`
+	Flag   bool                    `json:"flag"`
+	Maybe  *bool                   `json:"maybe"`
+	Count  int64                   `json:"count"`
+	Few    *int64                  `json:"few" rule:"min=1,max=9"`
+	At     *int64                  `json:"at" rule:"time"`
+	Kind   string                  `json:"kind" rule:"oneof=default|ongoing|terminal"`
+	IDs    []string                `json:"ids" rule:"notnull,nonempty,max=3,each=id"`
+	Nums   []int64                 `json:"nums" rule:"each=commentid"`
+	NID    string                  `json:"nid" rule:"notificationid"`
+	Free   collab.JSON             `json:"free" rule:"object"`
+	Any    collab.JSON             `json:"any"`
+	User   *collab.User            `json:"user"`
+	Must   []collab.User           `json:"must" rule:"max=2"`
+	State  rpc.Opt[state]          `json:"state"`
+	Seen   rpc.Opt[collab.JSON]    `json:"seen" rule:"object"`
+	Size   rpc.Opt[int64]          `json:"size" rule:"notnull,min=1"`
+	Change *rpc.One[change]        `json:"change"`
+	Tree   *tree                   `json:"tree"`
+	Own    map[string]*collab.User `json:"-"`
+}
+
+// place is embedded: its fields stand beside those of the struct around it.
+type place struct {
+	Organization string `json:"organizationId" rule:"required,id"`
+	Document     string `json:"documentId" rule:"docid"`
+}
+
+type state struct {
+	ID   string  `json:"id"`
+	Name *string `json:"name"`
+}
+
+type change struct {
+	State rpc.Opt[state] `json:"state"`
+}
+
+func (s *state) Validate(m *rpc.Mistakes) {
+	if s.ID == "" {
+		m.Add("id", "is required, or name")
+	}
+	if s.Name != nil && *s.Name == "bad" {
+		m.Add("", "has a bad name")
+	}
+}
+
+type tree struct {
+	Leaf     string `json:"leaf"`
+	Branches []tree `json:"branches"`
+}
+
+// decodeThings sends data to an operation and returns what that received, or the failure.
+func decodeThings(t testing.TB, body string) (*things, failure) {
+	t.Helper()
+	var got *things
+	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *things) (any, error) {
+		got = req
+		return nil, nil
+	})
+	w := serve(h, request(t.Context(), body))
+	if w.Code == http.StatusOK {
+		return got, failure{}
+	}
+	if w.Code != http.StatusBadRequest {
+		t.Errorf("HTTP status %d", w.Code)
+	}
+	return nil, failureOf(t, w)
+}
+
+func TestDecode(t *testing.T) {
+	text := func(s string) *string { return &s }
+	number := func(n int64) *int64 { return &n }
+	yes := true
+	tests := []struct {
+		data string // beside organizationId
+		want things
+	}{
+		{`"title":"a\u00e9\n\"","documentId":"d"`, things{Title: "aé\n\"", place: place{Document: "d"}}},
+		{`"\u0074itle":"x"`, things{Title: "x"}},
+		{`"note":""`, things{Note: text("")}},
+		{`"note":"\u0000\u007f"`, things{Note: text("\x00\x7f")}},
+		{`"note":"🙂\ud83d\ude42"`, things{Note: text("🙂🙂")}},
+		{`"note":null,"title":null,"flag":null,"few":null,"free":null,"any":null,"user":null,"must":null,"change":null`, things{}},
+		{`"flag":true,"maybe":true`, things{Flag: true, Maybe: &yes}},
+		{`"count":-9007199254740991`, things{Count: -9007199254740991}},
+		{`"count":-0`, things{}},
+		{`"count":5.0,"few":90E-1,"at":1.7e12`, things{Count: 5, Few: number(9), At: number(1_700_000_000_000)}},
+		{`"at":253402300799999`, things{At: number(collab.MaxMillis)}},
+		{`"at":0`, things{At: number(0)}},
+		{`"kind":"ongoing"`, things{Kind: "ongoing"}},
+		{`"ids":["a","b","a"],"nums":[1,2.0]`, things{IDs: []string{"a", "b", "a"}, Nums: []int64{1, 2}}},
+		{`"nums":[]`, things{Nums: []int64{}}},
+		{`"nid":"aZ09_-"`, things{NID: "aZ09_-"}},
+		{`"free":{ "n" : 1.50, "s": "a b\u00e9" , "l": [ 1e400, 9007199254740993 ] }`, things{Free: collab.JSON(`{"n":1.50,"s":"a b\u00e9","l":[1e400,9007199254740993]}`)}},
+		{`"any": [ 1 , "x" ] `, things{Any: collab.JSON(`[1,"x"]`)}},
+		{`"any": 1.0`, things{Any: collab.JSON(`1.0`)}},
+		{`"user":{"userId":"u","name":"","email":null}`, things{User: &collab.User{UserID: "u", Name: text("")}}},
+		{`"must":[{"userId":"u"},{"userId":"v"}]`, things{Must: []collab.User{{UserID: "u"}, {UserID: "v"}}}},
+		{`"state": {"name": null, "id": "s"} `, things{State: rpc.Opt[state]{Value: state{ID: "s"}, Raw: collab.JSON(`{"name":null,"id":"s"}`)}}},
+		{`"state":null,"seen":null`, things{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}, Seen: rpc.Opt[collab.JSON]{Raw: collab.JSON(`null`)}}},
+		{`"seen":{ }`, things{Seen: rpc.Opt[collab.JSON]{Value: collab.JSON(`{}`), Raw: collab.JSON(`{}`)}}},
+		{`"size" :1e1`, things{Size: rpc.Opt[int64]{Value: 10, Raw: collab.JSON(`1e1`)}}},
+		{`"change":{"state":null}`, things{Change: &rpc.One[change]{Value: change{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}}}}},
+		{`"change":[{}]`, things{Change: &rpc.One[change]{}}},
+		{`"tree":{"branches":[{"leaf":"a","branches":[]},{"leaf":"b"}]}`, things{Tree: &tree{Branches: []tree{{Leaf: "a", Branches: []tree{}}, {Leaf: "b"}}}}},
+	}
+	for _, test := range tests {
+		got, f := decodeThings(t, ` {"data" : {"organizationId":"o",`+test.data+"} }\n")
+		test.want.Organization = "o"
+		if got == nil {
+			t.Errorf("%s: %s", test.data, f.Error.Message)
+		} else if diff := cmp.Diff(&test.want, got, cmp.AllowUnexported(things{})); diff != "" {
+			t.Errorf("%s: %s", test.data, diff)
+		}
+	}
+}
+
+// TestMistakes names each mistake of form: one row is one mistake.
+func TestMistakes(t *testing.T) {
+	long := strings.Repeat("x", 600)
+	tests := []struct{ data, field, message string }{
+		{`"titel":"x"`, "data.titel", "is not a known field"},
+		{`"Title":"x"`, "data.Title", "is not a known field"},
+		{`"a b\"":1`, `data["a b\""]`, "is not a known field"},
+		{`"":1`, `data[""]`, "is not a known field"},
+		{`"` + long + `":1`, "data." + long[:100] + "…", "is not a known field"},
+		{`"Own":1`, "data.Own", "is not a known field"},
+		{`"place":{}`, "data.place", "is not a known field"},
+		{`"title":5`, "data.title", "must be a string, not a number"},
+		{`"title":{"a":[1]}`, "data.title", "must be a string, not an object"},
+		{`"title":[]`, "data.title", "must be a string, not an array"},
+		{`"title":false`, "data.title", "must be a string, not a boolean"},
+		{`"title":""`, "data.title", "must not be empty"},
+		{`"title":"aaaéé"`, "data.title", "must be at most 5 bytes, not 7"},
+		{`"flag":"true"`, "data.flag", "must be a boolean, not a string"},
+		{`"maybe":1`, "data.maybe", "must be a boolean, not a number"},
+		{`"count":"5"`, "data.count", "must be an integer from -9007199254740991 to 9007199254740991, not a string"},
+		{`"count":5.5`, "data.count", "must be an integer from -9007199254740991 to 9007199254740991"},
+		{`"count":9007199254740992`, "data.count", "must be an integer from -9007199254740991 to 9007199254740991"},
+		{`"count":1e99999999999999999999`, "data.count", "must be an integer from -9007199254740991 to 9007199254740991"},
+		{`"count":1e-99999999999999999999`, "data.count", "must be an integer from -9007199254740991 to 9007199254740991"},
+		{`"few":0`, "data.few", "must be an integer from 1 to 9"},
+		{`"few":10`, "data.few", "must be an integer from 1 to 9"},
+		{`"at":-1`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999"},
+		{`"at":253402300800000`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999"},
+		{`"at":"2026-01-01T00:00:00Z"`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999, not a string"},
+		{`"kind":"Default"`, "data.kind", "must be one of default, ongoing, terminal"},
+		{`"documentId":""`, "data.documentId", "must not be empty"},
+		{`"documentId":"` + long + `x"`, "data.documentId", `must be at most 600 bytes (%, #, space, ! and " count three), not 601`},
+		{`"documentId":"a\u0085"`, "data.documentId", "must not contain control characters"},
+		{`"ids":null`, "data.ids", "must not be null"},
+		{`"ids":[]`, "data.ids", "must not be empty"},
+		{`"ids":"a"`, "data.ids", "must be an array, not a string"},
+		{`"ids":["a","b","c","d","e"]`, "data.ids", "must have at most 3 items, not 5"},
+		{`"ids":["a",""]`, "data.ids[1]", "must not be empty"},
+		{`"ids":["a",null]`, "data.ids[1]", "must be a string, not null"},
+		{`"nums":[1,0]`, "data.nums[1]", "must be an integer from 1 to 9007199254740991"},
+		{`"nid":"a.b"`, "data.nid", "may contain only letters, digits, _ and -"},
+		{`"free":[{}]`, "data.free", "must be an object, not an array"},
+		{`"user":{}`, "data.user.userId", "is required"},
+		{`"user":{"userId":null}`, "data.user.userId", "is required and must not be null"},
+		{`"user":{"userId":"u","nick":1}`, "data.user.nick", "is not a known field"},
+		{`"user":"u"`, "data.user", "must be an object, not a string"},
+		{`"must":[{"userId":"u"},null]`, "data.must[1]", "must be an object, not null"},
+		{`"must":[{"userId":"u"},{"userId":"u","name":1}]`, "data.must[1].name", "must be a string, not a number"},
+		{`"state":{}`, "data.state.id", "is required, or name"},
+		{`"state":{"id":7}`, "data.state.id", "must be a string, not a number"},
+		{`"state":{"id":"s","name":"bad"}`, "data.state", "has a bad name"},
+		{`"seen":0`, "data.seen", "must be an object, not a number"},
+		{`"size":null`, "data.size", "must not be null"},
+		{`"size":0`, "data.size", "must be an integer from 1 to 9007199254740991"},
+		{`"change":[]`, "data.change", "must be one value, or an array of exactly one, not of 0"},
+		{`"change":[{},{"x":1},3]`, "data.change", "must be one value, or an array of exactly one, not of 3"},
+		{`"change":[[{}]]`, "data.change[0]", "must be an object, not an array"},
+		{`"change":[{"state":{}}]`, "data.change[0].state.id", "is required, or name"},
+		{`"change":{"state":{}}`, "data.change.state.id", "is required, or name"},
+		{`"tree":{"branches":[{},{"branches":[{"leaf":1}]}]}`, "data.tree.branches[1].branches[0].leaf", "must be a string, not a number"},
+		{`"title":"a","title":"b"`, "data.title", "must not be given twice"},
+		{`"title":"a","t\u0069tle":"b"`, "data.title", "must not be given twice"},
+		{`"free":{"a":[0,{"b":1,"b":1}]}`, "data.free.a[1].b", "must not be given twice"},
+		{`"unknown":{"b c":1,"b c":1}`, `data.unknown["b c"]`, "must not be given twice"},
+		{`"organizationId":"p"`, "data.organizationId", "must not be given twice"},
+	}
+	for _, test := range tests {
+		_, f := decodeThings(t, `{"data":{"organizationId":"o",`+test.data+`}}`)
+		want := failure{}
+		want.Error.Message = test.field + " " + test.message
+		want.Error.Status = collab.InvalidArgument
+		want.Error.Details = []collab.FieldError{{Field: test.field, Message: test.message}}
+		if diff := cmp.Diff(want, f); diff != "" {
+			t.Errorf("%s: %s", test.data, diff)
+		}
+	}
+}
+
+// TestBody names what is wrong with a body as a whole.
+func TestBody(t *testing.T) {
+	nested := func(depth int) string { // of the body in all
+		return `{"data":{"organizationId":"o","any":` + strings.Repeat("[", depth-2) + strings.Repeat("]", depth-2) + `}}`
+	}
+	tests := []struct{ body, message string }{
+		{``, `the body is empty: it must be {"data": {…}}`},
+		{` `, "the body is not valid JSON: it ends too early"},
+		{`{"data":{"organizationId":"o"}`, "the body is not valid JSON: it ends too early"},
+		{`{"data":{"organizationId":"o`, "the body is not valid JSON: it ends too early"},
+		{"\xef\xbb\xbf{}", "the body must not begin with a byte order mark"},
+		{"\xff\xfe{\x00}\x00", `the body is not valid JSON: invalid character '\xff' at start of value at line 1, column 1`},
+		{"{\"data\":\n {\"organizationId\":é}}", `the body is not valid JSON: invalid character 'é' at start of value at line 2, column 20`},
+		{"{\"data\":{\"title\":\"é\xff\"}}", "the body is not valid JSON: invalid UTF-8 at line 1, column 20"},
+		{`{"data":{"title":"\ud800"}}`, "the body is not valid JSON: invalid surrogate pair `\\ud800\"}}` in string at line 1, column 19"},
+		{`{"data":{"title":"\ud800\u0041"}}`, "the body is not valid JSON: invalid surrogate pair `\\ud800\\u0041` in string at line 1, column 19"},
+		{`{"data":{"any":{"\udc00":1}}}`, "the body is not valid JSON: invalid surrogate pair `\\udc00\":1}}}` in string at line 1, column 18"},
+		{"{\"data\":{\"title\":\"a\tb\"}}", `the body is not valid JSON: invalid character '\t' in string (expecting non-control character) at line 1, column 20`},
+		{`{"data":{"count":01}}`, `the body is not valid JSON: invalid character '1' after object value (expecting ',' or '}') at line 1, column 19`},
+		{`{"data":{"flag":True}}`, `the body is not valid JSON: invalid character 'T' at start of value at line 1, column 17`},
+		{`{"data":{"count":NaN}}`, `the body is not valid JSON: invalid character 'N' at start of value at line 1, column 18`},
+		{`{"data":{},}`, `the body is not valid JSON: invalid character ',' at start of value at line 1, column 11`},
+		{`{"data":{"organizationId":"o"}}{}`, "the body must be one JSON object and nothing behind it"},
+		{`{"data":{"organizationId":"o"}}}`, "the body must be one JSON object and nothing behind it"},
+		{`{"data":{"organizationId":"o"}} x`, "the body must be one JSON object and nothing behind it"},
+		{`[]`, "body must be an object, not an array"},
+		{`null`, "body must be an object, not null"},
+		{`"data"`, "body must be an object, not a string"},
+		{`{}`, "data is required"},
+		{`{"data":null}`, "data is required and must not be null"},
+		{`{"data":[]}`, "data must be an object, not an array"},
+		{`{"data":{}}`, "data.organizationId is required"},
+		{`{"data":{"organizationId":"o"},"organizationId":"o"}`, "organizationId is not a known field: the body has the single key data"},
+		{`{"data":{"organizationId":"o"},"data":{"organizationId":"o"}}`, "data must not be given twice"},
+		{`{"Data":{"organizationId":"o"}}`, "Data is not a known field: the body has the single key data (and 1 other mistake)"},
+		{nested(32), ""},
+		{nested(33), "the body must nest at most 32 levels deep"},
+		{strings.Repeat(`{"a":`, 1_000_000), "the body must nest at most 32 levels deep"},
+		{`{"data":{"organizationId":"o","any":"` + strings.Repeat(`[{\"\\`, 40) + `"}}`, ""},
+	}
+	for _, test := range tests {
+		if _, f := decodeThings(t, test.body); f.Error.Message != test.message {
+			t.Errorf("%.80q: got  %s\nwant %s", test.body, f.Error.Message, test.message)
+		}
+	}
+}
+
+// TestAllMistakes holds that every mistake of a request is named at once, in its order, but none that only follows from another.
+func TestAllMistakes(t *testing.T) {
+	_, f := decodeThings(t, `{"extra":1,"data":{
+		"title":1,
+		"state":{"id":false,"name":"bad"},
+		"must":[{"userId":""},7],
+		"ids":["ok",3],
+		"change":{"state":{"name":"bad"}}}}`)
+	want := []collab.FieldError{
+		{Field: "extra", Message: "is not a known field: the body has the single key data"},
+		{Field: "data.title", Message: "must be a string, not a number"},
+		{Field: "data.state.id", Message: "must be a string, not a boolean"},
+		{Field: "data.must[0].userId", Message: "must not be empty"},
+		{Field: "data.must[1]", Message: "must be an object, not a number"},
+		{Field: "data.ids[1]", Message: "must be a string, not a number"},
+		{Field: "data.change.state.id", Message: "is required, or name"},
+		{Field: "data.organizationId", Message: "is required"},
+	}
+	if diff := cmp.Diff(want, f.Error.Details); diff != "" {
+		t.Error(diff)
+	}
+	if want := "extra is not a known field: the body has the single key data (and 7 other mistakes)"; f.Error.Message != want {
+		t.Errorf("message is %q", f.Error.Message)
+	}
+}
+
+func TestMoreMistakesThanListed(t *testing.T) {
+	for n, want := range map[int]string{
+		rpc.MaxMistakes:     "data.nums[0] must be an integer from 1 to 9007199254740991 (and 99 other mistakes)",
+		rpc.MaxMistakes + 1: "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
+		1_000_000:           "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
+	} {
+		_, f := decodeThings(t, `{"data":{"organizationId":"o","nums":[0`+strings.Repeat(",0", n-1)+`]}}`)
+		if f.Error.Message != want || len(f.Error.Details) != rpc.MaxMistakes {
+			t.Errorf("%d mistakes: %d listed, %s", n, len(f.Error.Details), f.Error.Message)
+		}
+	}
+}
+
+// TestValidate shows a rule that reaches over items and into a free-form object.
+func TestValidate(t *testing.T) {
+	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil })
+	tests := []struct{ data, want string }{
+		{`{"values":{"a":1,"who":{"userId":"u"},"other":{"userId":"v"}}}`, `2`},
+		{`{"values":{"a":[1]}}`, `data.values.a must be a text, a number, a boolean or a user`},
+		{`{"values":{"a":{"userId":1}}}`, `data.values.a.userId must be a string, not a number`},
+		{`{"values":{"a":{}, "b":{"x":1}}}`, `data.values.a.userId is required (and 2 other mistakes)`},
+		{`{"values":[]}`, `data.values must be an object, not an array`},
+	}
+	for _, test := range tests {
+		w := serve(h, request(t.Context(), `{"data":`+test.data+`}`))
+		got := ""
+		if w.Code == http.StatusOK {
+			got = strings.TrimSuffix(strings.TrimPrefix(w.Body.String(), `{"result":{"status":"success","message":"done","data":`), `}}`)
+		} else {
+			got = failureOf(t, w).Error.Message
+		}
+		if got != test.want {
+			t.Errorf("%s: got %s, want %s", test.data, got, test.want)
+		}
+	}
+}
+
+type template struct {
+	Values collab.JSON `json:"values" rule:"object"`
+	users  []collab.User
+}
+
+func (r *template) Validate(m *rpc.Mistakes) {
+	for name, value := range rpc.Members(r.Values) {
+		switch value[0] {
+		case '{':
+			var u collab.User
+			if m.Decode("values."+name, value, &u) {
+				r.users = append(r.users, u)
+			}
+		case '[':
+			m.Add("values."+name, "must be a text, a number, a boolean or a user")
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"a":1,"b\u0062":[2, 3],"":{"x":null}}`: `a=1;bb=[2, 3];={"x":null};`,
+		`{}`:                                     ``, `[1]`: ``, `"a"`: ``, ``: ``, `{"a":`: ``, `{"a":1,`: `a=1;`,
+	} {
+		var got strings.Builder
+		for name, value := range rpc.Members(collab.JSON(object)) {
+			fmt.Fprintf(&got, "%s=%s;", name, value)
+		}
+		if got.String() != want {
+			t.Errorf("%s: got %s, want %s", object, got.String(), want)
+		}
+	}
+	for name := range rpc.Members(collab.JSON(`{"a":1,"b":2}`)) {
+		if name != "a" {
+			t.Error("went on behind break")
+		}
+		break
+	}
+}
+
+// TestConventions holds that a request type that cannot be decoded is found when its handler is made.
+func TestConventions(t *testing.T) {
+	for name, build := range map[string]func(){
+		"unknown rule": func() {
+			handlerFor[struct {
+				A string `json:"a" rule:"idd"`
+			}]()
+		},
+		"rule of another": func() {
+			handlerFor[struct {
+				A bool `json:"a" rule:"id"`
+			}]()
+		},
+		"rule of items": func() {
+			handlerFor[struct {
+				A []string `json:"a" rule:"id"`
+			}]()
+		},
+		"not a number": func() {
+			handlerFor[struct {
+				A int64 `json:"a" rule:"max=x"`
+			}]()
+		},
+		"no tag": func() { handlerFor[struct{ A string }]() },
+		"same name": func() {
+			handlerFor[struct {
+				place
+				Other string `json:"organizationId"`
+			}]()
+		},
+		"kind": func() {
+			handlerFor[struct {
+				A float64 `json:"a"`
+			}]()
+		},
+		"map": func() {
+			handlerFor[struct {
+				A map[string]string `json:"a"`
+			}]()
+		},
+		"ambiguous": func() {
+			handlerFor[struct {
+				state
+				template
+			}]()
+		},
+		"idempotent": func() { operation(newServer(), nil, rpc.Idempotent()) },
+	} {
+		func() {
+			defer func() {
+				if text, ok := recover().(string); !ok || !strings.HasPrefix(text, "rpc: ") {
+					t.Errorf("%s: recovered %q", name, text)
+				}
+			}()
+			build()
+		}()
+	}
+}
+
+func handlerFor[Req any]() {
+	rpc.Handle(newServer(), func(context.Context, *rpc.Call, *Req) (any, error) { return nil, nil })
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, data := range []string{
+		`{"organizationId":"o","title":"x","ids":["a"],"at":1.7e12,"state":{"id":"s"},"change":[{"state":null}],"free":{"a":[1,{}]}}`,
+		`{"organizationId":"","title":7,"ids":[null],"few":1e400,"state":{"id":{}},"change":[1,2],"must":[{},{"userId":"\ud800"}]}`,
+		`{"organizationId":"o","tree":{"branches":[{"branches":[{"leaf":"\u00e9"}]}]},"x":[[[[]]]],"x":1}`,
+	} {
+		f.Add(`{"data":` + data + `}`)
+		f.Add(data)
+	}
+	f.Add("\xef\xbb\xbf{}")
+	f.Add(strings.Repeat("[", 40))
+	f.Fuzz(func(t *testing.T, body string) {
+		got, failed := decodeThings(t, body)
+		switch {
+		case got == nil && failed.Error.Status != collab.InvalidArgument:
+			t.Fatalf("%q is %s", body, failed.Error.Status)
+		case got == nil && len(failed.Error.Details) > rpc.MaxMistakes:
+			t.Fatalf("%d mistakes are listed", len(failed.Error.Details))
+		case got != nil && (collab.CheckID(got.Organization, collab.MaxID) != nil || len(got.Title) > 5 || len(got.IDs) > 3 || got.Few != nil && *got.Few > 9):
+			t.Fatalf("%q breaks a rule as %+v", body, got)
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	user := `{"userId":"user-1","name":"Ada Lovelace","email":"ada@example.com"}`
+	item := `{"userId":"user-2","name":"` + strings.Repeat("name ", 40) + `"}`
+	for _, bench := range []struct{ name, body string }{
+		{"small", `{"data":{"organizationId":"o","documentId":"d","user":` + user + `,"state":{"id":"OPEN"},"free":{"a":1,"b":"c"}}}`},
+		{"4MB", `{"data":{"organizationId":"o","documentId":"d","change":{},"tree":{"branches":[{"leaf":"` + strings.Repeat(`"},{"leaf":"text`, 200_000) + `"}]}}}`},
+		{"free-form 4MB", `{"data":{"organizationId":"o","free":{"list":[` + item + strings.Repeat(","+item, 17_000) + `]}}}`},
+	} {
+		h := rpc.Handle(newServer(), func(context.Context, *rpc.Call, *things) (any, error) { return nil, nil })
+		b.Run(bench.name+" "+strconv.Itoa(len(bench.body)), func(b *testing.B) {
+			b.SetBytes(int64(len(bench.body)))
+			b.ReportAllocs()
+			r := request(b.Context(), bench.body)
+			for b.Loop() {
+				r.Body = io.NopCloser(strings.NewReader(bench.body))
+				if w := serve(h, r); w.Code != http.StatusOK {
+					b.Fatal(w.Body)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,134 @@
+// Package lambdahttp serves an http.Handler as the function behind an API Gateway REST API with Lambda proxy integration, and an
+// auth.Checker as its authorizer.
+package lambdahttp
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"collabdata/shared/collab"
+)
+
+// margin is how long before the function's own deadline that of the request ends, so that a late request is still answered.
+const margin = 500 * time.Millisecond
+
+// Handler returns the function that answers proxy events with h. The request's path is that of the resource, without stage and base
+// path; its context ends shortly before the function does and carries the collab.Identity that Authorizer found. Start it with
+// lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
+func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
+		if deadline, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
+			defer cancel()
+		}
+		if identity, ok := identityOf(event.RequestContext.Authorizer); ok {
+			ctx = collab.WithIdentity(ctx, identity)
+		}
+		w := &response{header: make(http.Header)}
+		h.ServeHTTP(w, newRequest(ctx, &event))
+		return w.event(), nil
+	}
+}
+
+// newRequest returns the HTTP request that an event stands for.
+func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http.Request {
+	path := event.Resource
+	if path == "" {
+		path = event.Path
+	}
+	r := &http.Request{
+		Method:        event.HTTPMethod,
+		URL:           &url.URL{Path: path},
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        headerOf(event.Headers, event.MultiValueHeaders),
+		Body:          io.NopCloser(strings.NewReader(event.Body)),
+		ContentLength: int64(len(event.Body)),
+		Host:          event.RequestContext.DomainName,
+		RemoteAddr:    event.RequestContext.Identity.SourceIP,
+		RequestURI:    path,
+	}
+	if event.IsBase64Encoded {
+		r.Body = io.NopCloser(base64.NewDecoder(base64.StdEncoding, strings.NewReader(event.Body)))
+		r.ContentLength = -1
+	}
+	return r.WithContext(ctx)
+}
+
+// headerOf prefers the headers with all their values, which some senders of events leave out.
+func headerOf(single map[string]string, multi map[string][]string) http.Header {
+	h := make(http.Header, len(single))
+	for name, value := range single {
+		h.Set(name, value)
+	}
+	for name, values := range multi {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	return h
+}
+
+// The authorizer's context: what Authorizer hands on to the functions behind the gateway.
+const (
+	accountKey  = "accountId"
+	apiKeyKey   = "apiKey"
+	settingsKey = "settings" // JSON text of collab.Settings
+)
+
+// identityOf reads the authorizer's context. It reports false, and so no request is served, where there is none.
+func identityOf(authorizer map[string]any) (collab.Identity, bool) {
+	account, _ := authorizer[accountKey].(string)
+	apiKey, _ := authorizer[apiKeyKey].(string)
+	settings, _ := authorizer[settingsKey].(string)
+	id := collab.Identity{Account: account, APIKey: apiKey}
+	if account == "" || apiKey == "" || json.Unmarshal([]byte(settings), &id.Settings) != nil {
+		return collab.Identity{}, false
+	}
+	return id, true
+}
+
+// response collects what a handler writes. The body is copied once where its length was announced.
+type response struct {
+	header http.Header
+	status int
+	body   strings.Builder
+}
+
+func (w *response) Header() http.Header { return w.header }
+
+func (w *response) WriteHeader(status int) {
+	if w.status != 0 {
+		return
+	}
+	w.status = status
+	if n, err := strconv.Atoi(w.header.Get("Content-Length")); err == nil && n > 0 {
+		w.body.Grow(n)
+	}
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(p)
+}
+
+// event returns the response as the gateway takes it; it sets Content-Length itself.
+func (w *response) event() events.APIGatewayProxyResponse {
+	w.WriteHeader(http.StatusOK)
+	e := events.APIGatewayProxyResponse{StatusCode: w.status, Headers: make(map[string]string), Body: w.body.String()}
+	for name, values := range w.header {
+		if name != "Content-Length" {
+			e.Headers[name] = strings.Join(values, ", ")
+		}
+	}
+	return e
+}

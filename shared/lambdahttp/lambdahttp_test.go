@@ -1,0 +1,281 @@
+package lambdahttp_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+	"collabdata/shared/lambdahttp"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// event is a request as a REST API sends it to a function, behind a custom domain with a base path.
+func event(body string) events.APIGatewayProxyRequest {
+	return events.APIGatewayProxyRequest{
+		Resource:          "/v2/things/get",
+		Path:              "/base/v2/things/get",
+		HTTPMethod:        "POST",
+		Headers:           map[string]string{"content-type": "application/json", "X-Twice": "b"},
+		MultiValueHeaders: map[string][]string{"content-type": {"application/json"}, "X-Twice": {"a", "b"}},
+		Body:              body,
+		RequestContext: events.APIGatewayProxyRequestContext{
+			Stage: "prod",
+			Authorizer: map[string]any{
+				"principalId": "acme",
+				"accountId":   "acme",
+				"apiKey":      "key",
+				"settings":    `{"allEvents":true}`,
+			},
+		},
+	}
+}
+
+func TestRequest(t *testing.T) {
+	type seen struct {
+		Method, Path, Body, ContentType string
+		Twice                           []string
+		Length                          int64
+		Identity                        collab.Identity
+		Left                            time.Duration
+	}
+	start := time.Now()
+	ctx, cancel := context.WithDeadline(t.Context(), start.Add(time.Hour))
+	defer cancel()
+	see := func(e events.APIGatewayProxyRequest) (got seen) {
+		t.Helper()
+		h := lambdahttp.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			deadline, _ := r.Context().Deadline()
+			identity, _ := collab.IdentityOf(r.Context())
+			got = seen{r.Method, r.URL.Path, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], r.ContentLength, identity, deadline.Sub(start)}
+		}))
+		if _, err := h(ctx, e); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+
+	want := seen{
+		"POST", "/v2/things/get", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
+		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
+		time.Hour - 500*time.Millisecond,
+	}
+	if diff := cmp.Diff(want, see(event(`{"data":{}}`))); diff != "" {
+		t.Error(diff)
+	}
+
+	encoded := event(base64.StdEncoding.EncodeToString([]byte(`{"data":{}}`)))
+	encoded.IsBase64Encoded, encoded.MultiValueHeaders, encoded.Resource, encoded.Path = true, nil, "", "/v2/things/get"
+	want.Length, want.Twice = -1, []string{"b"}
+	if diff := cmp.Diff(want, see(encoded)); diff != "" {
+		t.Errorf("base64, single headers, no resource: %s", diff)
+	}
+
+	for name, authorizer := range map[string]map[string]any{
+		"none":         nil,
+		"no account":   {"apiKey": "key", "settings": "{}"},
+		"no key":       {"accountId": "acme", "settings": "{}"},
+		"no settings":  {"accountId": "acme", "apiKey": "key"},
+		"bad settings": {"accountId": "acme", "apiKey": "key", "settings": "{"},
+		"other type":   {"accountId": 7.0, "apiKey": "key", "settings": "{}"},
+	} {
+		e := event("")
+		e.RequestContext.Authorizer = authorizer
+		if got := see(e).Identity; got != (collab.Identity{}) {
+			t.Errorf("authorizer context %s: got identity %v", name, got)
+		}
+	}
+}
+
+func TestResponse(t *testing.T) {
+	tests := map[string]struct {
+		handler http.HandlerFunc
+		want    events.APIGatewayProxyResponse
+	}{
+		"nothing written": {func(http.ResponseWriter, *http.Request) {}, events.APIGatewayProxyResponse{StatusCode: 200, Headers: map[string]string{}}},
+		"pieces": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "6")
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(503)
+			w.WriteHeader(200)
+			io.WriteString(w, "abc")
+			io.WriteString(w, "dé")
+		}, events.APIGatewayProxyResponse{StatusCode: 503, Headers: map[string]string{"Retry-After": "3"}, Body: "abcdé"}},
+		"status left out": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, events.APIGatewayProxyResponse{StatusCode: 200, Headers: map[string]string{}, Body: "x"}},
+	}
+	for name, test := range tests {
+		got, err := lambdahttp.Handler(test.handler)(t.Context(), event(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestWire sends an operation's answer through the Lambda runtime's encoder and holds its length against rpc.WrappedLen.
+func TestWire(t *testing.T) {
+	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	item := collab.JSON(`{"commentText":"<b>\"quoted\"</b> \\ & \u2028 ` + "\u2028\u2029 é 🙂 \x7f" + `\n"}`)
+	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) {
+		return []collab.JSON{item, nil, item}, nil
+	}
+	h := lambdahttp.Handler(rpc.Handle(server, op))
+	function := lambda.NewHandlerWithOptions(h, lambda.WithSetEscapeHTML(false))
+	payload, err := json.Marshal(event(`{"data":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wire, err := function.Invoke(t.Context(), payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := h(t.Context(), event(`{"data":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"result":{"status":"success","message":"done","data":[` + string(item) + `,null,` + string(item) + `]}}`
+	if response.Body != want {
+		t.Errorf("body is %s\nwant    %s", response.Body, want)
+	}
+	response.Body = ""
+	empty, err := json.Marshal(response)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := len(bytes.TrimSpace(wire)) - len(empty); got != rpc.WrappedLen(want) {
+		t.Errorf("the answer is %d bytes longer on the wire than an empty one, WrappedLen says %d:\n%s", got, rpc.WrappedLen(want), wire)
+	}
+}
+
+func TestUnidentified(t *testing.T) {
+	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	op := func(context.Context, *rpc.Call, *struct{}) (string, error) { return "secret", nil }
+	e := event(`{"data":{}}`)
+	e.RequestContext.Authorizer = nil
+	got, err := lambdahttp.Handler(rpc.Handle(server, op))(t.Context(), e)
+	if err != nil || got.StatusCode != 500 || strings.Contains(got.Body, "secret") {
+		t.Errorf("an event without authorizer got %v, %v", got, err)
+	}
+}
+
+type keys struct{ err error }
+
+func (k keys) APIKey(_ context.Context, key string) (collab.APIKey, error) {
+	if k.err != nil {
+		return collab.APIKey{}, k.err
+	}
+	if key != "key" {
+		return collab.APIKey{}, collab.Errorf(collab.NotFound, "no such key")
+	}
+	return collab.APIKey{
+		Key: key, Account: "acme",
+		Settings: collab.Settings{AllEvents: true},
+		Tokens:   []collab.Token{{Hash: sha256.Sum256([]byte("token"))}},
+	}, nil
+}
+
+func TestAuthorizer(t *testing.T) {
+	const method = "arn:aws:execute-api:eu-west-1:123456789012:api/prod/POST/v2/organizations/get"
+	const stage = "arn:aws:execute-api:eu-west-1:123456789012:api/prod/*"
+	request := func(key, token string) events.APIGatewayCustomAuthorizerRequestTypeRequest {
+		return events.APIGatewayCustomAuthorizerRequestTypeRequest{
+			Type: "REQUEST", MethodArn: method,
+			Headers: map[string]string{"X-Service-Api-Key": key, "x-service-auth-token": token},
+		}
+	}
+	policy := func(principal, effect string, context map[string]any) events.APIGatewayCustomAuthorizerResponse {
+		return events.APIGatewayCustomAuthorizerResponse{
+			PrincipalID: principal,
+			PolicyDocument: events.APIGatewayCustomAuthorizerPolicy{
+				Version:   "2012-10-17",
+				Statement: []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: effect, Resource: []string{stage}}},
+			},
+			Context: context,
+		}
+	}
+	deny := policy("nobody", "Deny", nil)
+	noMethod := request("key", "token")
+	noMethod.MethodArn = "arn:aws:lambda"
+
+	tests := []struct {
+		name    string
+		keys    keys
+		event   events.APIGatewayCustomAuthorizerRequestTypeRequest
+		want    events.APIGatewayCustomAuthorizerResponse
+		wantErr string
+		logged  bool
+	}{
+		{name: "right", event: request("key", "token"), want: policy("acme", "Allow", map[string]any{
+			"accountId": "acme", "apiKey": "key", "settings": `{"allEvents":true}`,
+		})},
+		{name: "wrong token", event: request("key", "other"), want: deny},
+		{name: "unknown key", event: request("kex", "token"), want: deny},
+		{name: "bad form", event: request("k#y", "token"), want: deny},
+		{name: "empty", event: request("key", ""), wantErr: "Unauthorized"},
+		{name: "store down", keys: keys{errors.New("unreachable")}, event: request("key", "token"), wantErr: "UNAVAILABLE", logged: true},
+		{name: "no method", event: noMethod, wantErr: "methodArn", logged: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			c := &auth.Checker{Keys: test.keys, Now: func() time.Time { return noon }}
+			got, err := lambdahttp.Authorizer(c, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), test.event)
+			if (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
+				t.Fatalf("got error %v, want %q", err, test.wantErr)
+			}
+			if test.wantErr == "Unauthorized" && err.Error() != "Unauthorized" {
+				t.Errorf("the gateway takes only the text Unauthorized for its 401, not %q", err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if logged := log.Len() > 0; logged != test.logged || strings.Contains(log.String(), "token\"") {
+				t.Errorf("logged %q", &log)
+			}
+		})
+	}
+}
+
+// BenchmarkLargestPage answers a page of 1,000 items and 5 MB.
+func BenchmarkLargestPage(b *testing.B) {
+	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	page := make([]collab.JSON, 1000)
+	for i := range page {
+		page[i] = collab.JSON(`{"annotationId":"` + strconv.Itoa(i) + `","comments":["` + strings.Repeat("text ", 990) + `"]}`)
+	}
+	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) { return page, nil }
+	h := lambdahttp.Handler(rpc.Handle(server, op))
+	e := event(`{"data":{}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		response, err := h(b.Context(), e)
+		if err != nil || response.StatusCode != 200 {
+			b.Fatal(response.Body, err)
+		}
+		b.SetBytes(int64(len(response.Body)))
+	}
+}
