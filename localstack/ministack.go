@@ -2,16 +2,24 @@ package localstack
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strconv"
 )
 
+// account is the one that AccessKeyID belongs to.
+const account = "000000000000"
+
 // MiniStackOptions says how to start MiniStack.
 type MiniStackOptions struct {
-	Port       int       // 0: a free one
+	Port       int       // 0: the one that DataDir was last used with, else a free one
 	DataDir    string    // keeps the state of a server that was stopped, made if need be; "": it is kept in memory
 	EnforceIAM bool      // refuse what the caller's policies do not allow, as AWS does
 	Env        []string  // further variables for it, NAME=value; they win
@@ -22,8 +30,9 @@ type MiniStackOptions struct {
 // it answers. The context bounds the start, not the server.
 //
 // MiniStack writes its state to DataDir when it is stopped, also by the end of
-// the process that started it. What happened since its start is lost when it is
-// killed itself: then queues lack messages, which the relay sends again.
+// the process that started it. When it is killed itself, what happened since its
+// start is lost: then queues lack messages, which the relay sends again. Queues
+// are known by the port they were made on, so a DataDir keeps its port.
 func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	local, err := Dir()
 	if err != nil {
@@ -38,6 +47,9 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 		if data, err = makeDir(o.DataDir); err != nil {
 			return nil, err
 		}
+		if o.Port, err = keptPort(data, o.Port); err != nil {
+			return nil, err
+		}
 	}
 	return program{
 		name:  "ministack",
@@ -46,6 +58,35 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 		ready: func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
 		probe: "/_ministack/health",
 	}.start(ctx, local, o.Port)
+}
+
+// keptPort returns the port that the folder has kept since its first use. The
+// first use keeps the wanted port, or a free one when that is 0.
+func keptPort(data string, wanted int) (int, error) {
+	path := filepath.Join(data, "port")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		kept, err := strconv.Atoi(string(text))
+		if err != nil {
+			return 0, fmt.Errorf("%s holds no port: remove %s", path, data)
+		}
+		if wanted != 0 && wanted != kept {
+			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, kept, wanted)
+		}
+		if free, err := isFree(kept); !free {
+			return 0, fmt.Errorf("port %d, to which the state in %s belongs, is taken: stop what listens there, or remove the folder (%w)", kept, data, err)
+		}
+		return kept, nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	if wanted == 0 {
+		if wanted, err = freePort(); err != nil {
+			return 0, err
+		}
+	}
+	return wanted, os.WriteFile(path, []byte(strconv.Itoa(wanted)), 0o644)
 }
 
 func ministackEnv(port int, data string, enforceIAM bool) []string {
@@ -67,4 +108,37 @@ func ministackEnv(port int, data string, enforceIAM bool) []string {
 			"S3_PERSIST=1", "S3_DATA_DIR="+filepath.Join(data, "s3"))
 	}
 	return env
+}
+
+// Mail is a message that MiniStack's SES has accepted. It keeps no headers but these.
+type Mail struct {
+	From    string `json:"Source"`
+	To      []string
+	Subject string
+	Text    string `json:"BodyText"`
+	HTML    string `json:"BodyHtml"`
+}
+
+// Mails returns the mails that the MiniStack at url has accepted since its
+// start, oldest first.
+func Mails(ctx context.Context, url string) ([]Mail, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_ministack/ses/messages?account="+account, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s: mails can be read from MiniStack only", req.URL, res.Status)
+	}
+	var body struct {
+		Messages map[string][]Mail `json:"messages"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		return nil, fmt.Errorf("%s: %w", req.URL, err)
+	}
+	return body.Messages[account], nil
 }

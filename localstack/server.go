@@ -37,8 +37,8 @@ type Server struct {
 // Done is closed when the server has ended, asked to or not.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Stop asks the server to end and waits until it and all processes it started
-// have. It fails when the server had ended before, or had to be killed after
+// Stop asks the server, and the processes it started, to end and waits for the
+// server. It fails when the server had ended before, or had to be killed after
 // 10 s: then what it keeps on disk may lack the latest writes. A second call
 // does nothing.
 func (s *Server) Stop() (err error) {
@@ -53,12 +53,9 @@ func (s *Server) Stop() (err error) {
 		case <-s.done:
 		case <-time.After(stopTimeout):
 			err = fmt.Errorf("%s did not stop within %v and was killed", s.URL, stopTimeout)
+			syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+			<-s.done
 		}
-		// What the server started and left behind is in its process group.
-		if kill := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); kill != nil && !errors.Is(kill, syscall.ESRCH) {
-			err = errors.Join(err, kill)
-		}
-		<-s.done
 	})
 	return err
 }
@@ -100,7 +97,7 @@ func (p program) start(ctx context.Context, local string, port int) (*Server, er
 // supervisor runs its arguments as a command, in a process group of which it is
 // the leader, and sends SIGTERM to the group when its standard input ends. The
 // starter holds the other end of that pipe, so the group ends with the starter
-// even if that is killed, on every Unix.
+// even if that is killed, on every Unix. Last it removes the temporary files.
 const supervisor = `
 trap : TERM
 exec 3<&0 </dev/null
@@ -110,6 +107,7 @@ server=$!
 exec 3<&-
 wait "$server"
 while kill -s 0 "$server" 2>/dev/null; do wait "$server"; done
+rm -rf "$TMPDIR"
 `
 
 func (p program) startOn(ctx context.Context, local string, port int) (*Server, error) {
@@ -119,9 +117,13 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	}
 	defer log.Close()
 
+	tmp := filepath.Join(local, "tmp", p.name+"-"+strconv.Itoa(port))
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return nil, err
+	}
 	cmd := exec.Command("/bin/sh", append([]string{"-c", supervisor, p.name}, p.args(port)...)...)
 	cmd.Dir = local
-	cmd.Env = append(baseEnv(), p.env(port)...)
+	cmd.Env = append(append(baseEnv(), "TMPDIR="+tmp), p.env(port)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	alive, err := cmd.StdinPipe()
@@ -140,6 +142,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	}
 	go func() {
 		cmd.Wait()
+		os.RemoveAll(tmp) // the supervisor has, unless it was killed
 		close(s.done)
 	}()
 
@@ -195,7 +198,7 @@ func answers(ctx context.Context, url string) bool {
 // variables that steer AWS's SDKs, or the servers themselves.
 func baseEnv() []string {
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "USER", "TMPDIR", "LANG", "LC_ALL"} {
+	for _, name := range []string{"PATH", "HOME", "USER", "LANG", "LC_ALL"} {
 		if value, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+value)
 		}
