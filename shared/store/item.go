@@ -93,6 +93,13 @@ func (it item) num(name string) int64 {
 	return 0
 }
 
+func (it item) bytes(name string) []byte {
+	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
+}
+
 func (it item) bool(name string) *bool {
 	if v, ok := it[name].(*types.AttributeValueMemberBOOL); ok {
 		return &v.Value

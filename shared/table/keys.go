@@ -23,6 +23,9 @@ const Accounts = "ACCOUNTS"
 // AccountEntry is an account's entry in the operator's list.
 func AccountEntry(acct string) Key { return Key{Accounts, Escape(acct)} }
 
+// AccountAPIKey lists an API key under its account.
+func AccountAPIKey(acct, key string) Key { return Key{Join("A", acct), "KEY#" + Escape(key)} }
+
 // Prefixes of sort keys.
 const (
 	Organizations = "ORG#"  // in the account's partition

@@ -11,6 +11,7 @@
 //	item                            partition key                     sort key
 //	API key                         KEY#<key>                         KEY
 //	account                         A#<acct>                          ACCOUNT
+//	  its API keys                  the same                          KEY#<key>
 //	account in the operator's list  ACCOUNTS                          <acct>
 //	organization                    A#<acct>                          ORG#<org>
 //	document, folder, member        A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>
