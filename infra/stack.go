@@ -127,5 +127,5 @@ func suppress(c constructs.IConstruct, rule, reason string, findings ...any) {
 	if len(findings) > 0 {
 		s.AppliesTo = &findings
 	}
-	cdknag.NagSuppressions_AddResourceSuppressions(c, &[]*cdknag.NagPackSuppression{s}, jsii.Bool(true))
+	cdknag.NagSuppressions_AddResourceSuppressions(c, &[]*cdknag.NagPackSuppression{s}, nil)
 }

@@ -1,0 +1,295 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"collabdata/shared/api"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close() // the node process that all tests share
+	os.Exit(code)
+}
+
+// made is a synthesized stack.
+type made struct {
+	resources map[string]resource
+	outputs   map[string]struct{ Value any }
+	text      []byte   // the template as JSON, indented, hashes of assets masked
+	findings  []string // of cdk-nag
+}
+
+type resource struct {
+	Type           string
+	Properties     map[string]any
+	DeletionPolicy string
+}
+
+// synthesize makes the stack with the given settings, beside the defaults, for the endpoints.
+func synthesize(t *testing.T, context map[string]any, endpoints []api.Endpoint) made {
+	t.Helper()
+	settings, err := ReadSettings(func(name string) any { return context[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := awscdk.NewApp(&awscdk.AppProps{Context: features(), Outdir: jsii.String(t.TempDir())})
+	placeholder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(placeholder, "bootstrap"), []byte("placeholder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	stack := NewStack(app, settings, endpoints, func(string) awslambda.Code {
+		return awslambda.Code_FromAsset(&placeholder, nil)
+	})
+	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
+
+	var m made
+	text, err := json.MarshalIndent(assertions.Template_FromStack(stack, nil).ToJSON(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.text = regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAll(text, []byte("<hash>"))
+	var parsed struct {
+		Resources map[string]resource
+		Outputs   map[string]struct{ Value any }
+	}
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	m.resources, m.outputs = parsed.Resources, parsed.Outputs
+	annotations := assertions.Annotations_FromStack(stack)
+	matchAll := assertions.Match_StringLikeRegexp(jsii.String("AwsSolutions-.*"))
+	for _, found := range append(*annotations.FindError(jsii.String("*"), matchAll), *annotations.FindWarning(jsii.String("*"), matchAll)...) {
+		m.findings = append(m.findings, fmt.Sprintf("%s: %v", *found.Id, found.Entry.Data))
+	}
+	return m
+}
+
+// production is the stack with default settings, made once.
+func production(t *testing.T) made {
+	t.Helper()
+	productionOnce.Do(func() { productionMade = synthesize(t, nil, api.Endpoints()) })
+	return productionMade
+}
+
+var (
+	productionOnce sync.Once
+	productionMade made
+)
+
+// ofType returns the resources of a type by their logical id.
+func (m made) ofType(name string) map[string]resource {
+	found := map[string]resource{}
+	for id, r := range m.resources {
+		if r.Type == name {
+			found[id] = r
+		}
+	}
+	return found
+}
+
+// only returns the single resource of a type.
+func (m made) only(t *testing.T, name string) resource {
+	t.Helper()
+	found := m.ofType(name)
+	if len(found) != 1 {
+		t.Fatalf("%d resources of type %s, want 1", len(found), name)
+	}
+	return found[slices.Collect(maps.Keys(found))[0]]
+}
+
+func TestTemplate(t *testing.T) {
+	got := append(production(t).text, '\n')
+	golden := filepath.Join("testdata", "template.json")
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("the template has changed (-want +got); if that is meant: go test ./infra -update\n%s",
+			cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+	}
+}
+
+func TestNag(t *testing.T) {
+	everything := map[string]any{
+		"mailFrom": "no-reply@example.com", "customDomain": "collab.example.com",
+		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "allowedPrivateCidrs": "10.0.0.0/8",
+	}
+	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, everything, api.Endpoints())} {
+		for _, finding := range m.findings {
+			t.Errorf("%s: %s", name, finding)
+		}
+	}
+}
+
+// A stack may have 500 resources, and the table of endpoints is to grow to 60.
+func TestSixtyEndpoints(t *testing.T) {
+	var endpoints []api.Endpoint
+	for noun := range 20 {
+		for _, verb := range []string{"add", "get", "update"} {
+			endpoints = append(endpoints, api.Endpoint{
+				Path:    fmt.Sprintf("/v2/noun%d/%s", noun, verb),
+				Touches: api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents,
+			})
+		}
+	}
+	with, without := synthesize(t, nil, endpoints), synthesize(t, nil, endpoints[:1])
+	if got := len(with.resources); got > 420 {
+		t.Errorf("%d resources with 60 endpoints, want 420 at most", got)
+	}
+	const added, nouns = 59, 19
+	if got := len(with.resources) - len(without.resources) - nouns; got > 5*added {
+		t.Errorf("%d endpoints add %d resources beside their folders, want 5 each at most", added, got)
+	}
+	for id, role := range with.ofType("AWS::IAM::Role") {
+		policies, err := json.Marshal(role.Properties["Policies"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		// References stand for about 110 characters each once deployed; IAM takes 10,240 in a role's inline policies.
+		if size := len(policies) + 60*bytes.Count(policies, []byte(`"Fn::GetAtt"`)); size > 10_240 {
+			t.Errorf("role %s: inline policies of about %d characters", id, size)
+		}
+	}
+}
+
+func TestNothingShowsCredentials(t *testing.T) {
+	stage := production(t).only(t, "AWS::ApiGateway::Stage").Properties
+	settings := stage["MethodSettings"].([]any)[0].(map[string]any)
+	if settings["DataTraceEnabled"] != false || settings["LoggingLevel"] != "ERROR" {
+		t.Errorf("execution log: %v; data trace would print tokens", settings)
+	}
+	format := stage["AccessLogSetting"].(map[string]any)["Format"].(string)
+	for variable := range strings.SplitSeq(format, `"`) {
+		for _, secret := range []string{"header", "authorizer.apikey", "identity.apikey", "principalid", "querystring", "$context.path"} {
+			if strings.Contains(strings.ToLower(variable), secret) {
+				t.Errorf("access log has %s", variable)
+			}
+		}
+	}
+}
+
+func TestGatewayErrors(t *testing.T) {
+	// Every response type of a REST API, as its documentation lists them.
+	all := strings.Fields(`ACCESS_DENIED API_CONFIGURATION_ERROR AUTHORIZER_CONFIGURATION_ERROR AUTHORIZER_FAILURE BAD_REQUEST_BODY
+		BAD_REQUEST_PARAMETERS DEFAULT_4XX DEFAULT_5XX EXPIRED_TOKEN INTEGRATION_FAILURE INTEGRATION_TIMEOUT INVALID_API_KEY
+		INVALID_SIGNATURE MISSING_AUTHENTICATION_TOKEN QUOTA_EXCEEDED REQUEST_TOO_LARGE RESOURCE_NOT_FOUND THROTTLED UNAUTHORIZED
+		UNSUPPORTED_MEDIA_TYPE WAF_FILTERED`)
+	statuses := map[string]string{
+		"400": "INVALID_ARGUMENT", "401": "UNAUTHENTICATED", "403": "PERMISSION_DENIED", "404": "NOT_FOUND", "413": "INVALID_ARGUMENT",
+		"415": "INVALID_ARGUMENT", "429": "RESOURCE_EXHAUSTED", "500": "INTERNAL", "503": "UNAVAILABLE", "504": "DEADLINE_EXCEEDED",
+	}
+	type answer struct{ status, template string }
+	got := map[string]answer{}
+	for _, r := range production(t).ofType("AWS::ApiGateway::GatewayResponse") {
+		template := r.Properties["ResponseTemplates"].(map[string]any)["application/json"].(string)
+		got[r.Properties["ResponseType"].(string)] = answer{r.Properties["StatusCode"].(string), template}
+	}
+	if diff := cmp.Diff(all, slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("response types (-want +got):\n%s", diff)
+	}
+	firewall := production(t).only(t, "AWS::WAFv2::WebACL").Properties
+	throttled := firewall["CustomResponseBodies"].(map[string]any)["throttled"].(map[string]any)["Content"].(string)
+	got["the firewall"] = answer{"429", throttled}
+
+	for name, a := range got {
+		var body map[string]map[string]string
+		if err := json.Unmarshal([]byte(a.template), &body); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := map[string]map[string]string{"error": {"message": body["error"]["message"], "status": statuses[a.status]}}
+		if diff := cmp.Diff(want, body); diff != "" || body["error"]["message"] == "" {
+			t.Errorf("%s answers %s with (-want +got):\n%s", name, a.status, diff)
+		}
+	}
+	want := map[string]string{"UNAUTHORIZED": "401", "ACCESS_DENIED": "403", "MISSING_AUTHENTICATION_TOKEN": "404", "REQUEST_TOO_LARGE": "413",
+		"UNSUPPORTED_MEDIA_TYPE": "415", "THROTTLED": "429", "AUTHORIZER_FAILURE": "503", "INTEGRATION_TIMEOUT": "504", "DEFAULT_5XX": "500"}
+	for name, status := range want {
+		if got[name].status != status {
+			t.Errorf("%s answers %s, want %s", name, got[name].status, status)
+		}
+	}
+}
+
+func TestProtection(t *testing.T) {
+	protected := production(t).only(t, "AWS::DynamoDB::Table")
+	local := synthesize(t, map[string]any{"stage": "local", "arch": "x86_64", "mailFrom": "no-reply@example.com"}, api.Endpoints())
+	loose := local.only(t, "AWS::DynamoDB::Table")
+	if protected.DeletionPolicy != "Retain" || protected.Properties["DeletionProtectionEnabled"] != true {
+		t.Errorf("the table can be lost: %s, %v", protected.DeletionPolicy, protected.Properties["DeletionProtectionEnabled"])
+	}
+	if loose.DeletionPolicy != "Delete" || loose.Properties["DeletionProtectionEnabled"] != false {
+		t.Errorf("the local table cannot be deleted: %s, %v", loose.DeletionPolicy, loose.Properties["DeletionProtectionEnabled"])
+	}
+	recovery := protected.Properties["PointInTimeRecoverySpecification"].(map[string]any)
+	if recovery["PointInTimeRecoveryEnabled"] != true {
+		t.Errorf("point-in-time recovery: %v", recovery)
+	}
+	if got := len(production(t).ofType("AWS::WAFv2::WebACLAssociation")); got != 1 {
+		t.Errorf("%d associations of the firewall, want 1", got)
+	}
+	// The one is unknown to local clouds, the other would refuse their plain HTTP.
+	for _, kind := range []string{"AWS::WAFv2::WebACLAssociation", "AWS::SQS::QueuePolicy"} {
+		for id := range local.ofType(kind) {
+			t.Errorf("stage local has %s %s", kind, id)
+		}
+	}
+	for id, f := range local.ofType("AWS::Lambda::Function") {
+		if got := f.Properties["Architectures"]; !slices.Equal(got.([]any), []any{"x86_64"}) {
+			t.Errorf("%s is for %v", id, got)
+		}
+	}
+}
+
+func TestCustomDomain(t *testing.T) {
+	m := synthesize(t, map[string]any{
+		"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b",
+	}, api.Endpoints())
+	if got := m.outputs["BaseUrl"].Value; got != "https://collab.example.com" {
+		t.Errorf("BaseUrl is %v", got)
+	}
+	if m.only(t, "AWS::ApiGateway::RestApi").Properties["DisableExecuteApiEndpoint"] != true {
+		t.Error("the gateway's own address stays open beside the custom domain")
+	}
+	if got := m.only(t, "AWS::ApiGateway::DomainName").Properties["SecurityPolicy"]; got != "TLS_1_2" {
+		t.Errorf("security policy %v", got)
+	}
+}
+
+func TestRestoredTable(t *testing.T) {
+	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored"}, api.Endpoints())
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		if variables["TABLE_NAME"] != "collabdata-restored" {
+			t.Errorf("%s uses table %v", id, variables["TABLE_NAME"])
+		}
+	}
+	m.only(t, "AWS::DynamoDB::Table") // the stack's own stays
+}
