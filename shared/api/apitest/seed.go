@@ -1,0 +1,101 @@
+package apitest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// Seeder writes what no operation makes. The store is one.
+type Seeder interface {
+	PutAccount(ctx context.Context, a collab.Account) error
+	PutAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
+	PutOrganization(ctx context.Context, account string, o collab.Organization) error
+	PutFolder(ctx context.Context, org collab.OrganizationRef, f collab.Folder) error
+	PutDocument(ctx context.Context, org collab.OrganizationRef, d collab.Document) error
+}
+
+// Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
+type Seed struct {
+	Account
+	Other Account `json:"other"` // the second account
+}
+
+// Account is what a Seed puts into an account.
+type Account struct {
+	Settings      collab.Settings `json:"settings"`
+	Organizations []Organization  `json:"organizations"`
+	Folders       []Folder        `json:"folders"`
+	Documents     []Document      `json:"documents"`
+}
+
+// Organization is an organization of a Seed. Without a name its id is its name.
+type Organization struct {
+	ID       string        `json:"id"`
+	Name     string        `json:"organizationName"`
+	Disabled bool          `json:"disabled"`
+	Metadata collab.JSON   `json:"metadata"`
+	Created  collab.Millis `json:"createdAt"`
+}
+
+// Folder is a folder of a Seed.
+type Folder struct {
+	Organization string        `json:"organizationId"`
+	ID           string        `json:"folderId"`
+	Name         string        `json:"folderName"`
+	Parent       string        `json:"parentFolderId"`
+	CreatedAt    collab.Millis `json:"createdAt"`
+	LastUpdated  collab.Millis `json:"lastUpdated"`
+}
+
+// Document is a document of a Seed.
+type Document struct {
+	Organization string        `json:"organizationId"`
+	ID           string        `json:"documentId"`
+	Name         string        `json:"documentName"`
+	Folder       string        `json:"folderId"`
+	Access       collab.Access `json:"access"`
+	Users        []string      `json:"users"`
+}
+
+// write makes the account with everything in it.
+func (a *Account) write(ctx context.Context, to Seeder, id string) error {
+	now := time.Now().UnixMilli()
+	err := to.PutAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})
+	if err != nil {
+		return fmt.Errorf("seed account: %w", err)
+	}
+	for _, o := range a.Organizations {
+		if o.Name == "" {
+			o.Name = o.ID
+		}
+		err := to.PutOrganization(ctx, id, collab.Organization{
+			ID: o.ID, Name: o.Name, Disabled: o.Disabled, Metadata: o.Metadata, CreatedAt: o.Created, LastUpdated: o.Created,
+		})
+		if err != nil {
+			return fmt.Errorf("seed organization %q: %w", o.ID, err)
+		}
+	}
+	in := func(org string) collab.OrganizationRef {
+		return collab.OrganizationRef{Account: id, Organization: org}
+	}
+	for _, f := range a.Folders {
+		err := to.PutFolder(ctx, in(f.Organization), collab.Folder{
+			ID: f.ID, Name: f.Name, Parent: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+		})
+		if err != nil {
+			return fmt.Errorf("seed folder %q: %w", f.ID, err)
+		}
+	}
+	for _, d := range a.Documents {
+		err := to.PutDocument(ctx, in(d.Organization), collab.Document{
+			ID: d.ID, Name: d.Name, Folder: d.Folder, Access: d.Access, Users: d.Users, CreatedAt: now, LastUpdated: now,
+		})
+		if err != nil {
+			return fmt.Errorf("seed document %q: %w", d.ID, err)
+		}
+	}
+	return nil
+}
