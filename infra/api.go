@@ -37,7 +37,7 @@ const apiKeyHeader = "x-service-api-key"
 func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[string]awslambda.Function) {
 	authorizer := s.addFunction(function{
 		name: "authorizer", does: "Checks the credentials of a request", timeout: 10, memoryMB: 512,
-		rights: []awsiam.PolicyStatement{s.allowItems([]string{"dynamodb:GetItem"}, apiKeys)},
+		rights: []awsiam.PolicyStatement{s.allowItems([]string{"dynamodb:GetItem"}, apiKeys, accountItems)},
 	})
 	functions := map[string]awslambda.Function{}
 	invoked := []string{*authorizer.FunctionArn()}

@@ -41,17 +41,15 @@ func (s *service) addTable() {
 	s.output("TableName", "The table that the functions use", s.table.TableName())
 }
 
-// Actions on items and queues, by what they are for.
+// Actions on items, by what they are for.
 var (
 	readItems  = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 	writeItems = []string{
 		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem",
 	}
-	receive = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
-	send    = []string{"sqs:SendMessage"}
 )
 
-// accountItems and dueItems are the partitions that hold accounts' data and pending work; apiKeys those of API keys, which only the
+// accountItems and dueItems are the partitions of accounts' data and of pending work; apiKeys those of API keys, which only the
 // authorizer reads and only the operator writes.
 var (
 	accountItems = table.Account("*").PK
@@ -76,7 +74,7 @@ func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
 		statements = append(statements, s.allowItems(writeItems, accountItems, dueItems))
 	}
 	if touches&api.SendEvents != 0 {
-		statements = append(statements, allow(send, *s.events.live.QueueArn()))
+		statements = append(statements, s.allowSend(s.events))
 	}
 	return statements
 }

@@ -52,7 +52,7 @@ func (s *service) addDelivery() awslambda.Function {
 	all := s.rights(api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents)
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
-		rights: append(append(all, allow(receive, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()), allow(send, *s.webhooks.live.QueueArn())), s.addMail()...),
+		rights: append(append(all, s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.webhooks)), s.addMail()...),
 	})
 	for _, source := range []struct {
 		queue       awssqs.Queue
@@ -68,7 +68,7 @@ func (s *service) addDelivery() awslambda.Function {
 	relay := s.addFunction(function{
 		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
 		rights: append(s.rights(api.ReadTable|api.WriteTable|api.SendEvents),
-			allow(send, *s.webhooks.live.QueueArn()), allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn())),
+			s.allowSend(s.webhooks), allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn())),
 	})
 	awsevents.NewRule(s.stack, jsii.String("EveryMinute"), &awsevents.RuleProps{
 		Description: jsii.String("Starts relay"),
@@ -76,6 +76,24 @@ func (s *service) addDelivery() awslambda.Function {
 		Targets:     &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(relay, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(0)})},
 	})
 	return deliver
+}
+
+func (s *service) allowSend(q queue) awsiam.PolicyStatement {
+	return s.allowMessages(q, []string{"sqs:SendMessage"}, "sqs:SendMessageBatch")
+}
+
+func (s *service) allowReceive(q queue) awsiam.PolicyStatement {
+	return s.allowMessages(q, []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"},
+		"sqs:DeleteMessageBatch", "sqs:ChangeMessageVisibilityBatch")
+}
+
+// allowMessages allows the actions on the queue. On AWS they cover the batch forms, which have no action of their own there; local
+// clouds ask for one.
+func (s *service) allowMessages(q queue, actions []string, batches ...string) awsiam.PolicyStatement {
+	if s.settings.Local() {
+		actions = append(actions, batches...)
+	}
+	return allow(actions, *q.live.QueueArn())
 }
 
 // addMail makes the SES identity of the sender's domain, unless there is one already, and returns the right to send as the sender.
@@ -86,20 +104,25 @@ func (s *service) addMail() []awsiam.PolicyStatement {
 	_, domain, _ := strings.Cut(s.settings.MailFrom, "@")
 	if s.settings.MailIdentity == "create" {
 		identity := awsses.NewEmailIdentity(s.stack, jsii.String("MailIdentity"), &awsses.EmailIdentityProps{Identity: awsses.Identity_Domain(&domain)})
-		if s.settings.Local() { // local clouds have no DKIM
-			return s.allowMail(domain)
-		}
-		for i, record := range *identity.DkimRecords() {
+		for i, record := range s.dkimRecords(identity) {
 			s.output("DkimRecord"+string(rune('1'+i)), "CNAME record that proves the sender's domain to SES",
 				jsii.String(*record.Name+" CNAME "+*record.Value))
 		}
 	}
-	return s.allowMail(domain)
-}
-
-func (s *service) allowMail(domain string) []awsiam.PolicyStatement {
 	arn := func(identity string) string {
 		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: jsii.String("identity"), ResourceName: &identity})
 	}
-	return []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, arn(domain), arn(s.settings.MailFrom))}
+	identities := []string{arn(domain), arn(s.settings.MailFrom)}
+	if s.settings.Local() {
+		identities = []string{"*"} // local clouds do not say which identity sends
+	}
+	return []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, identities...)}
+}
+
+// dkimRecords are those that SES has for the identity. Local clouds have none.
+func (s *service) dkimRecords(identity awsses.EmailIdentity) []*awsses.DkimRecord {
+	if s.settings.Local() {
+		return nil
+	}
+	return *identity.DkimRecords()
 }

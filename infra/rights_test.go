@@ -57,7 +57,7 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// describe names a resource of a policy by its logical id without CDK's hash, such as Table or Table/index/in.
+// describe names a resource of a policy by its logical id without CDK's hash, such as Table or Table/index/index-in.
 func (m made) describe(t *testing.T, target any) string {
 	t.Helper()
 	text, err := json.Marshal(target)
@@ -65,7 +65,7 @@ func (m made) describe(t *testing.T, target any) string {
 		t.Fatal(err)
 	}
 	names := regexp.MustCompile(`"Fn::GetAtt":\["(\w+?)[0-9A-F]{8}","Arn"\]`).FindStringSubmatch(string(text))
-	suffix := regexp.MustCompile(`"(/index/\w+)"`).FindStringSubmatch(string(text))
+	suffix := regexp.MustCompile(`"(/index/[\w-]+)"`).FindStringSubmatch(string(text))
 	switch {
 	case names == nil:
 		return string(text)
@@ -115,8 +115,8 @@ const data = " if A#* DUE#*"
 var touchGrants = map[api.Touch][]string{
 	api.ReadTable: {"dynamodb:BatchGetItem on Table" + data, "dynamodb:GetItem on Table" + data, "dynamodb:Query on Table" + data},
 	api.ReadIndexes: {
-		"dynamodb:Query on Table/index/by", "dynamodb:Query on Table/index/in", "dynamodb:Query on Table/index/org",
-		"dynamodb:Query on Table/index/st", "dynamodb:Query on Table/index/upd",
+		"dynamodb:Query on Table/index/index-by", "dynamodb:Query on Table/index/index-in", "dynamodb:Query on Table/index/index-org",
+		"dynamodb:Query on Table/index/index-st", "dynamodb:Query on Table/index/index-upd",
 	},
 	api.WriteTable: {
 		"dynamodb:BatchWriteItem on Table" + data, "dynamodb:ConditionCheckItem on Table" + data, "dynamodb:DeleteItem on Table" + data,
@@ -155,7 +155,7 @@ func TestWorkerRights(t *testing.T) {
 	everything := slices.Concat(touchGrants[api.ReadTable], touchGrants[api.ReadIndexes], touchGrants[api.WriteTable], touchGrants[api.SendEvents])
 	const identities = `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":ses:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":identity/`
 	for function, want := range map[string][]string{
-		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#*"},
+		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* A#*"},
 		"Takes events and webhook deliveries from their queues": append([]string{
 			"ses:SendEmail on " + identities + `example.com"]]}`,
 			"ses:SendEmail on " + identities + `no-reply@example.com"]]}`,
