@@ -1,0 +1,148 @@
+package queue_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+)
+
+var ref = collab.EventRef{Account: "acme", ID: "e1"}
+
+// TestText holds the texts that older and newer code exchange: these must be read for as long as messages may be in a queue.
+func TestText(t *testing.T) {
+	for _, test := range []struct {
+		event queue.Event
+		text  string
+	}{
+		{queue.Event{EventRef: ref}, `{"v":1,"account":"acme","eventId":"e1"}`},
+		{queue.Event{EventRef: ref, Cursor: "200"}, `{"v":1,"account":"acme","eventId":"e1","cursor":"200"}`},
+	} {
+		if got := test.event.Encode(); got != test.text {
+			t.Errorf("%+v is written %s, want %s", test.event, got, test.text)
+		}
+		if got, err := queue.DecodeEvent(test.text); err != nil || got != test.event {
+			t.Errorf("%s is read as %+v, %v", test.text, got, err)
+		}
+	}
+	webhook := queue.Webhook{EventRef: ref, WebhookID: "w1", Attempt: 3}
+	const text = `{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`
+	if got := webhook.Encode(); got != text {
+		t.Errorf("%+v is written %s, want %s", webhook, got, text)
+	}
+	if got, err := queue.DecodeWebhook(text); err != nil || got != webhook {
+		t.Errorf("%s is read as %+v, %v", text, got, err)
+	}
+	if got, err := queue.DecodeEvent(`{"v":1,"account":"acme","eventId":"e1","added":{"later":true}}`); err != nil || got.EventRef != ref {
+		t.Errorf("with a field that newer code added: %+v, %v", got, err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for _, text := range []string{
+		``, `x`, `[]`, `{}`, `null`, `{"v":1}`,
+		`{"v":1,"account":"acme"}`,
+		`{"v":1,"eventId":"e1"}`,
+		`{"v":0,"account":"acme","eventId":"e1"}`,
+		`{"account":"acme","eventId":"e1"}`,
+		`{"v":2,"account":"acme","eventId":"e1"}`,
+		`{"v":"1","account":"acme","eventId":"e1"}`,
+		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":1}`,
+	} {
+		if got, err := queue.DecodeEvent(text); err == nil {
+			t.Errorf("%s is read as an event's message: %+v", text, got)
+		}
+	}
+	for _, text := range []string{
+		`{"v":1,"account":"acme","eventId":"e1"}`,
+		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1"}`,
+		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":-1}`,
+		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":1.5}`,
+		`{"v":1,"account":"acme","eventId":"e1","attempt":1}`,
+		`{"v":2,"account":"acme","eventId":"e1","webhookId":"w1","attempt":1}`,
+	} {
+		if got, err := queue.DecodeWebhook(text); err == nil {
+			t.Errorf("%s is read as a webhook's message: %+v", text, got)
+		}
+	}
+}
+
+func FuzzEvent(f *testing.F) {
+	f.Add("acme", "06bq2x9a400000000000000000", "")
+	f.Add("a \"b\"\n<c>", "é\u2028", "200")
+	f.Fuzz(func(t *testing.T, account, id, cursor string) {
+		want := queue.Event{EventRef: collab.EventRef{Account: account, ID: id}, Cursor: cursor}
+		got, err := queue.DecodeEvent(want.Encode())
+		if account == "" || id == "" {
+			if err == nil {
+				t.Errorf("%+v was read", got)
+			}
+			return
+		}
+		if valid := utf8.ValidString(account + id + cursor); valid && (err != nil || got != want) {
+			t.Errorf("%+v came back as %+v, %v", want, got, err)
+		}
+	})
+}
+
+func FuzzWebhook(f *testing.F) {
+	f.Add("acme", "06bq2x9a400000000000000000", "hook", 1)
+	f.Add("a \"b\"\n<c>", "é\u2028", "h", 7)
+	f.Fuzz(func(t *testing.T, account, id, hook string, attempt int) {
+		want := queue.Webhook{EventRef: collab.EventRef{Account: account, ID: id}, WebhookID: hook, Attempt: attempt}
+		got, err := queue.DecodeWebhook(want.Encode())
+		if account == "" || id == "" || hook == "" || attempt < 1 {
+			if err == nil {
+				t.Errorf("%+v was read", got)
+			}
+			return
+		}
+		if valid := utf8.ValidString(account + id + hook); valid && (err != nil || got != want) {
+			t.Errorf("%+v came back as %+v, %v", want, got, err)
+		}
+	})
+}
+
+// FuzzDecode holds that no text is both kinds of message, and that what was read is written so that it is read alike.
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"v":1,"account":"acme","eventId":"e1","cursor":"200"}`)
+	f.Add(`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`)
+	f.Add(`{"V":1,"v":2}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		event, notEvent := queue.DecodeEvent(text)
+		webhook, notWebhook := queue.DecodeWebhook(text)
+		if notEvent == nil && notWebhook == nil {
+			t.Errorf("%s is both", text)
+		}
+		if notEvent == nil {
+			if again, err := queue.DecodeEvent(event.Encode()); err != nil || again != event {
+				t.Errorf("%+v came back as %+v, %v", event, again, err)
+			}
+		}
+		if notWebhook == nil {
+			if again, err := queue.DecodeWebhook(webhook.Encode()); err != nil || again != webhook {
+				t.Errorf("%+v came back as %+v, %v", webhook, again, err)
+			}
+		}
+	})
+}
+
+func BenchmarkEncode(b *testing.B) {
+	e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: strings.Repeat("0", 26)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Encode()
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	text := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: strings.Repeat("0", 26)}}.Encode()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := queue.DecodeEvent(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+// Package queue sends and takes the messages between the operations and the delivery of events. It is the only importer of SQS.
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"golang.org/x/sync/errgroup"
+)
+
+// Limits of SQS.
+const (
+	MaxReceive = 10               // messages taken at once
+	MaxWait    = 20 * time.Second // for a message to come
+	MaxDelay   = 15 * time.Minute // until a message can be taken
+
+	maxBatch = 10
+)
+
+const (
+	concurrency = 8 // batches of one call under way
+	sendTries   = 3 // of an entry that SQS leaves out of a batch
+
+	// eventsTime bounds Send, whatever the request has left: the data is written, and the relay sends what was not sent.
+	eventsTime = 3 * time.Second
+)
+
+// Queue is a queue of one kind of message. Safe for concurrent use.
+type Queue struct {
+	client *sqs.Client
+	url    string
+	log    *slog.Logger
+}
+
+// New returns the queue at a URL.
+func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
+	return &Queue{client: sqs.NewFromConfig(cfg), url: url, log: log}
+}
+
+// Send sends a message for each event. It does not fail: what could not be sent is logged, and the relay sends it later. It goes on when
+// the context ends, and takes 3 s at most.
+func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
+	if len(refs) == 0 {
+		return
+	}
+	events := make([]Event, len(refs))
+	for i, ref := range refs {
+		events[i] = Event{EventRef: ref}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventsTime)
+	defer cancel()
+	if err := q.SendEvents(ctx, events...); err != nil {
+		q.log.LogAttrs(ctx, slog.LevelWarn, "events not sent: the relay sends them later",
+			slog.String("account", refs[0].Account), slog.String("first", refs[0].ID), slog.Int("events", len(refs)), slog.Any("cause", err))
+	}
+}
+
+// SendEvents sends messages to the events queue. Where it fails some may have been sent.
+func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
+	entries := make([]types.SendMessageBatchRequestEntry, len(events))
+	for i, e := range events {
+		entries[i].MessageBody = aws.String(e.Encode())
+	}
+	return q.send(ctx, entries)
+}
+
+// SendWebhooks sends messages to the webhooks queue, to be taken after the delay: at most MaxDelay, which an emulator may not check, in
+// whole seconds rounded up. Those of one webhook endpoint form a group, so that a slow one does not hold up the others. Where it fails
+// some may have been sent.
+func (q *Queue) SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...Webhook) error {
+	if delay > MaxDelay {
+		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)
+	}
+	entries := make([]types.SendMessageBatchRequestEntry, len(webhooks))
+	for i, w := range webhooks {
+		entries[i] = types.SendMessageBatchRequestEntry{
+			MessageBody:    aws.String(w.Encode()),
+			MessageGroupId: aws.String(w.WebhookID),
+			DelaySeconds:   int32((delay + time.Second - 1) / time.Second),
+		}
+	}
+	return q.send(ctx, entries)
+}
+
+// send sends entries in batches, side by side.
+func (q *Queue) send(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
+	for i := range entries {
+		entries[i].Id = aws.String(strconv.Itoa(i))
+	}
+	var batches errgroup.Group
+	batches.SetLimit(concurrency)
+	for len(entries) > 0 {
+		n := min(len(entries), maxBatch)
+		batch := entries[:n]
+		entries = entries[n:]
+		batches.Go(func() error { return q.sendBatch(ctx, batch) })
+	}
+	return batches.Wait()
+}
+
+// sendBatch sends one batch, and the entries that SQS leaves out of it again.
+func (q *Queue) sendBatch(ctx context.Context, batch []types.SendMessageBatchRequestEntry) error {
+	var failed types.BatchResultErrorEntry
+	for range sendTries {
+		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &q.url, Entries: batch})
+		if err != nil {
+			return err
+		}
+		if len(out.Failed) == 0 {
+			return nil
+		}
+		failed = out.Failed[0]
+		batch = leftOut(batch, out.Failed)
+	}
+	return fmt.Errorf("queue: %d messages refused: %s: %s", len(batch), aws.ToString(failed.Code), aws.ToString(failed.Message))
+}
+
+func leftOut(batch []types.SendMessageBatchRequestEntry, failed []types.BatchResultErrorEntry) []types.SendMessageBatchRequestEntry {
+	ids := make(map[string]bool, len(failed))
+	for _, f := range failed {
+		ids[aws.ToString(f.Id)] = true
+	}
+	var left []types.SendMessageBatchRequestEntry
+	for _, e := range batch {
+		if ids[*e.Id] {
+			left = append(left, e)
+		}
+	}
+	return left
+}
+
+// Message is a message that was taken. It comes again after the queue's visibility timeout, unless it is deleted.
+type Message struct {
+	Text     string
+	Sent     time.Time
+	Receives int // how often it was taken, this time included
+	handle   string
+}
+
+// Receive takes up to most messages, MaxReceive at once, and waits up to MaxWait for the first of them.
+func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Message, error) {
+	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+		QueueUrl:            &q.url,
+		MaxNumberOfMessages: int32(most),
+		WaitTimeSeconds:     int32(wait / time.Second),
+		MessageSystemAttributeNames: []types.MessageSystemAttributeName{
+			types.MessageSystemAttributeNameSentTimestamp, types.MessageSystemAttributeNameApproximateReceiveCount,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	messages := make([]Message, len(out.Messages))
+	for i, m := range out.Messages {
+		sent, err := strconv.ParseInt(m.Attributes[string(types.MessageSystemAttributeNameSentTimestamp)], 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("queue: time of sending: %w", err)
+		}
+		receives, err := strconv.Atoi(m.Attributes[string(types.MessageSystemAttributeNameApproximateReceiveCount)])
+		if err != nil {
+			return nil, fmt.Errorf("queue: count of receives: %w", err)
+		}
+		messages[i] = Message{Text: aws.ToString(m.Body), Sent: time.UnixMilli(sent), Receives: receives, handle: aws.ToString(m.ReceiptHandle)}
+	}
+	return messages, nil
+}
+
+// Delete takes messages out of the queue for good. Those that it fails to delete come again.
+func (q *Queue) Delete(ctx context.Context, messages ...Message) error {
+	var errs []error
+	for len(messages) > 0 {
+		n := min(len(messages), maxBatch)
+		entries := make([]types.DeleteMessageBatchRequestEntry, n)
+		for i, m := range messages[:n] {
+			entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.handle)}
+		}
+		messages = messages[n:]
+		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries})
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, f := range out.Failed {
+			errs = append(errs, fmt.Errorf("queue: a message was not deleted: %s: %s", aws.ToString(f.Code), aws.ToString(f.Message)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Waiting returns about how many messages could be taken at the moment: not those that are delayed, or taken and not deleted.
+func (q *Queue) Waiting(ctx context.Context) (int, error) {
+	const name = types.QueueAttributeNameApproximateNumberOfMessages
+	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}})
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(out.Attributes[string(name)])
+}

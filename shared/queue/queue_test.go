@@ -1,0 +1,310 @@
+package queue_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+func config(t testing.TB) aws.Config {
+	return aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.MiniStack(t)),
+	}
+}
+
+// create makes the queues for one test and returns their URLs.
+func create(t testing.TB, cfg aws.Config) map[string]string {
+	t.Helper()
+	urls, err := queue.Create(t.Context(), cfg, prefix(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return urls
+}
+
+func prefix(t testing.TB) string { return fmt.Sprintf("%s-%d-", t.Name(), time.Now().UnixNano()) }
+
+// receive takes messages until there are n, or none has come for a while.
+func receive(t testing.TB, q *queue.Queue, n int) []queue.Message {
+	t.Helper()
+	var all []queue.Message
+	for len(all) < n {
+		messages, err := q.Receive(t.Context(), queue.MaxReceive, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(messages) == 0 {
+			t.Fatalf("%d messages, want %d", len(all), n)
+		}
+		all = append(all, messages...)
+	}
+	return all
+}
+
+func refs(n int) []collab.EventRef {
+	list := make([]collab.EventRef, n)
+	for i := range list {
+		list[i] = collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%03d", i)}
+	}
+	return list
+}
+
+// checkEvents reports events that are not those of refs(n), each once.
+func checkEvents(t testing.TB, messages []queue.Message, n int) {
+	t.Helper()
+	var got []string
+	for _, m := range messages {
+		e, err := queue.DecodeEvent(m.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.ID)
+	}
+	slices.Sort(got)
+	var want []string
+	for _, r := range refs(n) {
+		want = append(want, r.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestSend(t *testing.T) {
+	cfg := config(t)
+	var log bytes.Buffer
+	q := queue.New(cfg, create(t, cfg)[table.EventsQueue], slog.New(slog.NewJSONHandler(&log, nil)))
+	before := time.Now()
+	q.Send(t.Context())
+	q.Send(t.Context(), refs(25)...)
+	if n, err := q.Waiting(t.Context()); n != 25 || err != nil {
+		t.Errorf("%d messages are waiting, %v, want 25", n, err)
+	}
+	messages := receive(t, q, 25)
+	checkEvents(t, messages, 25)
+	for _, m := range messages {
+		if m.Receives != 1 || m.Sent.Before(before.Truncate(time.Millisecond)) || m.Sent.After(time.Now()) {
+			t.Errorf("message taken %d times, sent at %v", m.Receives, m.Sent)
+		}
+	}
+	if n, err := q.Waiting(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d messages are waiting, %v, want none", n, err)
+	}
+	if err := q.Delete(t.Context(), messages...); err != nil {
+		t.Error(err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged %s", &log)
+	}
+}
+
+// TestSendAfterRequest holds that events go out although the request's context has ended.
+func TestSendAfterRequest(t *testing.T) {
+	cfg := config(t)
+	q := queue.New(cfg, create(t, cfg)[table.EventsQueue], slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q.Send(ctx, refs(1)...)
+	checkEvents(t, receive(t, q, 1), 1)
+}
+
+func TestSendFails(t *testing.T) {
+	cfg := config(t)
+	url := create(t, cfg)[table.EventsQueue]
+	var log bytes.Buffer
+	q := queue.New(cfg, url+"-none", slog.New(slog.NewJSONHandler(&log, nil)))
+	q.Send(t.Context(), refs(3)...)
+	line := log.String()
+	for _, want := range []string{`"level":"WARN"`, `"account":"acme"`, `"first":"event-000"`, `"events":3`, `NonExistentQueue`} {
+		if !strings.Contains(line, want) {
+			t.Errorf("logged %s, want %s in it", line, want)
+		}
+	}
+	if err := q.SendEvents(t.Context(), queue.Event{EventRef: refs(1)[0]}); err == nil {
+		t.Error("sent to a queue that does not exist")
+	}
+}
+
+// leaveOut makes SQS refuse the last entry of a batch, as long as refusals are left.
+func leaveOut(refusals *int) func(*middleware.Stack) error {
+	return func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("LeaveOut", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			p, ok := in.Parameters.(*sqs.SendMessageBatchInput)
+			if !ok || *refusals == 0 {
+				return next.HandleInitialize(ctx, in)
+			}
+			*refusals--
+			failed := []types.BatchResultErrorEntry{{Id: p.Entries[len(p.Entries)-1].Id, Code: aws.String("InternalError"), Message: aws.String("try again")}}
+			if len(p.Entries) == 1 {
+				return middleware.InitializeOutput{Result: &sqs.SendMessageBatchOutput{Failed: failed}}, middleware.Metadata{}, nil
+			}
+			less := *p
+			less.Entries = p.Entries[:len(p.Entries)-1]
+			in.Parameters = &less
+			out, meta, err := next.HandleInitialize(ctx, in)
+			if err == nil {
+				out.Result.(*sqs.SendMessageBatchOutput).Failed = failed
+			}
+			return out, meta, err
+		}), middleware.Before)
+	}
+}
+
+func TestLeftOut(t *testing.T) {
+	cfg := config(t)
+	url := create(t, cfg)[table.EventsQueue]
+	refusals := 2
+	cfg.APIOptions = append(cfg.APIOptions, leaveOut(&refusals))
+	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
+	events := make([]queue.Event, 10)
+	for i, ref := range refs(10) {
+		events[i].EventRef = ref
+	}
+	if err := q.SendEvents(t.Context(), events...); err != nil {
+		t.Error(err)
+	}
+	checkEvents(t, receive(t, q, 10), 10)
+
+	refusals = 3
+	if err := q.SendEvents(t.Context(), events...); err == nil || !strings.Contains(err.Error(), "1 messages refused: InternalError: try again") {
+		t.Errorf("got error %v", err)
+	}
+	checkEvents(t, receive(t, q, 9), 9)
+}
+
+func TestSendWebhooks(t *testing.T) {
+	cfg := config(t)
+	url := create(t, cfg)[table.WebhooksQueue]
+	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
+	want := queue.Webhook{EventRef: refs(1)[0], WebhookID: "hook", Attempt: 2}
+	later := want
+	later.Attempt = 3
+	if err := errors.Join(q.SendWebhooks(t.Context(), 500*time.Millisecond, later), q.SendWebhooks(t.Context(), 0, want)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := q.Waiting(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d messages are waiting, %v, want the one without delay", n, err)
+	}
+	for i, want := range []queue.Webhook{want, later} {
+		m := receive(t, q, 1)[0]
+		got, err := queue.DecodeWebhook(m.Text)
+		if err != nil || got != want {
+			t.Errorf("got %+v, %v, want %+v", got, err, want)
+		}
+		if waited := time.Since(m.Sent); i == 1 && waited < time.Second-50*time.Millisecond {
+			t.Errorf("a delay of half a second, rounded up to one, was %v", waited)
+		}
+	}
+	if err := q.SendWebhooks(t.Context(), queue.MaxDelay+time.Second, want); err == nil {
+		t.Error("a delay beyond MaxDelay was accepted")
+	}
+}
+
+// TestGroup holds that a webhook's message is in its endpoint's group.
+func TestGroup(t *testing.T) {
+	cfg := config(t)
+	url := create(t, cfg)[table.WebhooksQueue]
+	err := queue.New(cfg, url, slog.New(slog.DiscardHandler)).SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: refs(1)[0], WebhookID: "hook", Attempt: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+		QueueUrl: &url, WaitTimeSeconds: 5, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"MessageGroupId"},
+	})
+	if err != nil || len(out.Messages) != 1 || out.Messages[0].Attributes["MessageGroupId"] != "hook" {
+		t.Errorf("got %+v, %v", out, err)
+	}
+}
+
+func TestDeleteFails(t *testing.T) {
+	cfg := config(t)
+	urls := create(t, cfg)
+	q := queue.New(cfg, urls[table.EventsQueue], slog.New(slog.DiscardHandler))
+	q.Send(t.Context(), refs(1)...)
+	messages := receive(t, q, 1)
+	if err := queue.New(cfg, urls[table.EventsQueue]+"-none", slog.New(slog.DiscardHandler)).Delete(t.Context(), messages...); err == nil {
+		t.Error("deleted from a queue that does not exist")
+	}
+	if err := q.Delete(t.Context(), messages...); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCreate holds the attributes of the queues that are made, also where they were made before with others, and that a message which
+// nobody deletes becomes a dead letter.
+func TestCreate(t *testing.T) {
+	cfg := config(t)
+	client := sqs.NewFromConfig(cfg)
+	pre := prefix(t)
+	if _, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{
+		QueueName: aws.String(pre + table.EventsQueue), Attributes: map[string]string{"VisibilityTimeout": "7"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	urls, err := queue.Create(t.Context(), cfg, pre)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(urls) != len(table.Queues()) {
+		t.Errorf("made %v", urls)
+	}
+	attributes := func(url string) map[string]string {
+		t.Helper()
+		out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Attributes
+	}
+	for _, want := range table.Queues() {
+		got := attributes(urls[want.Name])
+		if got["VisibilityTimeout"] != fmt.Sprint(want.VisibilityTimeout) || got["MessageRetentionPeriod"] != fmt.Sprint(want.Retention) {
+			t.Errorf("queue %s has %v", want.Name, got)
+		}
+		dead := attributes(urls[want.Name] + "-dead")
+		if dead["MessageRetentionPeriod"] != fmt.Sprint(want.DeadRetention) {
+			t.Errorf("dead letters of %s have %v", want.Name, dead)
+		}
+		if p := got["RedrivePolicy"]; !strings.Contains(p, dead["QueueArn"]) || !strings.Contains(p, fmt.Sprintf(`"maxReceiveCount":"%d"`, want.MaxReceives)) {
+			t.Errorf("queue %s has redrive policy %s", want.Name, p)
+		}
+	}
+
+	url := urls[table.EventsQueue]
+	if _, err := client.SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: map[string]string{"VisibilityTimeout": "0"}}); err != nil {
+		t.Fatal(err)
+	}
+	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
+	q.Send(t.Context(), refs(1)...)
+	for n := range table.Queues()[0].MaxReceives {
+		if m := receive(t, q, 1)[0]; m.Receives != n+1 {
+			t.Errorf("taken %d times, want %d", m.Receives, n+1)
+		}
+	}
+	if messages, err := q.Receive(t.Context(), 1, 0); err != nil || len(messages) > 0 {
+		t.Errorf("got %v, %v once more than allowed", messages, err)
+	}
+	checkEvents(t, receive(t, queue.New(cfg, url+"-dead", slog.New(slog.DiscardHandler)), 1), 1)
+}
