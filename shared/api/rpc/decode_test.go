@@ -136,6 +136,24 @@ func TestDecode(t *testing.T) {
 	}
 }
 
+func TestOpt(t *testing.T) {
+	for data, want := range map[string][3]bool{ // sent, null, given
+		``:                     {false, false, false},
+		`,"state":null`:        {true, true, false},
+		`,"state": null `:      {true, true, false},
+		`,"state":{"id":"x"}`:  {true, false, true},
+		`,"state":{"id":"x"} `: {true, false, true},
+	} {
+		got, f := decodeThings(t, `{"data":{"organizationId":"o"`+data+`}}`)
+		if got == nil {
+			t.Fatal(f.Error.Message)
+		}
+		if o := got.State; [3]bool{o.Sent(), o.Null(), o.Given()} != want {
+			t.Errorf("%s: %v %v %v, want %v", data, o.Sent(), o.Null(), o.Given(), want)
+		}
+	}
+}
+
 // TestMistakes names each mistake of form: one row is one mistake.
 func TestMistakes(t *testing.T) {
 	long := strings.Repeat("x", 600)

@@ -1,0 +1,232 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+func TestContentType(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	for header, want := range map[string]int{
+		"application/json":                       200,
+		"Application/JSON; charset=UTF-8":        200,
+		"application/json;charset=utf-8; x=y":    200,
+		"":                                       415,
+		"text/json":                              415,
+		"application/json-patch+json":            415,
+		"application/x-www-form-urlencoded":      415,
+		"application/json; charset=utf-16":       415,
+		"application/json; charset=iso-8859-1":   415,
+		"application/json; charset=utf-8; =":     415,
+		"application/json, application/json; =x": 415,
+	} {
+		r := request(t.Context(), `{"data":{}}`)
+		r.Header.Set("Content-Type", header)
+		w := serve(h, r)
+		if w.Code != want {
+			t.Errorf("%q: %d, want %d", header, w.Code, want)
+		}
+		if want != 200 && failureOf(t, w).Error.Status != collab.InvalidArgument {
+			t.Errorf("%q: %s", header, w.Body)
+		}
+	}
+	if w := serve(h, request(t.Context(), `{"data":{}}`, "Content-Encoding", "gzip")); w.Code != 415 {
+		t.Errorf("a compressed body: %d", w.Code)
+	}
+}
+
+func TestMethod(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS", "PATCH", "post"} {
+		r := request(t.Context(), `{"data":{}}`)
+		r.Method = method
+		w := serve(h, r)
+		if w.Code != 405 || w.Header().Get("Allow") != "POST" || failureOf(t, w).Error.Status != collab.InvalidArgument {
+			t.Errorf("%s: %d %v %s", method, w.Code, w.Header(), w.Body)
+		}
+	}
+}
+
+func TestBodySize(t *testing.T) {
+	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *struct {
+		Text string `json:"text"`
+	}) (int, error) {
+		return len(req.Text), nil
+	})
+	body := func(size int) string { return `{"data":{"text":"` + strings.Repeat("x", size-20) + `"}}` }
+	for size, want := range map[int]int{rpc.MaxBody: 200, rpc.MaxBody + 1: 413} {
+		for _, announced := range []bool{true, false} {
+			r := request(t.Context(), body(size))
+			if !announced {
+				r.ContentLength = -1
+			}
+			w := serve(h, r)
+			if w.Code != want {
+				t.Errorf("%d bytes, announced: %v: %d", size, announced, w.Code)
+			}
+			if want == 413 {
+				if f := failureOf(t, w); f.Error.Status != collab.InvalidArgument || f.Error.Message != "the body must be at most 5000000 bytes" {
+					t.Errorf("%d bytes: %s", size, w.Body)
+				}
+			}
+		}
+	}
+}
+
+func TestBodyBreaksOff(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	for name, r := range map[string]*http.Request{
+		"error": httptest.NewRequest("POST", "/", iotest.ErrReader(errors.New("connection reset"))),
+		"short": httptest.NewRequest("POST", "/", io.LimitReader(strings.NewReader(`{"data":{}}`), 5)),
+	} {
+		r.Header.Set("Content-Type", "application/json")
+		if name == "short" {
+			r.ContentLength = 11
+		}
+		w := serve(h, r.WithContext(collab.WithIdentity(r.Context(), acme)))
+		if f := failureOf(t, w); w.Code != 400 || f.Error.Message != "the body could not be read to its end" {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	tests := []struct {
+		name       string
+		err        error
+		http       int
+		retryAfter string
+		body       string
+	}{
+		{"invalid argument", collab.Errorf(collab.InvalidArgument, "a <b> & c"), 400, "", `{"error":{"message":"a <b> & c","status":"INVALID_ARGUMENT"}}`},
+		{"details", &collab.Error{Code: collab.InvalidArgument, Message: "m", Details: []collab.FieldError{{Field: "data.x", Message: "y"}}}, 400, "",
+			`{"error":{"message":"m","status":"INVALID_ARGUMENT","details":[{"field":"data.x","message":"y"}]}}`},
+		{"failed precondition", collab.Errorf(collab.FailedPrecondition, "m"), 400, "", `{"error":{"message":"m","status":"FAILED_PRECONDITION"}}`},
+		{"unauthenticated", collab.Errorf(collab.Unauthenticated, "m"), 401, "", `{"error":{"message":"m","status":"UNAUTHENTICATED"}}`},
+		{"permission denied", collab.Errorf(collab.PermissionDenied, "m"), 403, "", `{"error":{"message":"m","status":"PERMISSION_DENIED"}}`},
+		{"not found", collab.Errorf(collab.NotFound, "m"), 404, "", `{"error":{"message":"m","status":"NOT_FOUND"}}`},
+		{"wrapped", fmt.Errorf("add: %w", collab.Errorf(collab.NotFound, "m")), 404, "", `{"error":{"message":"m","status":"NOT_FOUND"}}`},
+		{"already exists", collab.Errorf(collab.AlreadyExists, "m"), 409, "", `{"error":{"message":"m","status":"ALREADY_EXISTS"}}`},
+		{"aborted", &collab.Error{Code: collab.Aborted, Message: "m", RetryAfter: 1500 * time.Millisecond}, 409, "2", `{"error":{"message":"m","status":"ABORTED"}}`},
+		{"resource exhausted", &collab.Error{Code: collab.ResourceExhausted, Message: "m", RetryAfter: time.Minute}, 429, "60", `{"error":{"message":"m","status":"RESOURCE_EXHAUSTED"}}`},
+		{"internal", collab.Errorf(collab.Internal, "table X"), 500, "", `{"error":{"message":"internal error","status":"INTERNAL"}}`},
+		{"unavailable", &collab.Error{Code: collab.Unavailable, Message: "m", Err: errors.New("table X")}, 503, "1", `{"error":{"message":"m","status":"UNAVAILABLE"}}`},
+		{"unavailable for longer", &collab.Error{Code: collab.Unavailable, Message: "m", RetryAfter: 5 * time.Second}, 503, "5", `{"error":{"message":"m","status":"UNAVAILABLE"}}`},
+		{"deadline exceeded", collab.Errorf(collab.DeadlineExceeded, "m"), 504, "", `{"error":{"message":"m","status":"DEADLINE_EXCEEDED"}}`},
+		{"unknown code", collab.Errorf("TEAPOT", "m"), 500, "", `{"error":{"message":"m","status":"TEAPOT"}}`},
+		{"any error", errors.New("table X"), 500, "", `{"error":{"message":"internal error","status":"INTERNAL"}}`},
+		{"context's error", fmt.Errorf("query: %w", context.DeadlineExceeded), 504, "",
+			`{"error":{"message":"the time of the request ran out; parts of it may have been done","status":"DEADLINE_EXCEEDED"}}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return "data", test.err })
+			w := serve(h, request(t.Context(), `{"data":{}}`))
+			if w.Code != test.http || w.Header().Get("Retry-After") != test.retryAfter {
+				t.Errorf("HTTP status %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+			}
+			if diff := cmp.Diff(test.body, w.Body.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestDeadline holds that a vague failure is explained by the request's time having run out, and a precise one is not.
+func TestDeadline(t *testing.T) {
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{errors.New("table X"), 504},
+		{&collab.Error{Code: collab.Unavailable, Message: "m"}, 504},
+		{collab.Errorf(collab.NotFound, "m"), 404},
+		{collab.Errorf(collab.Aborted, "m"), 409},
+		{nil, 200},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) {
+			cancel()
+			return nil, test.err
+		})
+		if w := serve(h, request(ctx, `{"data":{}}`)); w.Code != test.want {
+			t.Errorf("%v: %d %s", test.err, w.Code, w.Body)
+		}
+	}
+}
+
+func TestPanic(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { panic("secret") })
+	w := serve(h, request(t.Context(), `{"data":{}}`))
+	if w.Code != 500 || w.Body.String() != `{"error":{"message":"internal error","status":"INTERNAL"}}` {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestNotEncodable(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return func() {}, nil })
+	if w := serve(h, request(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestNotFound(t *testing.T) {
+	w := serve(newServer().NotFound(), httptest.NewRequest("GET", "/v3/x", nil))
+	if f := failureOf(t, w); w.Code != 404 || f.Error.Status != collab.NotFound {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestUnidentified(t *testing.T) {
+	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) {
+		t.Error("an operation ran for nobody")
+		return nil, nil
+	})
+	r := request(t.Context(), `{"data":{}}`)
+	w := serve(h, r.WithContext(context.Background()))
+	if f := failureOf(t, w); w.Code != 500 || f.Error.Status != collab.Internal {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestCall(t *testing.T) {
+	var got rpc.Call
+	h := operation(newServer(), func(ctx context.Context, call *rpc.Call) (any, error) {
+		got = *call
+		if collab.UsageOf(ctx) == nil {
+			t.Error("the store cannot count what it uses")
+		}
+		return nil, nil
+	})
+	serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "of no effect"))
+	if diff := cmp.Diff(acme, got.Identity); diff != "" || got.Path != "/v2/things/add" || got.Now != noon {
+		t.Errorf("%s %v", diff, got)
+	}
+	first := got.IDs.Next()
+	serve(h, request(t.Context(), `{"data":{}}`))
+	if second := got.IDs.Next(); first == second || len(first) != 26 {
+		t.Errorf("ids of two requests: %s and %s", first, second)
+	}
+}
+
+func TestNoRandomness(t *testing.T) {
+	s := newServer()
+	s.Random = strings.NewReader("short")
+	h := operation(s, func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	if w := serve(h, request(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,338 @@
+package rpc_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// ledger is an IdempotencyStore in memory.
+type ledger struct {
+	mu    sync.Mutex
+	items map[string]*entry
+	err   error // of finish and free
+}
+
+type entry struct {
+	claim    collab.IdempotencyClaim
+	freed    bool
+	finished bool
+	answer   collab.IdempotencyAnswer
+}
+
+func (l *ledger) BeginIdempotent(_ context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := claim.Account + string(claim.KeyHash[:])
+	e := l.items[key]
+	if e != nil && claim.Start.Sub(e.claim.Start) >= collab.IdempotencyExpiry {
+		e = nil
+	}
+	sameBody := e != nil && e.claim.BodyHash == claim.BodyHash
+	switch {
+	case e == nil || e.freed && !sameBody:
+		l.items[key] = &entry{claim: claim}
+		return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}, nil
+	case !sameBody:
+		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}, nil
+	case e.finished:
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: e.answer}, nil
+	case !e.freed && claim.Start.Before(e.claim.Lease):
+		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: e.claim}, nil
+	}
+	e.freed, e.claim.Lease = false, claim.Lease
+	return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: e.claim}, nil
+}
+
+func (l *ledger) held(claim collab.IdempotencyClaim) *entry {
+	e := l.items[claim.Account+string(claim.KeyHash[:])]
+	if e == nil || e.freed || e.finished || !e.claim.Lease.Equal(claim.Lease) {
+		return nil
+	}
+	return e
+}
+
+func (l *ledger) FinishIdempotent(ctx context.Context, claim collab.IdempotencyClaim, answer collab.IdempotencyAnswer) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.held(claim); e != nil && l.err == nil {
+		e.finished, e.answer = true, answer
+	}
+	return errors.Join(l.err, ctx.Err())
+}
+
+func (l *ledger) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e := l.held(claim); e != nil && l.err == nil {
+		e.freed = true
+	}
+	return errors.Join(l.err, ctx.Err())
+}
+
+// adder is an operation that counts its runs and answers with an id that it made, unless fail is set.
+type adder struct {
+	*ledger
+	now    time.Time
+	server *rpc.Server
+	log    bytes.Buffer
+	runs   int
+	fail   error
+	during func() // called within a run
+	h      http.Handler
+}
+
+func newAdder() *adder {
+	a := &adder{ledger: &ledger{items: make(map[string]*entry)}, now: noon}
+	a.server = &rpc.Server{
+		Now: func() time.Time { return a.now }, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&a.log, nil)), Idempotency: a.ledger,
+	}
+	a.h = rpc.Handle(a.server, func(_ context.Context, call *rpc.Call, _ *struct {
+		Text string `json:"text"`
+	}) (any, error) {
+		a.runs++
+		if a.during != nil {
+			a.during()
+		}
+		return call.IDs.Next(), a.fail
+	}, rpc.Idempotent())
+	return a
+}
+
+// send sends a text under a key, and returns the HTTP status and the body.
+func (a *adder) send(ctx context.Context, key, text string) (int, string) {
+	w := serve(a.h, request(ctx, `{"data":{"text":"`+text+`"}}`, "Idempotency-Key", key))
+	return w.Code, w.Body.String()
+}
+
+func TestIdempotentRepeat(t *testing.T) {
+	a := newAdder()
+	code, first := a.send(t.Context(), "k", "x")
+	a.now = noon.Add(24*time.Hour - time.Millisecond)
+	if again, second := a.send(t.Context(), "k", "x"); code != 200 || again != 200 || first != second || a.runs != 1 {
+		t.Errorf("%d %s\nthen %d %s\nafter %d runs", code, first, again, second, a.runs)
+	}
+	if code, body := a.send(t.Context(), "k", "y"); code != 400 || !strings.Contains(body, "INVALID_ARGUMENT") || a.runs != 1 {
+		t.Errorf("with another body: %d %s", code, body)
+	}
+	if _, other := a.send(t.Context(), "k2", "x"); other == first || a.runs != 2 {
+		t.Errorf("another key: %s", other)
+	}
+	a.now = noon.Add(24 * time.Hour)
+	if _, late := a.send(t.Context(), "k", "x"); late == first || a.runs != 3 {
+		t.Errorf("after a day: %s", late)
+	}
+}
+
+func TestIdempotentPerAccountAndPath(t *testing.T) {
+	a := newAdder()
+	a.send(t.Context(), "k", "x")
+	r := request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
+	serve(a.h, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: "other"})))
+	r = request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
+	r.URL.Path = "/v1/things/add"
+	serve(a.h, r)
+	if a.runs != 3 {
+		t.Errorf("%d runs", a.runs)
+	}
+}
+
+func TestIdempotencyKeyForm(t *testing.T) {
+	long := strings.Repeat("k", 255)
+	for key, want := range map[string]int{long: 200, " ~": 200, long + "k": 400, "é": 400, "a\tb": 400, "a\x7f": 400} {
+		a := newAdder()
+		code, body := a.send(t.Context(), key, "x")
+		if code != want || want == 400 && (a.runs != 0 || !strings.Contains(body, "Idempotency-Key header must be")) {
+			t.Errorf("%q: %d %s", key, code, body)
+		}
+	}
+	a := newAdder()
+	if w := serve(a.h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "a", "Idempotency-Key", "b")); w.Code != 400 {
+		t.Errorf("two keys: %d", w.Code)
+	}
+	for range 2 {
+		a.send(t.Context(), "", "x")
+	}
+	if a.runs != 2 || len(a.items) != 0 {
+		t.Errorf("an empty key is one: %d runs", a.runs)
+	}
+}
+
+// TestIdempotentFailures holds which failures bind the key, and that one which does not leaves the ids as they were.
+func TestIdempotentFailures(t *testing.T) {
+	for _, test := range []struct {
+		fail  error
+		binds bool
+	}{
+		{collab.Errorf(collab.AlreadyExists, "there"), true},
+		{collab.Errorf(collab.NotFound, "no such organization"), false},
+		{collab.Errorf(collab.Aborted, "busy"), false},
+		{errors.New("table X"), false},
+	} {
+		a := newAdder()
+		a.fail = test.fail
+		code, failed := a.send(t.Context(), "k", "x")
+		if code < 400 {
+			t.Fatalf("%v: %d", test.fail, code)
+		}
+		var ids []string
+		for _, e := range a.items {
+			ids = append(ids, collab.NewIDs(e.claim.Start, e.claim.Seed).Next())
+		}
+		a.fail, a.now = nil, noon.Add(time.Millisecond)
+		again, body := a.send(t.Context(), "k", "x")
+		if test.binds && (again != code || body != failed || a.runs != 1) {
+			t.Errorf("%v: again %d %s", test.fail, again, body)
+		}
+		if !test.binds && (again != 200 || a.runs != 2 || !strings.Contains(body, ids[0])) {
+			t.Errorf("%v: again %d %s, want success with %s", test.fail, again, body, ids[0])
+		}
+	}
+
+	a := newAdder()
+	a.fail = collab.Errorf(collab.NotFound, "no such organization")
+	a.send(t.Context(), "k", "x")
+	a.fail = nil
+	if code, body := a.send(t.Context(), "k", "y"); code != 200 {
+		t.Errorf("another body under a freed key: %d %s", code, body)
+	}
+}
+
+func TestIdempotentTwin(t *testing.T) {
+	a := newAdder()
+	a.during = func() {
+		a.now = noon.Add(28500 * time.Millisecond)
+		w := serve(a.h, request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k"))
+		if f := failureOf(t, w); w.Code != 409 || f.Error.Status != collab.Aborted || w.Header().Get("Retry-After") != "2" {
+			t.Errorf("a twin: %d %v %s", w.Code, w.Header(), w.Body)
+		}
+		if code, body := a.send(t.Context(), "k", "y"); code != 400 {
+			t.Errorf("a twin with another body: %d %s", code, body)
+		}
+	}
+	if code, body := a.send(t.Context(), "k", "x"); code != 200 || a.runs != 1 {
+		t.Errorf("%d %s after %d runs", code, body, a.runs)
+	}
+}
+
+// TestIdempotentTakeover lets an attempt outlive its lease: the next one makes the same ids, and the first does not undo its answer.
+func TestIdempotentTakeover(t *testing.T) {
+	a := newAdder()
+	var second string
+	a.during = func() {
+		a.during = nil
+		a.now = noon.Add(30 * time.Second)
+		_, second = a.send(t.Context(), "k", "x")
+	}
+	if _, first := a.send(t.Context(), "k", "x"); first != second || a.runs != 2 {
+		t.Errorf("%s\n%s", first, second)
+	}
+}
+
+func TestIdempotentPanic(t *testing.T) {
+	a := newAdder()
+	a.during = func() { panic("bug") }
+	if code, _ := a.send(t.Context(), "k", "x"); code != 500 {
+		t.Errorf("a panic is %d", code)
+	}
+	a.during = nil
+	if code, body := a.send(t.Context(), "k", "x"); code != 200 {
+		t.Errorf("the key was not freed: %d %s", code, body)
+	}
+}
+
+// TestIdempotentDeadline holds that the answer is kept though the request's time ran out behind the last write.
+func TestIdempotentDeadline(t *testing.T) {
+	a := newAdder()
+	ctx, cancel := context.WithCancel(t.Context())
+	a.during = cancel
+	_, first := a.send(ctx, "k", "x")
+	if code, second := a.send(t.Context(), "k", "x"); code != 200 || first != second || a.runs != 1 {
+		t.Errorf("%s\n%d %s", first, code, second)
+	}
+}
+
+// TestIdempotencyNotKept holds that success stands when its answer cannot be kept, and that this is logged.
+func TestIdempotencyNotKept(t *testing.T) {
+	a := newAdder()
+	a.err = errors.New("table X")
+	code, first := a.send(t.Context(), "k", "x")
+	if code != 200 || strings.Count(a.log.String(), `"msg":"idempotency"`) != 1 || !strings.Contains(a.log.String(), "table X") {
+		t.Errorf("%d %s\n%s", code, first, &a.log)
+	}
+	a.err, a.now = nil, noon.Add(collab.IdempotencyLease)
+	if code, second := a.send(t.Context(), "k", "x"); code != 200 || first != second || a.runs != 2 {
+		t.Errorf("after the lease: %d %s", code, second)
+	}
+}
+
+// TestIdempotentLargest keeps the largest answer of an annotations add: 500 ids of 256 random characters, 5,000 comment ids.
+func TestIdempotentLargest(t *testing.T) {
+	type result struct {
+		Success      bool    `json:"success"`
+		AnnotationID string  `json:"annotationId"`
+		CommentIDs   []int64 `json:"commentIds"`
+		Message      string  `json:"message"`
+	}
+	random := make([]byte, 500*256+5000*7)
+	rand.Read(random)
+	id := func(bytes []byte) string {
+		for i := range bytes {
+			bytes[i] = 0x20 + bytes[i]%95
+		}
+		return string(bytes)
+	}
+	var data rpc.Keyed[result]
+	for i := range 500 {
+		r := result{Success: true, AnnotationID: id(random[i*256 : i*256+256]), Message: "added"}
+		for j := range 10 {
+			b := random[500*256+(i*10+j)*7:]
+			var n int64
+			for _, b := range b[:6] {
+				n = n<<8 | int64(b)
+			}
+			r.CommentIDs = append(r.CommentIDs, n+1)
+		}
+		data = append(data, rpc.Member[result]{Key: r.AnnotationID, Value: r})
+	}
+	a := newAdder()
+	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return data, nil }, rpc.Idempotent())
+	send := func() string {
+		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
+	}
+	first := send()
+	for _, e := range a.items {
+		t.Logf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
+		if len(e.answer.Body) > collab.MaxKeptAnswer {
+			t.Errorf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
+		}
+	}
+	if second := send(); len(first) < collab.MaxKeptAnswer || first != second {
+		t.Errorf("%d bytes, then %d", len(first), len(second))
+	}
+}
+
+func TestIdempotentTooLarge(t *testing.T) {
+	a := newAdder()
+	random := make([]byte, collab.MaxKeptAnswer)
+	rand.Read(random)
+	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Idempotent())
+	var w [2]string
+	for i := range w {
+		w[i] = serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
+	}
+	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want || len(w[0]) < 2*len(random) {
+		t.Errorf("%d bytes, then %s", len(w[0]), w[1])
+	}
+}
