@@ -5,20 +5,19 @@ package rpc
 // valid UTF-8.
 func WrappedLen[T ~[]byte | ~string](text T) int {
 	n := len(text)
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			n++
-		case c < 0x20:
-			switch c {
-			case '\b', '\f', '\n', '\r', '\t':
-				n++
-			default:
-				n += 5 // \u00XX
-			}
-		case c == 0xe2 && i+2 < len(text) && text[i+1] == 0x80 && text[i+2]|1 == 0xa9:
-			n += 3 // U+2028, U+2029
+	for i := range len(text) {
+		c := text[i]
+		n += int(escape[c])
+		if c == 0xe2 && i+2 < len(text) && text[i+1] == 0x80 && text[i+2]|1 == 0xa9 {
+			n += 3 // U+2028 and U+2029 as \u202X
 		}
 	}
 	return n
+}
+
+// escape is what a character grows by: \" \\ \n and the like by one, other control characters, as \u00XX, by five.
+var escape = [256]uint8{
+	5, 5, 5, 5, 5, 5, 5, 5, 1, 1, 1, 5, 1, 1, 5, 5,
+	5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5,
+	'"': 1, '\\': 1,
 }
