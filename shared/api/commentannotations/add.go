@@ -1,0 +1,257 @@
+package commentannotations
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// AddRequest adds annotations to a document.
+type AddRequest struct {
+	Target
+	CreateFlags
+	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+}
+
+// NewAnnotation is an annotation to add.
+type NewAnnotation struct {
+	AnnotationFields
+	Status      *Status             `json:"status"`
+	CommentData []AnnotationComment `json:"commentData" rule:"max=500"`
+}
+
+// AnnotationFields are the fields that an annotation to add has in v1 and v2.
+type AnnotationFields struct {
+	AnnotationID  *string        `json:"annotationId" rule:"id"` // generated when absent
+	Location      *Location      `json:"location"`
+	TargetElement *TargetElement `json:"targetElement"`
+	AssignedTo    *collab.User   `json:"assignedTo"`
+	Context       collab.JSON    `json:"context" rule:"object"`
+	Priority      *Priority      `json:"priority"`
+	Times
+}
+
+// AnnotationComment is a comment of an annotation to add.
+type AnnotationComment struct {
+	CommentFields
+	Context             collab.JSON  `json:"context" rule:"object"`
+	TriggerNotification bool         `json:"triggerNotification"`
+	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts"`
+}
+
+// AddResult is what became of one annotation.
+type AddResult struct {
+	Outcome
+	AnnotationID string  `json:"annotationId"`
+	CommentIDs   []int64 `json:"commentIds"`
+}
+
+// Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
+func (r *AddRequest) Validate(m *rpc.Mistakes) { checkAnnotations(m, r.annotations()) }
+
+// Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
+func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
+	return s.add(ctx, call, req.document(call), req.flags(), req.annotations())
+}
+
+func (r *AddRequest) annotations() []newAnnotation {
+	list := make([]newAnnotation, len(r.CommentAnnotations))
+	for i := range list {
+		a := &r.CommentAnnotations[i]
+		list[i] = newAnnotation{&a.AnnotationFields, encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		for j := range a.CommentData {
+			list[i].comments[j] = a.CommentData[j].newComment()
+		}
+	}
+	return list
+}
+
+func (c *AnnotationComment) newComment() newComment {
+	n := newComment{CommentFields: &c.CommentFields, context: c.Context, notify: c.TriggerNotification}
+	if c.TaggedUserContacts != nil {
+		n.tags = make([]Tag, len(c.TaggedUserContacts))
+		for i, user := range c.TaggedUserContacts {
+			n.tags[i].TaggedUser = user
+		}
+	}
+	return n
+}
+
+// newAnnotation is an annotation to add, whatever the version that sent it.
+type newAnnotation struct {
+	*AnnotationFields
+	status   collab.JSON // nil for the default
+	comments []newComment
+}
+
+func checkAnnotations(m *rpc.Mistakes, list []newAnnotation) {
+	unique(m, "commentAnnotations[%d].annotationId", list, func(a *newAnnotation) *string { return a.AnnotationID })
+	comments := 0
+	for i, a := range list {
+		checkComments(m, fmt.Sprintf("commentAnnotations[%d].commentData", i), a.comments)
+		comments += len(a.comments)
+	}
+	if comments > collab.MaxRequestComment {
+		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", collab.MaxRequestComment, comments)
+	}
+}
+
+func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, create collab.CreateFlags, list []newAnnotation,
+) (rpc.Keyed[AddResult], error) {
+	if err := s.Store.CheckDocument(ctx, doc, create); err != nil {
+		return nil, err
+	}
+	var (
+		threads   = make([]*collab.Thread, len(list))
+		events    = make([][]*collab.Event, len(list))
+		errs      = make([]error, len(list))
+		generated = int64(0) // comment ids so far
+	)
+	for i := range list {
+		threads[i] = list[i].thread(call.IDs, generated)
+		generated += int64(len(list[i].comments))
+		if wanted(call, list[i].comments) {
+			events[i] = []*collab.Event{annotationAdded(newEvent(call, doc), threads[i], list[i].comments, call.Settings.AllEvents)}
+		}
+	}
+	mark := call.IDs.Mark()
+	each(len(list), func(i int) { errs[i] = s.Store.AddAnnotation(ctx, doc, threads[i], mark, events[i]...) })
+
+	var recorded []*collab.Event
+	results := make(rpc.Keyed[AddResult], len(list))
+	for i, t := range threads {
+		result := AddResult{Outcome: outcomeOf(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
+		if errs[i] == nil {
+			for _, c := range t.Comments {
+				result.CommentIDs = append(result.CommentIDs, c.ID)
+			}
+			recorded = append(recorded, events[i]...)
+		}
+		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
+	}
+	s.send(ctx, recorded)
+	s.finish(ctx, call, "comment annotations added", errs)
+	return results, nil
+}
+
+// thread returns the annotation as it is stored. generated is how many comment ids the request may have generated so far.
+func (a *newAnnotation) thread(ids *collab.IDs, generated int64) *collab.Thread {
+	now := ids.Start().UnixMilli()
+	t := &collab.Thread{Annotation: collab.Annotation{
+		Location:      encodeObject(a.Location),
+		TargetElement: encodeObject(a.TargetElement),
+		Status:        completeStatus(a.status),
+		AssignedTo:    encodeObject(a.AssignedTo),
+		Context:       a.Context,
+		Priority:      encodeObject(a.Priority),
+	}}
+	if a.AnnotationID != nil {
+		t.ID = *a.AnnotationID
+	} else {
+		t.ID = ids.Next()
+	}
+	t.CreatedAt, t.LastUpdated = a.Times.resolve(now)
+	for i := range a.comments {
+		t.Comments = append(t.Comments, a.comments[i].comment(a.Times, now))
+	}
+	identify(t.Comments, ids, generated)
+	for i, c := range t.Comments {
+		if i == 0 {
+			t.From = c.From
+		}
+		t.LastUpdated = max(t.LastUpdated, c.LastUpdated)
+		t.LastComment = max(t.LastComment, c.ID)
+	}
+	t.Authors = authors(t.Comments)
+	t.ForgetAuthors()
+	setIDs(&t.Annotation)
+	return t
+}
+
+// identify gives an id to the comments of a new annotation that have none: ascending, behind the ids that are given, and other ones
+// than those that the request has generated so far.
+func identify(comments []collab.Comment, ids *collab.IDs, generated int64) {
+	last := int64(0)
+	given := make(map[int64]bool, len(comments))
+	for _, c := range comments {
+		last = max(last, c.ID)
+		given[c.ID] = true
+	}
+	next := ids.FirstCommentID(last) + generated
+	for i := range comments {
+		if comments[i].ID != 0 {
+			continue
+		}
+		for given[next] { // only where the largest id leaves no room behind it
+			next++
+		}
+		comments[i].ID = next
+		next++
+	}
+}
+
+// AddV1Request is AddRequest in v1.
+type AddV1Request struct {
+	Target
+	CreateFlags
+	CommentAnnotations []NewAnnotationV1 `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+}
+
+// NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
+type NewAnnotationV1 struct {
+	AnnotationFields
+	Status      *StatusV1             `json:"status"`
+	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=500"`
+}
+
+// StatusV1 is Status in v1.
+type StatusV1 struct {
+	ID   string      `json:"id" rule:"required,id"`
+	Type collab.JSON `json:"type,omitempty"` // a string as in v2, or any object
+	StatusLook
+}
+
+// AnnotationCommentV1 is AnnotationComment in v1: no context, no triggerNotification, and tags with their text.
+type AnnotationCommentV1 struct {
+	CommentFields
+	TaggedUserContacts []Tag `json:"taggedUserContacts"`
+}
+
+// Validate is that of AddRequest.
+func (r *AddV1Request) Validate(m *rpc.Mistakes) { checkAnnotations(m, r.annotations()) }
+
+// Validate is that of Status, for a type that may be an object.
+func (s *StatusV1) Validate(m *rpc.Mistakes) {
+	s.checkIcon(m, s.ID)
+	if s.Type == nil || s.Type[0] == '{' {
+		return
+	}
+	var kind string
+	_ = json.Unmarshal(s.Type, &kind) // what is no string is none of the three
+	switch kind {
+	case "default", "ongoing", "terminal":
+	default:
+		m.Add("type", "must be one of default, ongoing, terminal, or an object")
+	}
+}
+
+// AddV1 is Add in v1.
+func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {
+	return s.add(ctx, call, req.document(call), req.flags(), req.annotations())
+}
+
+func (r *AddV1Request) annotations() []newAnnotation {
+	list := make([]newAnnotation, len(r.CommentAnnotations))
+	for i := range list {
+		a := &r.CommentAnnotations[i]
+		list[i] = newAnnotation{&a.AnnotationFields, encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		for j := range a.CommentData {
+			c := &a.CommentData[j]
+			list[i].comments[j] = newComment{CommentFields: &c.CommentFields, tags: c.TaggedUserContacts}
+		}
+	}
+	return list
+}

@@ -1,0 +1,301 @@
+// Package commentannotations holds the operations on comment annotations and on the comments inside them: one file per operation, v1
+// under its v2. What annotations are made of is in this file; merge.go and users.go are the rules of updates, events.go says what is
+// told to whom.
+package commentannotations
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Service runs the operations. Its fields are set before the first request.
+type Service struct {
+	Store  Store
+	Events Events
+	Log    *slog.Logger // why items of a bulk request failed, where callers are not told
+}
+
+// Store keeps annotations and comments. The rules of its methods are those of package store.
+type Store interface {
+	CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error
+	AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, mark string, events ...*collab.Event) error
+	AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
+	UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
+		change func(*collab.Thread) ([]*collab.Event, error)) error
+	UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
+	SelectAnnotations(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids, missing []string, err error)
+	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
+		take func(id string, t *collab.Thread) bool) (next []byte, err error)
+}
+
+// Events takes events that are in the outbox to their delivery. It never fails: what it loses is sent again from the outbox.
+type Events interface {
+	Send(ctx context.Context, refs ...collab.EventRef)
+}
+
+// Target is the document that a request is about.
+type Target struct {
+	OrganizationID string `json:"organizationId" rule:"required,id"`
+	DocumentID     string `json:"documentId" rule:"required,docid"`
+}
+
+func (t *Target) document(call *rpc.Call) collab.DocumentRef {
+	return collab.OrganizationRef{Account: call.Account, Organization: t.OrganizationID}.Document(t.DocumentID)
+}
+
+// CreateFlags are the fields of a request that ask for what is missing to be made.
+type CreateFlags struct {
+	CreateOrganization bool `json:"createOrganization"`
+	CreateDocument     bool `json:"createDocument"`
+}
+
+func (f CreateFlags) flags() collab.CreateFlags {
+	return collab.CreateFlags{Organization: f.CreateOrganization, Document: f.CreateDocument}
+}
+
+// Location is where in a document an annotation belongs.
+type Location struct {
+	ID           string  `json:"id" rule:"required,id"`
+	LocationName *string `json:"locationName,omitempty"`
+}
+
+// TargetElement is what an annotation is anchored on.
+type TargetElement struct {
+	ElementID        *string `json:"elementId,omitempty"`
+	TargetText       *string `json:"targetText,omitempty"`
+	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1"`
+	SelectAllContent *bool   `json:"selectAllContent,omitempty"`
+}
+
+// Priority is the priority of an annotation.
+type Priority struct {
+	ID         string  `json:"id" rule:"required,id"`
+	Name       *string `json:"name,omitempty"`
+	Color      *string `json:"color,omitempty"`
+	LightColor *string `json:"lightColor,omitempty"`
+}
+
+// Status is the status of an annotation: one of the default ones, or one with an icon of its own.
+type Status struct {
+	ID   string  `json:"id" rule:"required,id"`
+	Type *string `json:"type,omitempty" rule:"oneof=default|ongoing|terminal"`
+	StatusLook
+}
+
+// StatusLook is how a status is shown.
+type StatusLook struct {
+	Name       *string `json:"name,omitempty"`
+	Color      *string `json:"color,omitempty"`
+	LightColor *string `json:"lightColor,omitempty"`
+	SVG        *string `json:"svg,omitempty"`
+	IconURL    *string `json:"iconUrl,omitempty"`
+}
+
+// Validate demands an icon.
+func (s *Status) Validate(m *rpc.Mistakes) { s.checkIcon(m, s.ID) }
+
+func (s *StatusLook) checkIcon(m *rpc.Mistakes, id string) {
+	if s.SVG == nil && s.IconURL == nil && defaultStatus(id) == nil {
+		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
+	}
+}
+
+// openStatus is the id of the status that an annotation has when it is given none.
+const openStatus = "OPEN"
+
+// defaultStatus returns the default status with an id, nil where there is none.
+func defaultStatus(id string) collab.JSON {
+	switch id {
+	case openStatus:
+		return collab.JSON(`{"id":"OPEN","name":"Open","type":"default"}`)
+	case "IN_PROGRESS":
+		return collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`)
+	case "RESOLVED":
+		return collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal"}`)
+	}
+	return nil
+}
+
+// completeStatus returns a status with the name and the type of the default status with its id, where it has none of its own; the
+// default status for nil.
+func completeStatus(status collab.JSON) collab.JSON {
+	if status == nil {
+		return defaultStatus(openStatus)
+	}
+	complete := defaultStatus(idOf(status, "id"))
+	if complete == nil {
+		return status
+	}
+	return merge(complete, status)
+}
+
+// TaggedUser is a user whom a comment tags. Its `text` is a field of Tag, as not every request has it.
+type TaggedUser struct {
+	UserID  string       `json:"userId" rule:"required,id"`
+	Contact *collab.User `json:"contact,omitempty"`
+}
+
+// Validate demands that the contact is the user.
+func (t *TaggedUser) Validate(m *rpc.Mistakes) {
+	if t.Contact != nil && t.Contact.UserID != t.UserID {
+		m.Add("contact.userId", "must be the userId of the tag")
+	}
+}
+
+// Tag is a user whom a comment tags, and the text of the tag.
+type Tag struct {
+	TaggedUser
+	Text *string `json:"text,omitempty"`
+}
+
+// Attachment is a file that a comment carries.
+type Attachment struct {
+	AttachmentID int64       `json:"attachmentId" rule:"required,min=0"`
+	Name         *string     `json:"name,omitempty"`
+	BucketPath   *string     `json:"bucketPath,omitempty"`
+	Size         *int64      `json:"size,omitempty" rule:"min=0"`
+	Type         *string     `json:"type,omitempty"`
+	URL          *string     `json:"url,omitempty"`
+	Thumbnail    *string     `json:"thumbnail,omitempty"`
+	MimeType     *string     `json:"mimeType,omitempty"`
+	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object"`
+}
+
+// unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids,
+// with %d for the index.
+func unique[T any, ID comparable](m *rpc.Mistakes, path string, list []T, id func(*T) *ID) {
+	seen := make(map[ID]bool, len(list))
+	for i := range list {
+		switch id := id(&list[i]); {
+		case id == nil:
+		case seen[*id]:
+			m.Add(fmt.Sprintf(path, i), "must not be the same as an earlier one: %v", *id)
+		default:
+			seen[*id] = true
+		}
+	}
+}
+
+// distinct returns the values in their order, each once; nil for nil.
+func distinct[T comparable](list []T) []T {
+	if list == nil {
+		return nil
+	}
+	seen := make(map[T]bool, len(list))
+	once := make([]T, 0, len(list))
+	for _, v := range list {
+		if !seen[v] {
+			seen[v] = true
+			once = append(once, v)
+		}
+	}
+	return once
+}
+
+// setIDs makes the ids that filters look at agree with the texts of the annotation's objects.
+func setIDs(a *collab.Annotation) {
+	a.CreatorID = idOf(a.From, "userId")
+	a.LocationID = idOf(a.Location, "id")
+	a.StatusID = idOf(a.Status, "id")
+}
+
+// idOf returns the text of a member of an object, "" where there is none.
+func idOf(object collab.JSON, name string) (id string) {
+	for n, value := range rpc.Members(object) {
+		if n == name {
+			_ = json.Unmarshal(value, &id) // what is no text is no id
+		}
+	}
+	return id
+}
+
+// encode returns the JSON text of a wire type of this package, which always has one.
+func encode(v any) collab.JSON {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// encodeObject is encode, nil for nil.
+func encodeObject[T any](v *T) collab.JSON {
+	if v == nil {
+		return nil
+	}
+	return encode(v)
+}
+
+// encodeList is encode, nil for nil and [] for an empty list.
+func encodeList[T any](v []T) collab.JSON {
+	if v == nil {
+		return nil
+	}
+	return encode(v)
+}
+
+// Outcome is what became of one item of a bulk request.
+type Outcome struct {
+	Success bool        `json:"success"`
+	Message string      `json:"message"`
+	Code    collab.Code `json:"code,omitempty"` // when not successful
+}
+
+// outcomeOf tells how a write ended: done is the message of success.
+func outcomeOf(err error, done string) Outcome {
+	if err != nil {
+		return Outcome{Message: collab.MessageOf(err), Code: collab.CodeOf(err)}
+	}
+	return Outcome{Success: true, Message: done}
+}
+
+// finish sets the message of a bulk call, and logs why items failed whose failure callers cannot mend.
+func (s *Service) finish(ctx context.Context, call *rpc.Call, what string, errs []error) {
+	failed, hidden := 0, 0
+	var cause error
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		failed++
+		if rpc.HTTPStatus(collab.CodeOf(err)) >= 500 {
+			hidden++
+			cause = err
+		}
+	}
+	call.Items = len(errs)
+	call.Message = fmt.Sprintf("%d %s", len(errs)-failed, what)
+	if failed > 0 {
+		call.Message += fmt.Sprintf(", %d failed", failed)
+	}
+	if hidden > 0 {
+		s.Log.LogAttrs(ctx, slog.LevelError, "items failed", slog.String("path", call.Path), slog.String("account", call.Account),
+			slog.Int("failed", hidden), slog.Any("cause", cause))
+	}
+}
+
+// concurrency bounds the items that one bulk request writes side by side.
+const concurrency = 16
+
+// each calls f with 0 to n-1, side by side.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, concurrency)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,75 @@
+package commentannotations
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// AddCommentsRequest adds comments to an annotation.
+type AddCommentsRequest struct {
+	Target
+	CreateFlags
+	AnnotationID string       `json:"annotationId" rule:"required,id"`
+	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=500"`
+}
+
+// NewComment is a comment to add to an annotation.
+type NewComment struct {
+	CommentFields
+	Context             collab.JSON  `json:"context" rule:"object"`
+	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
+	TaggedUserContacts  []Tag        `json:"taggedUserContacts"`
+	Attachments         []Attachment `json:"attachments"`
+}
+
+// Validate refuses ids given twice, comments without content, and more tagged users than an event names.
+func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) { checkComments(m, "commentData", r.comments()) }
+
+// Validate refuses attachment ids given twice.
+func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
+
+// AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
+func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
+	doc := req.document(call)
+	if err := s.Store.CheckDocument(ctx, doc, req.flags()); err != nil {
+		return nil, err
+	}
+	sent := req.comments()
+	add := collab.NewComments{IDs: call.IDs}
+	for i := range sent {
+		add.Comments = append(add.Comments, sent[i].comment(Times{}, call.IDs.Start().UnixMilli()))
+	}
+	var events []*collab.Event
+	if wanted(call, sent) {
+		blank := newEvent(call, doc)
+		events = []*collab.Event{&blank}
+		add.Event = func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error) {
+			return commentsAdded(blank, head, comments, sent, call.Settings.AllEvents), nil
+		}
+	}
+	ids, err := s.Store.AddComments(ctx, doc, req.AnnotationID, add)
+	if err != nil {
+		return nil, err
+	}
+	s.send(ctx, events)
+	call.Items = len(ids)
+	call.Message = fmt.Sprintf("%d comments added", len(ids))
+	return ids, nil
+}
+
+func (r *AddCommentsRequest) comments() []newComment {
+	list := make([]newComment, len(r.CommentData))
+	for i := range list {
+		c := &r.CommentData[i]
+		list[i] = newComment{&c.CommentFields, c.Context, c.TaggedUserContacts, c.Attachments, c.TriggerNotification}
+	}
+	return list
+}
+
+// checkAttachments refuses attachment ids given twice in one comment.
+func checkAttachments(m *rpc.Mistakes, attachments []Attachment) {
+	unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return &a.AttachmentID })
+}

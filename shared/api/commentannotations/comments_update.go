@@ -1,0 +1,114 @@
+package commentannotations
+
+import (
+	"context"
+	"strconv"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// UpdateCommentsRequest updates comments of an annotation.
+type UpdateCommentsRequest struct {
+	Target
+	AnnotationID string               `json:"annotationId" rule:"required,id"`
+	CommentIDs   []int64              `json:"commentIds" rule:"required,nonempty,max=500,each=commentid"`
+	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required"`
+}
+
+// CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
+// replaced whole.
+type CommentData struct {
+	CommentText            rpc.Opt[string]       `json:"commentText"`
+	CommentHTML            rpc.Opt[string]       `json:"commentHtml"`
+	Context                rpc.Opt[collab.JSON]  `json:"context" rule:"object"`
+	IsCommentResolverUsed  rpc.Opt[bool]         `json:"isCommentResolverUsed"`
+	IsCommentTextAvailable rpc.Opt[bool]         `json:"isCommentTextAvailable"`
+	From                   rpc.Opt[UserChange]   `json:"from" rule:"notnull"`
+	TaggedUserContacts     rpc.Opt[[]Tag]        `json:"taggedUserContacts"`
+	Attachments            rpc.Opt[[]Attachment] `json:"attachments"`
+}
+
+// UpdateCommentsResult is what became of one comment.
+type UpdateCommentsResult struct {
+	Outcome
+	ID int64 `json:"id"`
+}
+
+// Validate demands that there is something to update. It refuses attachment ids given twice and more tagged users than an event names.
+func (d *CommentData) Validate(m *rpc.Mistakes) {
+	if !anySent(d.CommentText.Raw, d.CommentHTML.Raw, d.Context.Raw, d.IsCommentResolverUsed.Raw, d.IsCommentTextAvailable.Raw,
+		d.From.Raw, d.TaggedUserContacts.Raw, d.Attachments.Raw) {
+		m.Add("", "must have at least one field")
+	}
+	checkAttachments(m, d.Attachments.Value)
+	checkPeople(m, "taggedUserContacts", taggedBy([]newComment{{tags: d.TaggedUserContacts.Value}}))
+}
+
+// UpdateComments updates comments of an annotation, each as a whole or not at all. The answer has them by id in the order sent,
+// repeats once.
+func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest) (rpc.Keyed[UpdateCommentsResult], error) {
+	doc := req.document(call)
+	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+		return nil, err
+	}
+	now := call.IDs.Start().UnixMilli()
+	ids := distinct(req.CommentIDs)
+	events := map[int64]collab.Event{} // by the first of its comments: the store may compute one several times
+	change := collab.CommentChange{
+		IDs: ids, Mark: call.IDs.Mark(),
+		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, now) },
+	}
+	if call.Settings.AllEvents {
+		change.Event = func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error) {
+			blank, made := events[comments[0].ID]
+			if !made {
+				blank = newEvent(call, doc)
+				events[comments[0].ID] = blank
+			}
+			return commentsUpdated(blank, head, comments), nil
+		}
+	}
+	failures, err := s.Store.UpdateComments(ctx, doc, req.AnnotationID, change)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		errs     = make([]error, len(ids))
+		results  = make(rpc.Keyed[UpdateCommentsResult], len(ids))
+		recorded []*collab.Event
+	)
+	for i, id := range ids {
+		errs[i] = failures[id]
+		results[i] = rpc.Member[UpdateCommentsResult]{
+			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{outcomeOf(errs[i], "the comment was updated"), id},
+		}
+		if ev, ok := events[id]; ok && errs[i] == nil {
+			recorded = append(recorded, &ev)
+		}
+	}
+	s.send(ctx, recorded)
+	s.finish(ctx, call, "comments updated", errs)
+	return results, nil
+}
+
+// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content.
+func (d *CommentData) apply(c *collab.Comment, now collab.Millis) error {
+	from, err := change("from", c.From, d.From.Raw, "userId")
+	if err != nil {
+		return err
+	}
+	c.From = from
+	c.Text = changeValue(c.Text, d.CommentText)
+	c.HTML = changeValue(c.HTML, d.CommentHTML)
+	c.Context = changeContext(c.Context, d.Context)
+	c.ResolverUsed = changeValue(c.ResolverUsed, d.IsCommentResolverUsed)
+	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
+	c.TaggedUserContacts = changeList(c.TaggedUserContacts, d.TaggedUserContacts)
+	c.Attachments = changeList(c.Attachments, d.Attachments)
+	c.LastUpdated = max(c.LastUpdated, now)
+	if !c.HasContent() {
+		return collab.Errorf(collab.InvalidArgument, "the comment would have no content: %s", contentRule)
+	}
+	return nil
+}

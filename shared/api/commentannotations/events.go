@@ -1,0 +1,153 @@
+package commentannotations
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// recentComments is how many earlier comments an event carries as context.
+const recentComments = 3
+
+// wanted reports whether an add of comments raises an event: where one of them triggers notifications, or the account asked for all
+// events.
+func wanted(call *rpc.Call, comments []newComment) bool {
+	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c newComment) bool { return c.notify })
+}
+
+// newEvent returns an event of a call without its subject. Its id is the call's next.
+func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
+	return collab.Event{
+		ID: call.IDs.Next(), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
+		Time: call.IDs.Start().UnixMilli(),
+	}
+}
+
+// annotationAdded makes an event that of a new annotation. sent are its comments as the request has them.
+func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all bool) *collab.Event {
+	ev.Type = collab.AnnotationAdded
+	describe(&ev, &t.Annotation)
+	quiet := addComments(&ev, t.Comments, sent, all)
+	if !ev.Notify {
+		return &ev
+	}
+	// Those who wrote what triggers nothing were there before.
+	before := collab.Annotation{CreatorID: t.CreatorID, Authors: authors(quiet)}
+	before.ForgetAuthors()
+	ev.Participants = participants(&before)
+	if !all {
+		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
+	}
+	return &ev
+}
+
+// commentsAdded makes an event that of comments added to an annotation. sent are the comments as the request has them, in the same order;
+// head is the annotation before them.
+func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []newComment, all bool) *collab.Event {
+	ev.Type = collab.CommentAdded
+	describe(&ev, head)
+	addComments(&ev, comments, sent, all)
+	ev.Participants = participants(head)
+	return &ev
+}
+
+// commentsUpdated makes an event that of comments changed. It notifies nobody.
+func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
+	ev.Type = collab.CommentUpdated
+	describe(&ev, head)
+	ev.Comments = eventComments(comments)
+	return &ev
+}
+
+// annotationUpdated makes the events of an update from one event for each: of the status and of the assignee where they are others now, else of
+// the update itself.
+func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
+	var made []*collab.Event
+	add := func(kind collab.EventType, previous *collab.EventAnnotation) {
+		ev := evs[len(made)]
+		ev.Type, ev.Notify, ev.Previous = kind, notify, previous
+		describe(&ev, after)
+		ev.Participants = participants(after)
+		made = append(made, &ev)
+	}
+	if before.StatusID != after.StatusID {
+		add(collab.AnnotationStatusChanged, &collab.EventAnnotation{Status: before.Status})
+	}
+	if idOf(before.AssignedTo, "userId") != idOf(after.AssignedTo, "userId") {
+		add(collab.AnnotationAssigned, &collab.EventAnnotation{AssignedTo: before.AssignedTo})
+	}
+	if made == nil {
+		add(collab.AnnotationUpdated, nil)
+	}
+	return made
+}
+
+// describe puts an annotation into an event.
+func describe(ev *collab.Event, a *collab.Annotation) {
+	ev.AnnotationID = a.ID
+	ev.Annotation = &collab.EventAnnotation{
+		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
+		CreatedAt: a.CreatedAt,
+	}
+}
+
+// addComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
+// events or nothing triggers. The author of the first that triggers has acted; the users tagged in them are concerned. It
+// returns the comments that trigger nothing.
+func addComments(ev *collab.Event, comments []collab.Comment, sent []newComment, all bool) (quiet []collab.Comment) {
+	var loud []collab.Comment
+	var triggers []newComment
+	for i, c := range comments {
+		if sent[i].notify {
+			loud = append(loud, c)
+			triggers = append(triggers, sent[i])
+		} else {
+			quiet = append(quiet, c)
+		}
+	}
+	if len(triggers) > 0 {
+		ev.Notify = true
+		ev.Actor = &triggers[0].From
+		ev.People = taggedBy(triggers)
+	}
+	ev.Comments = eventComments(loud)
+	if all {
+		ev.Comments = append(ev.Comments, eventComments(quiet)...)
+	}
+	return quiet
+}
+
+func eventComments(comments []collab.Comment) []collab.EventComment {
+	var list []collab.EventComment
+	for _, c := range comments {
+		list = append(list, collab.EventComment{
+			CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
+		})
+	}
+	return list
+}
+
+// participants returns the creator and the remembered authors of an annotation, by id.
+func participants(a *collab.Annotation) []string {
+	ids := slices.Collect(maps.Keys(a.Authors))
+	if _, wrote := a.Authors[a.CreatorID]; !wrote && a.CreatorID != "" {
+		ids = append(ids, a.CreatorID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// send takes recorded events to their delivery.
+func (s *Service) send(ctx context.Context, events []*collab.Event) {
+	if len(events) == 0 {
+		return
+	}
+	refs := make([]collab.EventRef, len(events))
+	for i, ev := range events {
+		refs[i] = collab.EventRef{Account: ev.Account, ID: ev.ID}
+	}
+	s.Events.Send(ctx, refs...)
+}

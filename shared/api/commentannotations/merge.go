@@ -1,0 +1,103 @@
+package commentannotations
+
+import (
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// null is the text with which a request clears a field.
+const null = "null"
+
+// anySent reports whether one of the fields was sent, by their texts as sent.
+func anySent(fields ...collab.JSON) bool {
+	return slices.ContainsFunc(fields, func(f collab.JSON) bool { return f != nil })
+}
+
+// merge returns a stored object with the members of the sent one: those that are null are removed, the others set. Members keep their
+// order and their text. Either may be nil.
+func merge(stored, sent collab.JSON) collab.JSON {
+	var object rpc.Keyed[collab.JSON]
+	for name, value := range rpc.Members(stored) {
+		object = append(object, rpc.Member[collab.JSON]{Key: name, Value: value})
+	}
+	for name, value := range rpc.Members(sent) {
+		i := slices.IndexFunc(object, func(m rpc.Member[collab.JSON]) bool { return m.Key == name })
+		switch cleared := string(value) == null; {
+		case i < 0 && !cleared:
+			object = append(object, rpc.Member[collab.JSON]{Key: name, Value: value})
+		case i >= 0 && cleared:
+			object = slices.Delete(object, i, i+1)
+		case i >= 0:
+			object[i].Value = value
+		}
+	}
+	text, err := object.MarshalJSON()
+	if err != nil {
+		panic(err) // names and JSON texts
+	}
+	return text
+}
+
+// change returns what an update makes of a stored object. What is sent is nil for a field left out, which keeps the object, or null,
+// which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for an
+// object that has none. An object that would be left without its id is INVALID_ARGUMENT.
+func change(field string, stored, sent collab.JSON, id string) (collab.JSON, error) {
+	switch {
+	case sent == nil:
+		return stored, nil
+	case string(sent) == null:
+		return nil, nil
+	case id == "":
+		return merge(stored, sent), nil
+	}
+	for name, value := range rpc.Members(sent) {
+		if name != id {
+			continue
+		}
+		if string(value) == null {
+			return nil, collab.Errorf(collab.InvalidArgument, "updatedData.%s.%s must not be null", field, id)
+		}
+		if idOf(sent, id) != idOf(stored, id) {
+			return merge(nil, sent), nil
+		}
+	}
+	if stored == nil && idOf(sent, id) == "" {
+		return nil, collab.Errorf(collab.InvalidArgument, "updatedData.%s.%s is required, as there is no %s yet", field, id, field)
+	}
+	return merge(stored, sent), nil
+}
+
+// changeValue is change for a value that is replaced whole.
+func changeValue[T any](stored *T, sent rpc.Opt[T]) *T {
+	switch {
+	case sent.Given():
+		return &sent.Value
+	case sent.Null():
+		return nil
+	}
+	return stored
+}
+
+// changeContext is change for a free-form object, which is replaced whole.
+func changeContext(stored collab.JSON, sent rpc.Opt[collab.JSON]) collab.JSON {
+	switch {
+	case sent.Given():
+		return sent.Value
+	case sent.Null():
+		return nil
+	}
+	return stored
+}
+
+// changeList is change for an array, which is replaced whole.
+func changeList[T any](stored collab.JSON, sent rpc.Opt[[]T]) collab.JSON {
+	switch {
+	case sent.Given():
+		return encodeList(sent.Value)
+	case sent.Null():
+		return nil
+	}
+	return stored
+}

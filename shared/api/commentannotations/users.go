@@ -1,0 +1,109 @@
+package commentannotations
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// replacements are the users that an update puts in the place of others, by the id of the old one. All replacements happen at once: a
+// for b with b for a swaps them.
+type replacements map[string]collab.User
+
+// replaceUsers replaces users everywhere in a thread: its creator, assignee and remembered authors, and in its comments. It reports
+// whether there was anything to replace. Comments that changed are updated now.
+func (r replacements) replaceUsers(t *collab.Thread, now collab.Millis) (changed bool, err error) {
+	for i := range t.Comments {
+		c := &t.Comments[i]
+		hit, err := r.replaceInComment(c)
+		if err != nil {
+			return false, err
+		}
+		if hit {
+			c.LastUpdated = max(c.LastUpdated, now)
+			changed = true
+		}
+	}
+	creator, assignee, authors := r.replace(&t.From), r.replace(&t.AssignedTo), r.replaceAuthors(&t.Annotation)
+	return changed || creator || assignee || authors, nil
+}
+
+// replace replaces a user object whole.
+func (r replacements) replace(user *collab.JSON) (changed bool) {
+	replacement, ok := r[idOf(*user, "userId")]
+	if !ok {
+		return false
+	}
+	object := encode(replacement)
+	changed = !bytes.Equal(object, *user)
+	*user = object
+	return changed
+}
+
+// replaceAuthors renames remembered authors. Where two become one, the later comment counts.
+func (r replacements) replaceAuthors(a *collab.Annotation) (changed bool) {
+	authors := make(map[string]collab.Millis, len(a.Authors))
+	for id, t := range a.Authors {
+		if replacement, ok := r[id]; ok {
+			changed = changed || replacement.UserID != id
+			id = replacement.UserID
+		}
+		authors[id] = max(authors[id], t)
+	}
+	a.Authors = authors
+	return changed
+}
+
+// replaceInComment replaces the author, the tagged contacts, and the tokens in text and HTML of those who are tagged.
+func (r replacements) replaceInComment(c *collab.Comment) (changed bool, err error) {
+	author := r.replace(&c.From)
+	tags, tokens, err := r.replaceTags(c.TaggedUserContacts)
+	if err != nil || tokens == nil {
+		return author, err
+	}
+	tagged := !bytes.Equal(tags, c.TaggedUserContacts)
+	c.TaggedUserContacts = tags
+	c.Text, c.HTML = replaceTokens(tokens, c.Text), replaceTokens(tokens, c.HTML)
+	return author || tagged, nil
+}
+
+// replaceTags replaces users in the tags of a comment. The text of a tag stays. tokens are the tokens of the users replaced, each
+// followed by the one to put in its place; nil where there are none.
+func (r replacements) replaceTags(stored collab.JSON) (tags collab.JSON, tokens []string, err error) {
+	if stored == nil {
+		return nil, nil, nil
+	}
+	var list []Tag
+	if err := json.Unmarshal(stored, &list); err != nil {
+		return nil, nil, err
+	}
+	for i := range list {
+		tag := &list[i]
+		replacement, ok := r[tag.UserID]
+		if !ok {
+			continue
+		}
+		tokens = append(tokens, token(tag.UserID), token(replacement.UserID))
+		tag.UserID = replacement.UserID
+		if tag.Contact != nil {
+			tag.Contact = &replacement
+		}
+	}
+	if tokens == nil {
+		return stored, nil, nil
+	}
+	return encode(list), tokens, nil
+}
+
+// token is how a text tags a user.
+func token(userID string) string { return "{{" + userID + "}}" }
+
+func replaceTokens(tokens []string, text *string) *string {
+	if text == nil {
+		return nil
+	}
+	replaced := strings.NewReplacer(tokens...).Replace(*text)
+	return &replaced
+}
