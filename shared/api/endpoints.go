@@ -1,6 +1,15 @@
-// Package api is the table of endpoints. Nothing else lists them: the local server mounts it, the CDK app deploys it, a test holds the
-// mains against it.
+// Package api is the table of endpoints. Nothing else lists them: the local server and the functions serve it, the CDK app deploys it,
+// tests hold the mains and the script tests against it.
 package api
+
+import (
+	"net/http"
+
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+)
 
 // Touch says what an endpoint may touch of the deployment. The CDK app grants exactly this.
 type Touch uint8
@@ -17,22 +26,74 @@ const (
 type Endpoint struct {
 	Path    string // the URL's path, and the folder of its main below functions/
 	Touches Touch
+
+	// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity.
+	Handler func(Deps) http.Handler
+}
+
+// Deps are what handlers are made of.
+type Deps struct {
+	Server        *rpc.Server
+	Annotations   *commentannotations.Service
+	Organizations *organizations.Service
+	Notifications *notifications.Service
 }
 
 // Endpoints returns the table of endpoints, in the order of the contract.
 func Endpoints() []Endpoint {
 	return []Endpoint{
-		{"/v2/commentannotations/add", ReadTable | WriteTable | SendEvents},
-		{"/v1/commentannotations/add", ReadTable | WriteTable | SendEvents},
-		{"/v2/commentannotations/get", ReadTable | ReadIndexes},
-		{"/v1/commentannotations/get", ReadTable | ReadIndexes},
-		{"/v2/commentannotations/update", ReadTable | ReadIndexes | WriteTable | SendEvents},
-		{"/v2/commentannotations/comments/add", ReadTable | WriteTable | SendEvents},
-		{"/v2/commentannotations/comments/update", ReadTable | WriteTable | SendEvents},
-		{"/v2/organizations/get", ReadTable},
-		{"/v1/organizations/folders/get", ReadTable | ReadIndexes},
-		{"/v2/notifications/config/get", ReadTable},
-		{"/v2/notifications/add", ReadTable | WriteTable | SendEvents},
-		{"/v1/notifications/add", ReadTable | WriteTable | SendEvents},
+		{"/v2/commentannotations/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.Add, rpc.Idempotent())
+		}},
+		{"/v1/commentannotations/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.AddV1, rpc.Idempotent())
+		}},
+		{"/v2/commentannotations/get", ReadTable | ReadIndexes, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.Get)
+		}},
+		{"/v1/commentannotations/get", ReadTable | ReadIndexes, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.GetV1)
+		}},
+		{"/v2/commentannotations/update", ReadTable | ReadIndexes | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.Update)
+		}},
+		{"/v2/commentannotations/comments/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.AddComments, rpc.Idempotent())
+		}},
+		{"/v2/commentannotations/comments/update", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.UpdateComments)
+		}},
+		{"/v2/organizations/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Organizations.Get)
+		}},
+		{"/v1/organizations/folders/get", ReadTable | ReadIndexes, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Organizations.FoldersGet)
+		}},
+		{"/v2/notifications/config/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.ConfigGet)
+		}},
+		{"/v2/notifications/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.Add, rpc.Idempotent())
+		}},
+		{"/v1/notifications/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.AddV1, rpc.Idempotent())
+		}},
 	}
+}
+
+// Handler returns what serves all endpoints. identify puts the collab.Identity into their requests, or answers those that have none. A
+// request to any other path is answered with NOT_FOUND before it is identified, as the gateway does.
+func Handler(d Deps, identify func(http.Handler) http.Handler) http.Handler {
+	handlers := make(map[string]http.Handler)
+	for _, e := range Endpoints() {
+		handlers[e.Path] = identify(e.Handler(d))
+	}
+	notFound := d.Server.NotFound()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h, ok := handlers[r.URL.Path]; ok {
+			h.ServeHTTP(w, r)
+			return
+		}
+		notFound.ServeHTTP(w, r)
+	})
 }

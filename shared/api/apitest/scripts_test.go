@@ -1,0 +1,49 @@
+package apitest_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/apitest"
+	"collabdata/shared/app"
+	"collabdata/shared/queue"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// TestScripts runs every script against the handlers, with the store on the emulator and the queue on MiniStack.
+func TestScripts(t *testing.T) {
+	reach := func(url string) aws.Config {
+		return aws.Config{
+			Region:       localstack.Region,
+			Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+			BaseEndpoint: aws.String(url),
+		}
+	}
+	sqs := reach(localstacktest.MiniStack(t))
+	name := fmt.Sprintf("scripts-%d", time.Now().UnixNano())
+	urls, err := queue.Create(t.Context(), sqs, name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := app.New(app.Config{
+		DynamoDB:  reach(localstacktest.DynamoDB(t)),
+		SQS:       sqs,
+		Table:     name,
+		EventsURL: urls[table.EventsQueue],
+		Log:       slog.New(slog.DiscardHandler),
+	})
+	if err := s.Store.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(server.Close)
+	apitest.Run(t, apitest.Target{BaseURL: server.URL, Seeder: s.Store})
+}

@@ -1,0 +1,78 @@
+// Package app puts the service together. It is the composition root: the only reader of the environment below shared, and where the
+// clock and randomness come from.
+package app
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"collabdata/shared/api"
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/auth"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Config is what the service is put together from.
+type Config struct {
+	DynamoDB  aws.Config // how to reach the table
+	SQS       aws.Config // how to reach the queues
+	Table     string     // the table's name
+	EventsURL string     // URL of the events queue
+
+	Log    *slog.Logger
+	Now    func() time.Time // nil for the clock
+	Random io.Reader        // nil for the system's
+}
+
+// Service is the service put together.
+type Service struct {
+	Store  *store.Store
+	Events *queue.Queue
+
+	now    func() time.Time
+	random io.Reader
+	log    *slog.Logger
+}
+
+// New puts the service together. It calls nothing: the table and the queues may be made later.
+func New(c Config) *Service {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	return &Service{
+		Store:  store.New(c.DynamoDB, c.Table, c.Now, c.Random),
+		Events: queue.New(c.SQS, c.EventsURL, c.Log),
+		now:    c.Now,
+		random: c.Random,
+		log:    c.Log,
+	}
+}
+
+// Handler returns what serves all endpoints without a gateway: it checks credentials as the gateway's authorizer does, and remembers
+// them as long as the gateway.
+func (s *Service) Handler() http.Handler {
+	d := s.deps()
+	checker := &auth.Checker{Keys: auth.Cached(s.Store, s.now), Now: s.now}
+	return api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
+}
+
+func (s *Service) deps() api.Deps {
+	return api.Deps{
+		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Store},
+		Annotations:   &commentannotations.Service{Store: s.Store, Events: s.Events, Log: s.log},
+		Organizations: &organizations.Service{Store: s.Store},
+		Notifications: &notifications.Service{Store: s.Store, Events: s.Events},
+	}
+}

@@ -1,0 +1,101 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+
+	"collabdata/shared/api"
+	"collabdata/shared/auth"
+	"collabdata/shared/lambdahttp"
+
+	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+)
+
+// Serve runs the function of the endpoint at a path. It reads the environment once and does not return.
+func Serve(path string) {
+	run(func(s *Service) (any, error) {
+		for _, e := range api.Endpoints() {
+			if e.Path == path {
+				return lambdahttp.Handler(e.Handler(s.deps())), nil
+			}
+		}
+		return nil, fmt.Errorf("there is no endpoint %s", path)
+	})
+}
+
+// Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
+func Authorize() {
+	run(func(s *Service) (any, error) {
+		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Store, Now: s.now}, s.log), nil
+	})
+}
+
+// run serves the handler that is made of the service which the environment describes.
+func run(handler func(*Service) (any, error)) {
+	log := newLog(os.Stdout)
+	c, err := fromEnvironment(context.Background(), os.LookupEnv)
+	if err == nil {
+		c.Log = log
+		var h any
+		if h, err = handler(New(c)); err == nil {
+			lambda.StartWithOptions(h, lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
+		}
+	}
+	log.Error("start", "cause", err)
+	os.Exit(1)
+}
+
+// fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
+func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (Config, error) {
+	var c Config
+	for name, field := range map[string]*string{"TABLE_NAME": &c.Table, "EVENTS_QUEUE_URL": &c.EventsURL} {
+		value, ok := lookup(name)
+		if !ok || value == "" {
+			return Config{}, fmt.Errorf("the environment variable %s is missing", name)
+		}
+		*field = value
+	}
+	cfg, err := LoadAWS(ctx)
+	c.DynamoDB, c.SQS = cfg, cfg
+	return c, err
+}
+
+// LoadAWS returns how to reach AWS, as the SDK's own variables and files say and the options, which those win over where they name
+// endpoints.
+func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
+	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+		t.MaxIdleConnsPerHost = t.MaxIdleConns // the store has many calls under way; each would dial anew beyond ten
+	})
+	return config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(client)}, options...)...)
+}
+
+// newLog returns a logger that writes JSON lines, with the id of the function's invocation.
+func newLog(w io.Writer) *slog.Logger {
+	return slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
+}
+
+// invocationHandler adds the id of the invocation that the context carries.
+type invocationHandler struct{ slog.Handler }
+
+func (h invocationHandler) Handle(ctx context.Context, r slog.Record) error {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		r.AddAttrs(slog.String("requestId", lc.AwsRequestID))
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h invocationHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return invocationHandler{h.Handler.WithAttrs(attrs)}
+}
+
+func (h invocationHandler) WithGroup(name string) slog.Handler {
+	return invocationHandler{h.Handler.WithGroup(name)}
+}
