@@ -1,10 +1,12 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz bench deploy deploy-local destroy-local clean distclean
+.PHONY: help run test fuzz bench build deploy deploy-local destroy-local clean distclean
 
 LOCAL    := .local
 FUZZTIME ?= 10s
+ARCH     ?= arm64
+ARGS     ?= # for cdk
 
 # A program is built and takes the place of the shell, where "go run" would stay
 # in between and keep a SIGTERM to itself.
@@ -44,16 +46,20 @@ bench: ## run every benchmark, with allocations
 	@go run ./localstack/install
 	@packages=$$(go list ./...) && go test -run '^$$' -bench . -benchmem -vet=off $$(echo "$$packages" | grep -v '^collabdata/infra')
 
-deploy: ## deploy to AWS, with the credentials of the environment
-	@$(call run_program,deploy) aws
+build: ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
+	@$(call run_program,deploy) build -c arch=$(ARCH)
+
+deploy: ## deploy to AWS with the environment's credentials (ARGS='-c stage=test' for settings)
+	@$(call run_program,deploy) aws $(ARGS)
 
 deploy-local: ## deploy to the local cloud on port 4566, or to the one AWS_ENDPOINT_URL names
-	@$(call run_program,deploy) local
+	@$(call run_program,deploy) local $(ARGS)
 
 destroy-local: ## remove what deploy-local deployed
-	@$(call run_program,deploy) destroy-local
+	@$(call run_program,deploy) destroy-local $(ARGS)
 
 clean: ## remove data, logs and builds, keep the installed tools
+	@if [ -e $(LOCAL)/cloud.pid ]; then echo 'The local cloud is running: make destroy-local first.'; exit 1; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
 	@rm -rf cdk.out infra/cdk.out
 
