@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+)
+
+func (d *deployment) toAWS(ctx context.Context) error {
+	settings, err := d.settings()
+	if err != nil {
+		return err
+	}
+	if settings["stage"] == "local" {
+		return errors.New("stage local is for local clouds: run make deploy-local, or choose another stage")
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Region == "" {
+		return errors.New("no AWS region is chosen: set AWS_REGION")
+	}
+	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("AWS does not accept the environment's credentials: run aws login or aws configure, or set AWS_PROFILE (%w)", err)
+	}
+	where := fmt.Sprintf("account %s, region %s", *caller.Account, cfg.Region)
+	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
+
+	c, err := d.newCDK(ctx, settings["arch"], filepath.Join(d.root, "infra"), os.Environ())
+	if err != nil {
+		return err
+	}
+	ready, err := bootstrapped(ctx, cfg)
+	if err != nil {
+		return fmt.Errorf("is the account bootstrapped for the CDK? %w", err)
+	}
+	if !ready {
+		fmt.Fprintf(d.progress, "%s has not been used with the CDK yet: preparing it with cdk bootstrap\n", where)
+		if err := attached(c.command(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", *caller.Account, cfg.Region))); err != nil {
+			return err
+		}
+	}
+	if err := attached(c.onStack(ctx, "deploy", "--outputs-file", c.outputs())); err != nil {
+		return err
+	}
+	outputs, err := c.output(settings["stage"])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.progress, `
+The service answers at %s
+
+Make the first account, whose credentials are shown once:
+  go run ./scripts/admin --table %s account create NAME
+
+Be told of alarms:
+  aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
+`, outputs["BaseUrl"], outputs["TableName"], outputs["AlarmTopicArn"])
+	return nil
+}
+
+// attached runs cdk on this terminal: it shows what it does, and asks before it grants rights.
+func attached(cmd *exec.Cmd) error {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return cmd.Run()
+}

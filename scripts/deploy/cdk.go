@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"collabdata/localstack"
+	"collabdata/localstack/signed"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// settings are the context values that this program needs to know itself: those of infra/cdk.json, then those of the arguments.
+func (d *deployment) settings() (map[string]string, error) {
+	settings := map[string]string{"stage": "prod", "arch": "arm64"}
+	text, err := os.ReadFile(filepath.Join(d.root, "infra", "cdk.json"))
+	if err != nil {
+		return nil, err
+	}
+	var file struct{ Context map[string]any }
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("infra/cdk.json: %w", err)
+	}
+	for name, value := range file.Context {
+		settings[name] = fmt.Sprint(value)
+	}
+	maps.Copy(settings, contextArguments(d.args))
+	return settings, nil
+}
+
+// contextArguments are the context values among the arguments of cdk.
+func contextArguments(args []string) map[string]string {
+	values := map[string]string{}
+	for i, arg := range args {
+		for _, option := range []string{"-c", "--context"} {
+			text, joined := strings.CutPrefix(arg, option+"=")
+			if !joined && arg == option && i+1 < len(args) {
+				text = args[i+1]
+			}
+			if name, value, ok := strings.Cut(text, "="); ok {
+				values[name] = value
+			}
+		}
+	}
+	return values
+}
+
+// cdk is the CDK's command line tool with the app.
+type cdk struct {
+	*deployment
+	path string
+	dir  string // in which it runs: it takes further settings from a cdk.json there
+	env  []string
+}
+
+// newCDK installs the tool, builds the functions and compiles the app.
+func (d *deployment) newCDK(ctx context.Context, arch, dir string, env []string) (cdk, error) {
+	path, err := localstack.CDK(ctx, d.progress)
+	if err != nil {
+		return cdk{}, err
+	}
+	if err := d.buildFunctions(ctx, arch); err != nil {
+		return cdk{}, err
+	}
+	return cdk{d, path, dir, append(env, "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1")}, d.compileApp(ctx)
+}
+
+// command prepares a command of cdk that needs no app.
+func (c cdk) command(ctx context.Context, args ...string) *exec.Cmd {
+	return program(ctx, c.dir, c.env, c.path, args...)
+}
+
+// onStack prepares a command of cdk on the stack.
+func (c cdk) onStack(ctx context.Context, args ...string) *exec.Cmd {
+	local := ".local"
+	if c.dir != c.root {
+		local = "../.local" // a relative path needs no quotes, of which cdk would strip some
+	}
+	app := fmt.Sprintf("%s/bin/infra -functions %s/functions", local, local)
+	args = append(args, "--app", app, "--output", local+"/cdk.out", "--no-version-reporting", "--no-notices")
+	return c.command(ctx, append(args, c.args...)...)
+}
+
+// outputs is the file in which cdk deploy leaves the outputs of the stack.
+func (c cdk) outputs() string { return filepath.Join(c.local, "outputs.json") }
+
+// output returns the outputs of the stack of a stage.
+func (c cdk) output(stage string) (map[string]string, error) {
+	text, err := os.ReadFile(c.outputs())
+	if err != nil {
+		return nil, err
+	}
+	var stacks map[string]map[string]string
+	if err := json.Unmarshal(text, &stacks); err != nil {
+		return nil, err
+	}
+	outputs, ok := stacks["collabdata-"+stage]
+	if !ok {
+		return nil, fmt.Errorf("%s has no outputs of stage %s", c.outputs(), stage)
+	}
+	return outputs, nil
+}
+
+// bootstrapped reports whether the account and region have what every CDK deployment needs once.
+func bootstrapped(ctx context.Context, cfg aws.Config) (bool, error) {
+	_, err := signed.Query(ctx, cfg, "cloudformation", "2010-05-15", "DescribeStacks", map[string]string{"StackName": "CDKToolkit"})
+	if refused, ok := errors.AsType[*signed.Error](err); ok && strings.Contains(refused.Body, "does not exist") {
+		return false, nil
+	}
+	return err == nil, err
+}

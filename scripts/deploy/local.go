@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/signed"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// The local cloud that is started when none is named.
+const (
+	cloudPort = 4566
+	cloudURL  = "http://127.0.0.1:4566"
+)
+
+// serveCloud is the command, not for people, that keeps the local cloud running after `deploy local` has ended.
+const serveCloud = "serve-cloud"
+
+// Credentials of the account that is made on the local cloud.
+const (
+	devAccount = "dev"
+	devKey     = "dev-key"
+	devToken   = "dev-token"
+)
+
+// localSettings are the context values of a deployment to a local cloud. Mail can be seen there, and webhooks may call this machine.
+func localSettings() []string {
+	arch := "x86_64"
+	if runtime.GOARCH == "arm64" {
+		arch = "arm64"
+	}
+	return []string{"-c", "stage=local", "-c", "arch=" + arch,
+		"-c", "mailFrom=no-reply@example.com", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
+}
+
+// localEndpoint is where the local cloud is.
+func localEndpoint() string {
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL"); endpoint != "" {
+		return strings.TrimSuffix(endpoint, "/")
+	}
+	return cloudURL
+}
+
+// localConfig reaches the local cloud, whatever credentials the environment has: they are not for it.
+func localConfig(ctx context.Context) (aws.Config, error) {
+	return config.LoadDefaultConfig(ctx,
+		config.WithRegion(localstack.Region), config.WithBaseEndpoint(localEndpoint()), config.WithSharedConfigProfile(""),
+		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
+}
+
+// localCDK is cdk as newCDK returns it, for the local cloud and with its settings.
+func (d *deployment) localCDK(ctx context.Context) (cdk, error) {
+	d.args = append(localSettings(), d.args...)
+	var env []string
+	for _, variable := range os.Environ() {
+		if !strings.HasPrefix(variable, "AWS_PROFILE=") && !strings.HasPrefix(variable, "AWS_SESSION_TOKEN=") {
+			env = append(env, variable)
+		}
+	}
+	env = append(env, "AWS_ENDPOINT_URL="+localEndpoint(), "AWS_REGION="+localstack.Region, "AWS_DEFAULT_REGION="+localstack.Region,
+		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey, "AWS_EC2_METADATA_DISABLED=true")
+	return d.newCDK(ctx, contextArguments(d.args)["arch"], d.root, env)
+}
+
+func (d *deployment) toLocal(ctx context.Context) error {
+	start := time.Now()
+	if !answers(ctx) {
+		if err := d.startCloud(ctx); err != nil {
+			return err
+		}
+	}
+	c, err := d.localCDK(ctx)
+	if err != nil {
+		return err
+	}
+	cfg, err := localConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.bootstrapLocal(ctx, cfg); err != nil {
+		return err
+	}
+	err = d.step("Deploying to "+localEndpoint(), func() error {
+		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never", "--outputs-file", c.outputs()))
+	})
+	if err != nil {
+		return err
+	}
+	outputs, err := c.output("local")
+	if err != nil {
+		return err
+	}
+	if err := addDevAccount(ctx, cfg, outputs["TableName"]); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.progress, `
+The service is up on the local cloud after %.0f s. Try:
+
+  curl -s %s/v2/commentannotations/add \
+    -H 'x-service-api-key: %s' -H 'x-service-auth-token: %s' -H 'Content-Type: application/json' \
+    -d '{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+         "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}'
+
+make destroy-local removes it.
+`, time.Since(start).Seconds(), localURL(outputs["BaseUrl"]), devKey, devToken)
+	return nil
+}
+
+// localURL is the address of a deployed stage on the local cloud, made from the address that it would have on AWS:
+// https://<api>.execute-api.<region>.amazonaws.com/<stage>.
+func localURL(onAWS string) string {
+	host, stage, _ := strings.Cut(strings.TrimPrefix(onAWS, "https://"), "/")
+	api, _, _ := strings.Cut(host, ".")
+	return localEndpoint() + "/_aws/execute-api/" + api + "/" + stage
+}
+
+// bootstrapLocal prepares the local cloud for the CDK.
+func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
+	ready, err := bootstrapped(ctx, cfg)
+	if err != nil || ready {
+		return err
+	}
+	const account = "000000000000"
+	return c.step("Preparing the local cloud for the CDK", func() error {
+		if err := quietly(ctx, c.command(ctx, "bootstrap", "--no-notices", "aws://"+account+"/"+cfg.Region)); err != nil {
+			return err
+		}
+		// The bucket's policy refuses plain HTTP, which is what local clouds speak.
+		_, err := signed.Call(ctx, cfg, "s3", http.MethodDelete, "/cdk-hnb659fds-assets-"+account+"-"+cfg.Region+"?policy=", nil)
+		return err
+	})
+}
+
+func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
+	s := store.New(cfg, table, time.Now, rand.Reader)
+	now := time.Now().UnixMilli()
+	if err := s.PutAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now}); err != nil {
+		return err
+	}
+	return s.PutAPIKey(ctx, devKey, devAccount, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
+}
+
+func (d *deployment) destroyLocal(ctx context.Context) error {
+	if answers(ctx) {
+		c, err := d.localCDK(ctx)
+		if err != nil {
+			return err
+		}
+		err = d.step("Destroying the stack at "+localEndpoint(), func() error {
+			return quietly(ctx, c.onStack(ctx, "destroy", "--force"))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if localEndpoint() != cloudURL {
+		return nil // it was started by someone else
+	}
+	return d.stopCloud(ctx)
+}
+
+// diffLocal fails when the deployed stack differs from a fresh build.
+func (d *deployment) diffLocal(ctx context.Context) error {
+	c, err := d.localCDK(ctx)
+	if err != nil {
+		return err
+	}
+	return d.step("Comparing with "+localEndpoint(), func() error {
+		return quietly(ctx, c.onStack(ctx, "diff", "--fail"))
+	})
+}
+
+// answers reports whether a local cloud is there.
+func answers(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, localEndpoint()+"/_localstack/health", nil)
+	if err != nil {
+		return false
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return false
+	}
+	res.Body.Close()
+	return res.StatusCode == http.StatusOK
+}
+
+func (d *deployment) pidFile() string { return filepath.Join(d.local, "cloud.pid") }
+
+// startCloud starts a local cloud that goes on after this program has ended, and returns once it answers.
+func (d *deployment) startCloud(ctx context.Context) error {
+	if localEndpoint() != cloudURL {
+		return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", localEndpoint())
+	}
+	return d.step("Starting the local cloud on port "+strconv.Itoa(cloudPort), func() error {
+		if err := localstack.Install(ctx, d.progress); err != nil {
+			return err
+		}
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		logFile := filepath.Join(d.local, "log", "cloud.log")
+		if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
+			return err
+		}
+		log, err := os.Create(logFile)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		cmd := exec.Command(self, serveCloud)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = d.root, log, log
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for !answers(ctx) {
+			select {
+			case <-ctx.Done():
+				cmd.Process.Signal(syscall.SIGTERM)
+				return ctx.Err()
+			case err := <-ended:
+				printed, _ := os.ReadFile(logFile)
+				return fmt.Errorf("it ended at once (%w):\n%s", err, printed)
+			case <-tick.C:
+			}
+		}
+		return nil
+	})
+}
+
+// serveCloud runs the local cloud until it is told to stop.
+func (d *deployment) serveCloud(ctx context.Context) error {
+	server, err := localstack.StartMiniStack(ctx, localstack.MiniStackOptions{Port: cloudPort, EnforceIAM: true, Log: d.progress})
+	if err != nil {
+		return err
+	}
+	defer os.Remove(d.pidFile())
+	if err := os.WriteFile(d.pidFile(), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
+		return errors.Join(err, server.Stop())
+	}
+	select {
+	case <-ctx.Done():
+		return server.Stop()
+	case <-server.Done():
+		return fmt.Errorf("the local cloud ended: its log is %s", server.Log)
+	}
+}
+
+// stopCloud stops the local cloud that startCloud started, and returns once it is gone.
+func (d *deployment) stopCloud(ctx context.Context) error {
+	text, err := os.ReadFile(d.pidFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		return fmt.Errorf("%s holds no process id: remove it", d.pidFile())
+	}
+	if !answers(ctx) { // the id may be another process's by now
+		return os.Remove(d.pidFile())
+	}
+	return d.step("Stopping the local cloud", func() error {
+		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+			return err
+		}
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for syscall.Kill(pid, 0) == nil {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,108 @@
+// Command deploy builds the functions and deploys the CDK app: to AWS, or to a local cloud.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"collabdata/localstack"
+)
+
+const usage = `usage: deploy <command> [arguments of cdk, such as -c stage=test]
+
+  aws            build, and deploy to the AWS account of the environment's credentials
+  local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else at http://127.0.0.1:4566, which is started when nothing
+                 answers there
+  destroy-local  remove what local deployed, and stop the cloud that it started
+  build          build the functions for the setting arch (arm64 unless -c arch=x86_64) and nothing else
+  diff           compare what is deployed on the local cloud with a fresh build
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "deploy:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return errors.New(usage)
+	}
+	local, err := localstack.Dir()
+	if err != nil {
+		return err
+	}
+	d := &deployment{root: filepath.Dir(local), local: local, args: args[1:], progress: os.Stdout}
+	switch args[0] {
+	case "aws":
+		return d.toAWS(ctx)
+	case "local":
+		return d.toLocal(ctx)
+	case "destroy-local":
+		return d.destroyLocal(ctx)
+	case "diff":
+		return d.diffLocal(ctx)
+	case "build":
+		settings, err := d.settings()
+		if err != nil {
+			return err
+		}
+		return d.buildFunctions(ctx, settings["arch"])
+	case serveCloud:
+		return d.serveCloud(ctx)
+	default:
+		return errors.New(usage)
+	}
+}
+
+// deployment is one run of this program.
+type deployment struct {
+	root     string   // of the repository
+	local    string   // the folder .local in it
+	args     []string // for cdk
+	progress io.Writer
+}
+
+// step does a part of the work and says how long it took.
+func (d *deployment) step(what string, do func() error) error {
+	fmt.Fprintf(d.progress, "%s ...\n", what)
+	start := time.Now()
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Fprintf(d.progress, "  done in %.1f s\n", time.Since(start).Seconds())
+	return nil
+}
+
+// program prepares a program that is asked to end, not killed, when the context ends.
+func program(ctx context.Context, dir string, env []string, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env = dir, env
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	return cmd
+}
+
+// quietly runs a program. Its error holds the end of what the program printed.
+func quietly(ctx context.Context, cmd *exec.Cmd) error {
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(cmd.Path), err, strings.Join(lines[max(0, len(lines)-30):], "\n"))
+	}
+	return nil
+}
