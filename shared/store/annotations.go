@@ -247,7 +247,7 @@ func (s *Store) changeOnRev(before, after item) types.TransactWriteItem {
 }
 
 // threadSpan is the span of a head and its comments.
-func threadSpan(headSK string) span { return span{headSK, headSK + "#" + table.AfterChildren} }
+func threadSpan(headSK string) span { return span{headSK, headSK + table.AfterComments} }
 
 // SelectAnnotations returns the ids of a document's annotations that a selector names: in the order asked when it names ids, else by
 // id. missing holds those of the ids that do not exist. More than most is RESOURCE_EXHAUSTED.

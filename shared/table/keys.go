@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// AfterChildren sorts behind every key that begins with its prefix and a `#`, and before every other key: prefix + AfterChildren
-// bounds a range that ends with the prefix's children.
+// AfterChildren, behind a prefix, sorts behind all keys that begin with the prefix and a `#`.
 const AfterChildren = "$"
 
 // APIKey is the item of an API key.
@@ -66,6 +65,9 @@ func Annotation(acct, org, doc, ann string) Key {
 }
 
 const commentPart = "#CMT#"
+
+// AfterComments, behind the sort key of a head, sorts behind its comments and before every other key.
+const AfterComments = commentPart + "~"
 
 // Comment is a comment of an annotation.
 func Comment(acct, org, doc, ann string, id int64) Key {

@@ -71,13 +71,13 @@ const (
 	CreatedAt = "ca" // milliseconds
 )
 
-// Index names.
+// Index names: `in` is `index-in`, and so on, as DynamoDB takes no name of two characters.
 const (
-	IndexIn  = "in"
-	IndexBy  = "by"
-	IndexSt  = "st"
-	IndexUpd = "upd"
-	IndexOrg = "org"
+	IndexIn  = "index-in"
+	IndexBy  = "index-by"
+	IndexSt  = "index-st"
+	IndexUpd = "index-upd"
+	IndexOrg = "index-org"
 )
 
 // Index is a global secondary index; every key attribute is a string.
