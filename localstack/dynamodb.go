@@ -26,7 +26,7 @@ func StartDynamoDB(ctx context.Context, o DynamoDBOptions) (*Server, error) {
 		return nil, err
 	}
 	node := nodeTools(local)
-	if err := node.install(ctx, orDiscard(o.Log)); err != nil {
+	if err := node.install(ctx, o.Log); err != nil {
 		return nil, err
 	}
 	var storage []string
@@ -54,11 +54,4 @@ func makeDir(dir string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(dir)
-}
-
-func orDiscard(w io.Writer) io.Writer {
-	if w == nil {
-		return io.Discard
-	}
-	return w
 }

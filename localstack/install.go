@@ -22,8 +22,8 @@ import (
 var pins embed.FS
 
 // Install installs every pinned tool, unless it is there already, and writes
-// what it does to progress. Processes that install at the same time wait for
-// one another. An error ends with the sentence of how to mend it.
+// what it does to progress, which may be nil. Processes that install at the same
+// time wait for one another. An error ends with the sentence of how to mend it.
 func Install(ctx context.Context, progress io.Writer) error {
 	dir, err := Dir()
 	if err != nil {
@@ -35,21 +35,28 @@ func Install(ctx context.Context, progress io.Writer) error {
 	return pythonTools(dir).install(ctx, progress)
 }
 
-// CDK returns the path of the CDK's command line tool, installing it if need be.
+// CDK returns the path of the CDK's command line tool, installing it if need be
+// as Install does.
 func CDK(ctx context.Context, progress io.Writer) (string, error) {
 	modules, err := NodeModules(ctx, progress)
-	return filepath.Join(modules, ".bin", "cdk"), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(modules, ".bin", "cdk"), nil
 }
 
 // NodeModules returns the folder node_modules that holds the pinned packages
-// from npm, installing them if need be.
+// from npm, installing them if need be as Install does.
 func NodeModules(ctx context.Context, progress io.Writer) (string, error) {
 	dir, err := Dir()
 	if err != nil {
 		return "", err
 	}
-	tools := nodeTools(dir)
-	return filepath.Join(tools.dir, "node_modules"), tools.install(ctx, progress)
+	node := nodeTools(dir)
+	if err := node.install(ctx, progress); err != nil {
+		return "", err
+	}
+	return filepath.Join(node.dir, "node_modules"), nil
 }
 
 // tools is a set of pinned programs that are installed together.
@@ -115,6 +122,9 @@ func (t tools) install(ctx context.Context, progress io.Writer) error {
 		return nil
 	}
 
+	if progress == nil {
+		progress = io.Discard
+	}
 	fmt.Fprintf(progress, "Installing %s ...\n", t.what)
 	start := time.Now()
 	if err := os.RemoveAll(t.dir); err != nil {

@@ -39,7 +39,7 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 		return nil, err
 	}
 	python := pythonTools(local)
-	if err := python.install(ctx, orDiscard(o.Log)); err != nil {
+	if err := python.install(ctx, o.Log); err != nil {
 		return nil, err
 	}
 	var data string

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	startTimeout = 30 * time.Second
+	startTimeout = time.Minute
 	stopTimeout  = 10 * time.Second
 	logsKept     = 24 * time.Hour
 )
