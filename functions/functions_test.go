@@ -73,11 +73,9 @@ func build(t *testing.T, folder string) string {
 	return program
 }
 
-// TestBuild holds that all mains build.
-func TestBuild(t *testing.T) {
-	cmd := exec.Command("go", "build", "-trimpath", "-tags", "lambda.norpc", "./...")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
+// TestCompile holds that all mains compile, without the half minute that linking them takes.
+func TestCompile(t *testing.T) {
+	if out, err := exec.Command("go", "vet", "-tags", "lambda.norpc", "./...").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 }
