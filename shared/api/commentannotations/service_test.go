@@ -1,0 +1,541 @@
+package commentannotations_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+)
+
+// fixture is the service on a table of its own, with the organization org and the document doc.
+type fixture struct {
+	*commentannotations.Service
+	store    *store.Store
+	server   *rpc.Server
+	identity collab.Identity
+	log      bytes.Buffer
+
+	mu   sync.Mutex
+	sent []collab.EventRef
+}
+
+// Send remembers what goes to the queue.
+func (f *fixture) Send(_ context.Context, refs ...collab.EventRef) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, refs...)
+}
+
+func newFixture(t *testing.T, settings collab.Settings) *fixture {
+	t.Helper()
+	s := store.New(aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
+	}, fmt.Sprintf("commentannotations-%d", time.Now().UnixNano()), time.Now, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{store: s, identity: collab.Identity{Account: "acct", Settings: settings}}
+	f.Service = &commentannotations.Service{Store: s, Events: f, Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
+	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
+	if err := s.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// events returns the events that were sent since the last call, as the outbox has them, by comment or annotation.
+func (f *fixture) events(t *testing.T) []*collab.Event {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []*collab.Event
+	for _, ref := range f.sent {
+		ev, err := f.store.Event(t.Context(), ref.Account, ref.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Account != "acct" || ev.OrganizationID != "org" || ev.DocumentID != "doc" || ev.Time == 0 || ev.ID != ref.ID {
+			t.Fatalf("event %+v", ev)
+		}
+		list = append(list, ev)
+	}
+	f.sent = nil
+	return list
+}
+
+// answer is an answer of the service.
+type answer struct {
+	code   int
+	Result struct {
+		Message string
+		Data    collab.JSON
+	}
+	Error struct {
+		Message string
+		Status  collab.Code
+		Details []collab.FieldError
+	}
+}
+
+// items are the items of a bulk answer.
+func (a answer) items(t *testing.T) (keys []string, items map[string]item) {
+	t.Helper()
+	if err := json.Unmarshal(a.Result.Data, &items); err != nil {
+		t.Fatalf("%d %+v: %v", a.code, a, err)
+	}
+	for name := range rpc.Members(a.Result.Data) {
+		keys = append(keys, name)
+	}
+	return keys, items
+}
+
+type item struct {
+	Success    bool
+	Message    string
+	Code       collab.Code
+	CommentIDs []int64
+}
+
+// post sends data, less organization and document, to an operation.
+func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) answer {
+	t.Helper()
+	body := `{"data":{"organizationId":"org","documentId":"doc",` + data + `}}`
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	rpc.Handle(f.server, op).ServeHTTP(w, r.WithContext(collab.WithIdentity(t.Context(), f.identity)))
+	a := answer{code: w.Code}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// must fails the test where an answer is no success of all items.
+func must(t *testing.T, a answer) {
+	t.Helper()
+	if a.code != http.StatusOK || strings.Contains(string(a.Result.Data), `"success":false`) {
+		t.Fatalf("%d %s %s", a.code, a.Error.Message, a.Result.Data)
+	}
+}
+
+// told is what an event tells, in short.
+type told struct {
+	Type         collab.EventType
+	Annotation   string
+	Notify       bool
+	Actor        string
+	Comments     []int64
+	Recent       []int64
+	Participants []string
+	People       []string
+}
+
+func tell(events []*collab.Event) []told {
+	ids := func(comments []collab.EventComment) (list []int64) {
+		for _, c := range comments {
+			list = append(list, c.CommentID)
+		}
+		return list
+	}
+	var list []told
+	for _, ev := range events {
+		e := told{
+			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ids(ev.Comments), Recent: ids(ev.RecentComments),
+			Participants: ev.Participants,
+		}
+		if ev.Actor != nil {
+			e.Actor = ev.Actor.DisplayName()
+		}
+		for _, u := range ev.People {
+			e.People = append(e.People, u.DisplayName())
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+func comment(id int, author, more string) string {
+	return fmt.Sprintf(`{"commentId":%d,"commentText":"text","from":{"userId":%q}%s}`, id, author, more)
+}
+
+func list(comments ...string) string { return `"commentData":[` + strings.Join(comments, ",") + `]` }
+
+const trigger = `,"triggerNotification":true`
+
+func TestEvents(t *testing.T) {
+	tag := func(users ...string) string {
+		for i, u := range users {
+			users[i] = fmt.Sprintf(`{"userId":%q,"contact":{"userId":%q,"name":%q}}`, u, u, strings.ToUpper(u))
+		}
+		return `,"taggedUserContacts":[` + strings.Join(users, ",") + `]`
+	}
+	for _, mode := range []struct {
+		name     string
+		settings collab.Settings
+	}{{"where triggered", collab.Settings{}}, {"all", collab.Settings{AllEvents: true}}} {
+		t.Run(mode.name, func(t *testing.T) {
+			f := newFixture(t, mode.settings)
+			all := mode.settings.AllEvents
+			check := func(name string, a answer, want, wantAll []told) {
+				t.Helper()
+				must(t, a)
+				if all {
+					want = wantAll
+				}
+				if diff := cmp.Diff(want, tell(f.events(t))); diff != "" {
+					t.Errorf("%s: %s", name, diff)
+				}
+			}
+			added, updated := collab.AnnotationAdded, collab.AnnotationUpdated
+
+			check("add annotations without a trigger",
+				post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a0"},{"annotationId":"a1",`+list(comment(1, "ann", tag("tom")))+`}]`),
+				nil, []told{
+					{Type: added, Annotation: "a0"},
+					{Type: added, Annotation: "a1", Comments: []int64{1}},
+				})
+			check("add annotations with a trigger",
+				post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a2",`+list(
+					comment(1, "ann", tag("tom")), comment(2, "bob", ""), comment(3, "cat", ""), comment(4, "dan", ""),
+					comment(5, "eve", trigger+tag("tim", "tom")), comment(6, "fay", trigger+tag("tim")),
+				)+`},{"annotationId":"a3"}]`),
+				[]told{{
+					Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6}, Recent: []int64{2, 3, 4},
+					Participants: []string{"ann", "bob", "cat", "dan"}, People: []string{"TIM", "TOM"},
+				}}, []told{
+					{
+						Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6, 1, 2, 3, 4},
+						Participants: []string{"ann", "bob", "cat", "dan"}, People: []string{"TIM", "TOM"},
+					},
+					{Type: added, Annotation: "a3"},
+				})
+			check("add annotations in v1",
+				post(t, f, f.AddV1, `"commentAnnotations":[{"annotationId":"a4",`+list(comment(1, "ann", ""))+`}]`),
+				nil, []told{{Type: added, Annotation: "a4", Comments: []int64{1}}})
+			check("add a comment without a trigger",
+				post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(2, "bob", ""))),
+				nil, []told{{Type: collab.CommentAdded, Annotation: "a1", Comments: []int64{2}, Participants: []string{"ann"}}})
+			check("add comments with a trigger",
+				post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(3, "cat", ""), comment(4, "dan", trigger+tag("tim")))),
+				[]told{{
+					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4},
+					Participants: []string{"ann", "bob"}, People: []string{"TIM"},
+				}}, []told{{
+					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 3},
+					Participants: []string{"ann", "bob"}, People: []string{"TIM"},
+				}})
+			check("update comments",
+				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[2,4,2],"updatedData":{"commentText":"new"}`),
+				nil, []told{{Type: collab.CommentUpdated, Annotation: "a1", Comments: []int64{2, 4}}})
+
+			everyone := []string{"ann", "bob", "cat", "dan"}
+			check("update annotations without a trigger",
+				post(t, f, f.Update, `"annotationIds":["a1"],"updatedData":{"context":{}}`),
+				nil, []told{{Type: updated, Annotation: "a1", Participants: everyone}})
+			check("update annotations with a trigger",
+				post(t, f, f.Update, `"annotationIds":["a4","a1"],"updatedData":{"context":{},"status":{"id":"RESOLVED"},"assignedTo":{"userId":"zoe"}},"triggerNotification":true`),
+				[]told{
+					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
+					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true, Participants: everyone},
+					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true, Participants: everyone},
+				}, []told{
+					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
+					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true, Participants: everyone},
+					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true, Participants: everyone},
+				})
+			check("replace nobody",
+				post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"nobody"},"newUser":{"userId":"x"}}],"triggerNotification":true`),
+				nil, nil)
+		})
+	}
+}
+
+func TestEventsOfFailures(t *testing.T) {
+	f := newFixture(t, collab.Settings{AllEvents: true})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""), comment(2, "ann", ""))+`}]`))
+	f.events(t)
+
+	post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1"},{"annotationId":"a2"}]`)
+	if got := tell(f.events(t)); len(got) != 1 || got[0].Annotation != "a2" {
+		t.Errorf("add: %+v", got)
+	}
+	post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(3, "ann", ""), comment(2, "ann", "")))
+	post(t, f, f.AddComments, `"annotationId":"none",`+list(comment(3, "ann", "")))
+	if got := tell(f.events(t)); got != nil {
+		t.Errorf("comments add: %+v", got)
+	}
+	post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[7,2],"updatedData":{"commentText":"new"}`)
+	if got := tell(f.events(t)); len(got) != 1 || !slices.Equal(got[0].Comments, []int64{2}) {
+		t.Errorf("comments update: %+v", got)
+	}
+	post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1,2],"updatedData":{"commentText":""}`)
+	if got := tell(f.events(t)); got != nil {
+		t.Errorf("comments update without effect: %+v", got)
+	}
+	post(t, f, f.Update, `"annotationIds":["none","a2","a1"],"updatedData":{"from":{"name":"Ann"}}`)
+	if got := tell(f.events(t)); len(got) != 1 || got[0].Annotation != "a1" {
+		t.Errorf("update: %+v", got)
+	}
+}
+
+// repeat joins n texts.
+func repeat(n int, text func(i int) string) string {
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = text(i)
+	}
+	return strings.Join(texts, ",")
+}
+
+func TestLimits(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	annotations := func(n, comments int) string {
+		return `"commentAnnotations":[` + repeat(n, func(i int) string {
+			return fmt.Sprintf(`{"annotationId":"l%d-%d-%d",%s}`, n, comments, i, list(repeat(comments, func(j int) string {
+				return fmt.Sprintf(`{"commentId":%d,"isCommentResolverUsed":true,"from":{"userId":"u"}}`, j+1)
+			})))
+		}) + `]`
+	}
+	comments := func(n int) string {
+		return `"annotationId":"l1-500-0",` + list(repeat(n, func(i int) string { return comment(1000*n+i, "u", "") }))
+	}
+	tags := func(n int) string {
+		return `"taggedUserContacts":[` + repeat(n, func(i int) string { return fmt.Sprintf(`{"userId":"u%d"}`, i) }) + `]`
+	}
+	ids := func(n int) string { return repeat(n, func(i int) string { return fmt.Sprintf(`"i%d"`, i) }) }
+	numbers := func(n int) string { return repeat(n, func(i int) string { return fmt.Sprint(i + 1) }) }
+	users := func(n int) string {
+		return `"updateUsers":[` + repeat(n, func(i int) string {
+			return fmt.Sprintf(`{"oldUser":{"userId":"x%d"},"newUser":{"userId":"y"}}`, i)
+		}) + `]`
+	}
+	for _, test := range []struct {
+		name string
+		post func(data string) answer
+		fits string
+		over string
+		code collab.Code
+		text string
+	}{
+		{
+			"annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 0), annotations(501, 0),
+			collab.InvalidArgument, "data.commentAnnotations must have at most 500 items, not 501",
+		},
+		{
+			"annotations in v1", func(d string) answer { return post(t, f, f.AddV1, d) }, annotations(499, 0), annotations(501, 0),
+			collab.InvalidArgument, "data.commentAnnotations must have at most 500 items, not 501",
+		},
+		{
+			"comments of an annotation", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 500), annotations(1, 501),
+			collab.InvalidArgument, "data.commentAnnotations[0].commentData must have at most 500 items, not 501",
+		},
+		{
+			"comments of all annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 10), annotations(14, 358),
+			collab.InvalidArgument, "data.commentAnnotations must hold at most 5000 comments in all, not 5012",
+		},
+		{
+			"comments to add", func(d string) answer { return post(t, f, f.AddComments, d) }, comments(500), comments(501),
+			collab.InvalidArgument, "data.commentData must have at most 500 items, not 501",
+		},
+		{
+			"tagged users of an annotation", func(d string) answer { return post(t, f, f.Add, d) },
+			`"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1000) + `},{"commentText":"x","from":{"userId":"u"},` + tags(500) + `}]}]`,
+			`"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]}]`,
+			collab.InvalidArgument, "data.commentAnnotations[0].commentData must tag at most 1000 users in all, not 1001",
+		},
+		{
+			"tagged users of added comments", func(d string) answer { return post(t, f, f.AddComments, d) },
+			`"annotationId":"l1-500-0","commentData":[{"commentText":"x","from":{"userId":"u"},"triggerNotification":true,` + tags(1000) + `}]`,
+			`"annotationId":"l1-500-0","commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]`,
+			collab.InvalidArgument, "data.commentData must tag at most 1000 users in all, not 1001",
+		},
+		{
+			"tagged users of updated comments", func(d string) answer { return post(t, f, f.UpdateComments, d) },
+			`"annotationId":"l1-500-0","commentIds":[1],"updatedData":{` + tags(1000) + `}`,
+			`"annotationId":"l1-500-0","commentIds":[1],"updatedData":{` + tags(1001) + `}`,
+			collab.InvalidArgument, "data.updatedData.taggedUserContacts must tag at most 1000 users in all, not 1001",
+		},
+		{
+			"comments to update", func(d string) answer { return post(t, f, f.UpdateComments, d) },
+			`"annotationId":"l1-500-0","commentIds":[` + numbers(500) + `],"updatedData":{"commentText":"x"}`,
+			`"annotationId":"l1-500-0","commentIds":[` + numbers(501) + `],"updatedData":{"commentText":"x"}`,
+			collab.InvalidArgument, "data.commentIds must have at most 500 items, not 501",
+		},
+		{
+			"users to replace", func(d string) answer { return post(t, f, f.Update, d) },
+			`"annotationIds":["l1-500-0"],` + users(500), `"annotationIds":["l1-500-0"],` + users(501),
+			collab.InvalidArgument, "data.updateUsers must have at most 500 items, not 501",
+		},
+		{
+			"locations", func(d string) answer { return post(t, f, f.Update, d) },
+			`"annotationIds":["l1-500-0"],"locationIds":[` + ids(500) + `],"updatedData":{"context":{}}`,
+			`"annotationIds":["l1-500-0"],"locationIds":[` + ids(501) + `],"updatedData":{"context":{}}`,
+			collab.InvalidArgument, "data.locationIds must have at most 500 items, not 501",
+		},
+		{
+			"annotations named in an update", func(d string) answer { return post(t, f, f.Update, d) },
+			`"annotationIds":["l1-500-0",` + strings.Repeat(`"l1-500-0",`, 10_000) + `"l1-500-0"],"updatedData":{"context":{}}`,
+			`"annotationIds":[` + ids(10_001) + `],"updatedData":{"context":{}}`,
+			collab.ResourceExhausted, "the request names more than 10000 annotations",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			over := test.post(test.over)
+			if over.Error.Status != test.code || over.Error.Message != test.text {
+				t.Errorf("got %d %s %s", over.code, over.Error.Status, over.Error.Message)
+			}
+			must(t, test.post(test.fits))
+		})
+	}
+}
+
+// TestBulk adds and updates many items side by side, some of which fail: the others succeed, and the answer has them in the order sent.
+func TestBulk(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b42"}]`))
+	const n = 100
+	id := func(i int) string { return fmt.Sprintf("b%d", n-i) }
+	check := func(a answer, wantKeys []string, wantCodes map[string]collab.Code, message string) {
+		t.Helper()
+		keys, items := a.items(t)
+		if diff := cmp.Diff(wantKeys, keys); diff != "" {
+			t.Error(diff)
+		}
+		for key, item := range items {
+			if item.Code != wantCodes[key] || item.Success != (item.Code == "") || item.Message == "" {
+				t.Errorf("%s: %+v", key, item)
+			}
+		}
+		if a.code != http.StatusOK || a.Result.Message != message {
+			t.Errorf("%d %s", a.code, a.Result.Message)
+		}
+	}
+	var ids []string
+	for i := range n {
+		ids = append(ids, id(i))
+	}
+	large := strings.Repeat("x", collab.MaxItemBytes)
+	check(post(t, f, f.Add, `"commentAnnotations":[`+repeat(n, func(i int) string {
+		switch id(i) {
+		case "b7":
+			return `{"annotationId":"b7","commentData":[{"commentText":"` + large + `","from":{"userId":"u"}}]}`
+		case "b8":
+			return `{"annotationId":"b8","context":{"large":"` + large + `"}}`
+		}
+		return fmt.Sprintf(`{"annotationId":%q,"commentData":[{"commentText":"x","from":{"userId":"u"}}]}`, id(i))
+	})+`]`), ids, map[string]collab.Code{
+		"b7": collab.InvalidArgument, "b8": collab.InvalidArgument, "b42": collab.AlreadyExists,
+	}, "97 comment annotations added, 3 failed")
+
+	check(post(t, f, f.Update, `"annotationIds":[`+repeat(n, func(i int) string { return fmt.Sprintf("%q", id(i)) })+`,"b1"],"updatedData":{"from":{"name":"U"}}`),
+		ids, map[string]collab.Code{"b7": collab.NotFound, "b8": collab.NotFound, "b42": collab.InvalidArgument},
+		"97 comment annotations updated, 3 failed")
+
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "b7" || id == "b8" })
+	slices.Sort(ids)
+	check(post(t, f, f.Update, `"updatedData":{"context":{}}`), ids, nil, "98 comment annotations updated")
+}
+
+// TestConcurrentUpdates updates fields of the same annotation side by side: none is lost. Each of the five can be overtaken four times,
+// so five tries are enough.
+func TestConcurrentUpdates(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""))+`}]`))
+	updates := []func() answer{
+		func() answer { return post(t, f, f.Update, `"updatedData":{"location":{"id":"l1"},"status":{"color":"red"}}`) },
+		func() answer { return post(t, f, f.Update, `"updatedData":{"assignedTo":{"userId":"bob"}}`) },
+		func() answer {
+			return post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"eve"}}]`)
+		},
+		func() answer { return post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(2, "cat", ""))) },
+		func() answer {
+			return post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"commentHtml":"<p>"}`)
+		},
+	}
+	answers := make([]answer, len(updates))
+	var wg sync.WaitGroup
+	for i, update := range updates {
+		wg.Go(func() { answers[i] = update() })
+	}
+	wg.Wait()
+	for _, a := range answers {
+		must(t, a)
+	}
+	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
+	var got collab.Thread
+	read := errors.New("read")
+	err := f.store.UpdateAnnotation(t.Context(), doc, "a1", "mark", true, func(th *collab.Thread) ([]*collab.Event, error) {
+		got = *th
+		return nil, read
+	})
+	if err != read {
+		t.Fatal(err)
+	}
+	if got.LocationID != "l1" || string(got.AssignedTo) != `{"userId":"bob"}` || got.CreatorID != "eve" || len(got.Comments) != 2 ||
+		string(got.Status) != `{"id":"OPEN","name":"Open","type":"default","color":"red"}` ||
+		string(got.Comments[0].From) != `{"userId":"eve"}` || collab.Deref(got.Comments[0].HTML) != "<p>" {
+		t.Errorf("%+v", got)
+	}
+	if _, ok := got.Authors["ann"]; ok || len(got.Authors) != 2 {
+		t.Errorf("authors %v", got.Authors)
+	}
+}
+
+func TestHiddenFailuresAreLogged(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // that the document exists is known by now
+	var req commentannotations.AddRequest
+	req.OrganizationID, req.DocumentID = "org", "doc"
+	req.CommentAnnotations = make([]commentannotations.NewAnnotation, 3)
+	call := &rpc.Call{Identity: f.identity, Path: "/path", IDs: collab.NewIDs(time.Now(), make([]byte, 16))}
+	results, err := f.Add(ctx, call, &req)
+	if err != nil || len(results) != 3 {
+		t.Fatalf("%v %v", results, err)
+	}
+	for _, r := range results {
+		if r.Value.Success || r.Value.Code != collab.DeadlineExceeded || r.Value.Message != "the time of the request ran out" || r.Value.CommentIDs == nil {
+			t.Errorf("%+v", r.Value)
+		}
+	}
+	if call.Items != 3 || call.Message != "0 comment annotations added, 3 failed" {
+		t.Errorf("%d items, %q", call.Items, call.Message)
+	}
+	var record struct {
+		Msg, Path, Account, Cause string
+		Failed                    int
+	}
+	if err := json.Unmarshal(f.log.Bytes(), &record); err != nil {
+		t.Fatal(err)
+	}
+	if record.Path != "/path" || record.Account != "acct" || record.Failed != 3 || !strings.Contains(record.Cause, "canceled") {
+		t.Errorf("%+v", record)
+	}
+}
