@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"collabdata/localstack/signed"
+
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
@@ -38,7 +40,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ready, err := bootstrapped(ctx, cfg)
+	ready, err := stackThere(ctx, cfg, bootstrapStack)
 	if err != nil {
 		return fmt.Errorf("is the account bootstrapped for the CDK? %w", err)
 	}
@@ -48,10 +50,10 @@ func (d *deployment) toAWS(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := attached(c.onStack(ctx, "deploy", "--outputs-file", c.outputs())); err != nil {
+	if err := attached(c.onStack(ctx, "deploy")); err != nil {
 		return err
 	}
-	outputs, err := c.output(settings["stage"])
+	outputs, err := signed.StackOutputs(ctx, cfg, "collabdata-"+settings["stage"])
 	if err != nil {
 		return err
 	}

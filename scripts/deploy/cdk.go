@@ -41,8 +41,11 @@ func contextArguments(args []string) map[string]string {
 	for i, arg := range args {
 		for _, option := range []string{"-c", "--context"} {
 			text, joined := strings.CutPrefix(arg, option+"=")
-			if !joined && arg == option && i+1 < len(args) {
-				text = args[i+1]
+			if arg == option && i+1 < len(args) {
+				text, joined = args[i+1], true
+			}
+			if !joined {
+				continue
 			}
 			if name, value, ok := strings.Cut(text, "="); ok {
 				values[name] = value
@@ -88,30 +91,13 @@ func (c cdk) onStack(ctx context.Context, args ...string) *exec.Cmd {
 	return c.command(ctx, append(args, c.args...)...)
 }
 
-// outputs is the file in which cdk deploy leaves the outputs of the stack.
-func (c cdk) outputs() string { return filepath.Join(c.local, "outputs.json") }
+// bootstrapStack is what an account and region need once for the CDK.
+const bootstrapStack = "CDKToolkit"
 
-// output returns the outputs of the stack of a stage.
-func (c cdk) output(stage string) (map[string]string, error) {
-	text, err := os.ReadFile(c.outputs())
-	if err != nil {
-		return nil, err
-	}
-	var stacks map[string]map[string]string
-	if err := json.Unmarshal(text, &stacks); err != nil {
-		return nil, err
-	}
-	outputs, ok := stacks["collabdata-"+stage]
-	if !ok {
-		return nil, fmt.Errorf("%s has no outputs of stage %s", c.outputs(), stage)
-	}
-	return outputs, nil
-}
-
-// bootstrapped reports whether the account and region have what every CDK deployment needs once.
-func bootstrapped(ctx context.Context, cfg aws.Config) (bool, error) {
-	_, err := signed.Query(ctx, cfg, "cloudformation", "2010-05-15", "DescribeStacks", map[string]string{"StackName": "CDKToolkit"})
-	if refused, ok := errors.AsType[*signed.Error](err); ok && strings.Contains(refused.Body, "does not exist") {
+// stackThere reports whether there is a CloudFormation stack of that name.
+func stackThere(ctx context.Context, cfg aws.Config, name string) (bool, error) {
+	_, err := signed.StackOutputs(ctx, cfg, name)
+	if errors.Is(err, signed.ErrNoStack) {
 		return false, nil
 	}
 	return err == nil, err

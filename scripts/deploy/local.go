@@ -35,6 +35,8 @@ const (
 // serveCloud is the command, not for people, that keeps the local cloud running after `deploy local` has ended.
 const serveCloud = "serve-cloud"
 
+const localStack = "collabdata-local"
+
 // Credentials of the account that is made on the local cloud.
 const (
 	devAccount = "dev"
@@ -100,12 +102,12 @@ func (d *deployment) toLocal(ctx context.Context) error {
 		return err
 	}
 	err = d.step("Deploying to "+localEndpoint(), func() error {
-		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never", "--outputs-file", c.outputs()))
+		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never"))
 	})
 	if err != nil {
 		return err
 	}
-	outputs, err := c.output("local")
+	outputs, err := signed.StackOutputs(ctx, cfg, localStack)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func localURL(onAWS string) string {
 
 // bootstrapLocal prepares the local cloud for the CDK.
 func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
-	ready, err := bootstrapped(ctx, cfg)
+	ready, err := stackThere(ctx, cfg, bootstrapStack)
 	if err != nil || ready {
 		return err
 	}
@@ -161,14 +163,7 @@ func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 
 func (d *deployment) destroyLocal(ctx context.Context) error {
 	if answers(ctx) {
-		c, err := d.localCDK(ctx)
-		if err != nil {
-			return err
-		}
-		err = d.step("Destroying the stack at "+localEndpoint(), func() error {
-			return quietly(ctx, c.onStack(ctx, "destroy", "--force"))
-		})
-		if err != nil {
+		if err := d.step("Destroying the stack at "+localEndpoint(), func() error { return deleteStack(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -176,6 +171,30 @@ func (d *deployment) destroyLocal(ctx context.Context) error {
 		return nil // it was started by someone else
 	}
 	return d.stopCloud(ctx)
+}
+
+// deleteStack deletes the stack, and returns once it is gone.
+func deleteStack(ctx context.Context) error {
+	cfg, err := localConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if err := signed.DeleteStack(ctx, cfg, localStack); err != nil {
+		return err
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		there, err := stackThere(ctx, cfg, localStack)
+		if err != nil || !there {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
 }
 
 // diffLocal fails when the deployed stack differs from a fresh build.
