@@ -63,6 +63,9 @@ func Endpoints() []Endpoint {
 		{"/v2/commentannotations/comments/update", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Annotations.UpdateComments)
 		}},
+		{"/v2/commentannotations/comments/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Annotations.GetComments)
+		}},
 		{"/v2/organizations/get", ReadTable, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Organizations.Get)
 		}},

@@ -30,6 +30,8 @@ type Store interface {
 	UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
 		change func(*collab.Thread) ([]*collab.Event, error)) error
 	UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
+	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
+		take func(*collab.Comment) bool) (more bool, err error)
 	SelectAnnotations(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids, missing []string, err error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)
