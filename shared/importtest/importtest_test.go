@@ -1,0 +1,311 @@
+// Package importtest holds the module to its rules on who may import whom, and on state that hides in packages.
+package importtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "collabdata"
+
+// folder is one package without its tests.
+type folder struct {
+	path    string // within the module, such as shared/store
+	name    string // of the package
+	files   []*ast.File
+	imports []string
+}
+
+// load reads every package of a module.
+func load(module fs.FS) (map[string]*folder, error) {
+	folders := make(map[string]*folder)
+	err := fs.WalkDir(module, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if file != "." && (name[0] == '.' || name == "testdata" || name == "node_modules" || name == "cdk.out") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		text, err := fs.ReadFile(module, file)
+		if err != nil {
+			return err
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		if err != nil {
+			return err
+		}
+		f := folders[path.Dir(file)]
+		if f == nil {
+			f = &folder{path: path.Dir(file), name: parsed.Name.Name}
+			folders[f.path] = f
+		}
+		f.files = append(f.files, parsed)
+		for _, i := range parsed.Imports {
+			p, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if !slices.Contains(f.imports, p) {
+				f.imports = append(f.imports, p)
+			}
+		}
+		return nil
+	})
+	return folders, err
+}
+
+// under reports whether a path is one of the folders, or below one.
+func under(p string, folders ...string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return p == f || strings.HasPrefix(p, f+"/") })
+}
+
+// standard reports whether a path is of the standard library.
+func standard(p string) bool {
+	first, _, _ := strings.Cut(p, "/")
+	return first != module && !strings.Contains(first, ".")
+}
+
+// reaches returns everything that a package imports, itself or through others of the module.
+func reaches(folders map[string]*folder, from *folder) []string {
+	seen := map[string]bool{}
+	var list []string
+	var visit func(*folder)
+	visit = func(f *folder) {
+		for _, p := range f.imports {
+			if seen[p] {
+				continue
+			}
+			seen[p] = true
+			list = append(list, p)
+			if next := folders[strings.TrimPrefix(p, module+"/")]; next != nil {
+				visit(next)
+			}
+		}
+	}
+	visit(from)
+	return list
+}
+
+// owned are the paths that one place alone imports. Others may in their tests.
+var owned = []struct {
+	prefix string
+	owners []string
+}{
+	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store"}},
+	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
+	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail"}},
+	{"github.com/aws/aws-cdk-go", []string{"infra"}},
+	{"github.com/aws/constructs-go", []string{"infra"}},
+	{"github.com/aws/jsii-runtime-go", []string{"infra"}},
+	{"github.com/cdklabs", []string{"infra"}},
+}
+
+// check returns what breaks a rule, sorted.
+func check(folders map[string]*folder) []string {
+	var broken []string
+	for _, f := range folders {
+		report := func(format string, args ...any) {
+			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
+		}
+		for _, p := range f.imports {
+			if under(f.path, "shared/collab", "shared/table", "shared/env", "shared/pagetoken") && !standard(p) {
+				report("imports %s: it may import the standard library only", p)
+			}
+			if under(f.path, "functions") && !under(p, module+"/shared/app") {
+				report("imports %s: a main may import shared/app only", p)
+			}
+			for _, o := range owned {
+				if strings.HasPrefix(p, o.prefix) && !under(f.path, o.owners...) {
+					report("imports %s: only %s may", p, strings.Join(o.owners, ", "))
+				}
+			}
+			if p == "crypto/rand" && under(f.path, "shared") && !under(f.path, "shared/app", "shared/api/apitest") {
+				report("imports crypto/rand: randomness comes from shared/app")
+			}
+			if p == "os" && under(f.path, "shared/api") {
+				report("imports os")
+			}
+		}
+		if under(f.path, "shared/api") {
+			for _, p := range reaches(folders, f) {
+				if strings.HasPrefix(p, "github.com/aws/") || under(p, module+"/shared/store", module+"/shared/queue") {
+					report("reaches %s", p)
+				}
+			}
+		}
+		for _, name := range []string{f.name, path.Base(f.path)} {
+			if slices.Contains([]string{"util", "utils", "common", "helper", "helpers", "types", "models"}, name) {
+				report("is called %s, which says nothing", name)
+				break
+			}
+		}
+		f.checkState(report)
+	}
+	slices.Sort(broken)
+	return broken
+}
+
+// checkState reports hidden inputs and state: init, package variables that change, and, below shared, reads of environment and clock
+// outside shared/app.
+func (f *folder) checkState(report func(string, ...any)) {
+	variables := make(map[string]bool)
+	for _, file := range f.files {
+		for _, d := range file.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.VAR {
+				for _, spec := range g.Specs {
+					for _, name := range spec.(*ast.ValueSpec).Names {
+						variables[name.Name] = true
+					}
+				}
+			}
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				report("has an init function")
+			}
+		}
+	}
+	for _, file := range f.files {
+		assigned := func(target ast.Expr) {
+			if id := root(target); id != nil && variables[id.Name] && (id.Obj == nil || id.Obj == file.Scope.Lookup(id.Name)) {
+				report("changes the package variable %s", id.Name)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, target := range n.Lhs {
+					assigned(target)
+				}
+			case *ast.IncDecStmt:
+				assigned(n.X)
+			case *ast.SelectorExpr:
+				x, ok := n.X.(*ast.Ident)
+				if !ok || x.Obj != nil || !under(f.path, "shared") || under(f.path, "shared/app") {
+					break
+				}
+				switch name := x.Name + "." + n.Sel.Name; name {
+				case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv":
+					report("uses %s: only shared/app reads the environment", name)
+				case "time.Now", "time.Since":
+					if !under(f.path, "shared/api/apitest") {
+						report("uses %s: the clock comes from shared/app", name)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// root returns the variable that an assignment to target changes, nil where that is not plain.
+func root(target ast.Expr) *ast.Ident {
+	for {
+		switch t := target.(type) {
+		case *ast.Ident:
+			return t
+		case *ast.SelectorExpr:
+			target = t.X
+		case *ast.IndexExpr:
+			target = t.X
+		case *ast.StarExpr:
+			target = t.X
+		case *ast.ParenExpr:
+			target = t.X
+		default:
+			return nil
+		}
+	}
+}
+
+func TestModule(t *testing.T) {
+	folders, err := load(os.DirFS("../.."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"shared/store", "shared/api", "shared/collab", "infra", "functions/authorizer"} {
+		if folders[p] == nil {
+			t.Errorf("%s was not read", p)
+		}
+	}
+	for _, b := range check(folders) {
+		t.Error(b)
+	}
+}
+
+// TestRules breaks each rule once.
+func TestRules(t *testing.T) {
+	files := fstest.MapFS{}
+	for name, text := range map[string]string{
+		"shared/collab/a.go":      `package collab; import ("fmt"; "collabdata/shared/table"; "golang.org/x/sync/errgroup")`,
+		"shared/table/a.go":       `package table; import "fmt"`,
+		"shared/store/a.go":       `package store; import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"`,
+		"shared/queue/a.go":       `package queue; import "github.com/aws/aws-sdk-go-v2/service/dynamodb"`,
+		"shared/mail/a.go":        `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
+		"shared/auth/a.go":        `package auth; import "collabdata/shared/store"`,
+		"shared/api/x/a.go":       `package x; import ("os"; "collabdata/shared/auth")`,
+		"shared/api/x/b.go":       `package x; import "github.com/aws/aws-lambda-go/events"; var e = os.ErrExist`,
+		"shared/app/a.go":         `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
+		"shared/webhook/a.go":     `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
+		"shared/api/y/a.go":       `package y; import "fmt"; func f(time clock) { time.Now() }`,
+		"shared/types/a.go":       `package types; func init() {}`,
+		"scripts/util/a.go":       `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
+		"functions/v2/x/a.go":     `package main; import ("collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
+		"infra/a.go":              `package main; import "github.com/aws/aws-cdk-go/awscdk/v2"; func (s stack) init() {}`,
+		"localstack/a.go":         `package localstack; var a, b, c, d = 1, m{}, &s{}, 2; var e int`,
+		"localstack/b.go":         `package localstack; func f(e int) { a = 2; b["x"] = 3; (*c).y++; d := 3; d = 4; e = 5; other.z = 6 }`,
+		"localstack/c.go":         `package localstack; func (d *t) f() { d.x = 1 }; var g int; func h() { g += 1; g := 2; g++ }`,
+		"localstack/a_test.go":    `package localstack; import "github.com/aws/aws-sdk-go-v2/service/sqs"; func init() {}`,
+		"infra/testdata/a.go":     `package broken; func`,
+		"infra/cdk.out/bundle.go": `package broken; func`,
+		".local/a.go":             `package broken; func`,
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	folders, err := load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`functions/v2/x imports collabdata/shared/store: a main may import shared/app only`,
+		`localstack changes the package variable a`,
+		`localstack changes the package variable b`,
+		`localstack changes the package variable c`,
+		`localstack changes the package variable g`,
+		`scripts/util imports github.com/aws/constructs-go/constructs/v10: only infra may`,
+		`scripts/util is called util, which says nothing`,
+		`shared/api/x imports os`,
+		`shared/api/x reaches collabdata/shared/store`,
+		`shared/api/x reaches github.com/aws/aws-lambda-go/events`,
+		`shared/api/x reaches github.com/aws/aws-sdk-go-v2/service/dynamodb/types`,
+		`shared/collab imports collabdata/shared/table: it may import the standard library only`,
+		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library only`,
+		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
+		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store may`,
+		`shared/types has an init function`,
+		`shared/types is called types, which says nothing`,
+		`shared/webhook imports crypto/rand: randomness comes from shared/app`,
+		`shared/webhook uses os.Getenv: only shared/app reads the environment`,
+		`shared/webhook uses time.Now: the clock comes from shared/app`,
+	}
+	if diff := cmp.Diff(want, check(folders)); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+}
