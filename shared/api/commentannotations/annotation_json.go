@@ -1,0 +1,124 @@
+package commentannotations
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// appendThread appends a thread as it is answered to b, with as many of its comments as fit into room. What was stored stands there as
+// it was sent. whole is false when some do not fit, or t itself is truncated; size is what the thread takes. Both room and size are bytes
+// as Lambda wraps them.
+func appendThread(b []byte, t *collab.Thread, room int) (text []byte, size int, whole bool) {
+	const (
+		end          = `]}`
+		endTruncated = `],"commentsTruncated":true}`
+		escapes      = 2 // that endTruncated takes once wrapped
+	)
+	room -= len(endTruncated) + escapes
+	o := object(append(b, '{'))
+	o.text("annotationId", &t.ID)
+	o.text("documentId", &t.Document)
+	o.json("from", t.From)
+	o.json("color", color(t.Status))
+	o.json("status", t.Status)
+	o.json("location", t.Location)
+	o.json("targetElement", t.TargetElement)
+	o.json("assignedTo", t.AssignedTo)
+	o.json("priority", t.Priority)
+	o.json("context", t.Context)
+	o.time("createdAt", t.CreatedAt)
+	o.time("lastUpdated", t.LastUpdated)
+	o.name("comments")
+	o = append(o, '[')
+	size = rpc.WrappedLen(o[len(b):])
+	whole = !t.Truncated && size <= room
+	for i := range t.Comments {
+		start := len(o)
+		if i > 0 {
+			o = append(o, ',')
+		}
+		o.comment(&t.Comments[i])
+		n := rpc.WrappedLen(o[start:])
+		if size+n > room {
+			o, whole = o[:start], false
+			break
+		}
+		size += n
+	}
+	if whole {
+		return append(o, end...), size + len(end), true
+	}
+	return append(o, endTruncated...), size + len(endTruncated) + escapes, false
+}
+
+// color returns the color of a status where it has one.
+func color(status collab.JSON) collab.JSON {
+	for name, value := range rpc.Members(status) {
+		if name == "color" && value[0] == '"' {
+			return value
+		}
+	}
+	return nil
+}
+
+// object is a JSON object under construction, `{` and the members so far. What is absent is left out.
+type object []byte
+
+func (o *object) comment(c *collab.Comment) {
+	*o = append(*o, '{')
+	o.name("commentId")
+	*o = strconv.AppendInt(*o, c.ID, 10)
+	o.text("commentText", c.Text)
+	o.text("commentHtml", c.HTML)
+	o.json("context", c.Context)
+	o.bool("isCommentResolverUsed", c.ResolverUsed)
+	o.bool("isCommentTextAvailable", c.TextAvailable)
+	o.json("from", c.From)
+	o.json("taggedUserContacts", c.TaggedUserContacts)
+	o.json("attachments", c.Attachments)
+	o.time("createdAt", c.CreatedAt)
+	o.time("lastUpdated", c.LastUpdated)
+	*o = append(*o, '}')
+}
+
+// name begins a member.
+func (o *object) name(name string) {
+	if b := *o; b[len(b)-1] != '{' {
+		*o = append(*o, ',')
+	}
+	*o = append(*o, '"')
+	*o = append(*o, name...)
+	*o = append(*o, '"', ':')
+}
+
+func (o *object) json(name string, value collab.JSON) {
+	if value != nil {
+		o.name(name)
+		*o = append(*o, value...)
+	}
+}
+
+func (o *object) text(name string, s *string) {
+	if s != nil {
+		o.name(name)
+		*o, _ = jsontext.AppendQuote(*o, *s) // its error is of invalid UTF-8, which no request brings in
+	}
+}
+
+func (o *object) bool(name string, v *bool) {
+	if v != nil {
+		o.name(name)
+		*o = strconv.AppendBool(*o, *v)
+	}
+}
+
+// time writes a time as ISO 8601 in UTC with milliseconds.
+func (o *object) time(name string, t collab.Millis) {
+	o.name(name)
+	*o = time.UnixMilli(t).UTC().AppendFormat(*o, `"2006-01-02T15:04:05.000Z"`)
+}

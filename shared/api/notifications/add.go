@@ -1,0 +1,162 @@
+package notifications
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// AddRequest is the data of POST /v2/notifications/add.
+type AddRequest struct {
+	AddV1Request
+	VerifyUserPermissions bool `json:"verifyUserPermissions"`
+}
+
+// AddV1Request is the data of POST /v1/notifications/add.
+type AddV1Request struct {
+	OrganizationID       string        `json:"organizationId" rule:"required,id"`
+	CreateOrganization   bool          `json:"createOrganization"`
+	DocumentID           string        `json:"documentId" rule:"required,docid"`
+	CreateDocument       bool          `json:"createDocument"`
+	ActionUser           collab.User   `json:"actionUser" rule:"required"`
+	NotificationID       *string       `json:"notificationId" rule:"notificationid"`
+	HeadlineTemplate     string        `json:"displayHeadlineMessageTemplate" rule:"required"`
+	HeadlineTemplateData collab.JSON   `json:"displayHeadlineMessageTemplateData" rule:"object"`
+	Body                 string        `json:"displayBodyMessage"`
+	NotifyUsers          []collab.User `json:"notifyUsers" rule:"max=1000"`
+	NotifyAll            *bool         `json:"notifyAll"`
+	SourceData           collab.JSON   `json:"notificationSourceData" rule:"object"`
+}
+
+// maxUserText is the most that name and e-mail address of a user take together, in bytes.
+const maxUserText = 1_000
+
+// Validate checks the users' sizes, that someone is notified, and the values of the template.
+func (r *AddV1Request) Validate(m *rpc.Mistakes) {
+	checkSize := func(field string, u collab.User) {
+		if len(collab.Deref(u.Name))+len(collab.Deref(u.Email)) > maxUserText {
+			m.Add(field, "must have a name and email of at most %d bytes together", maxUserText)
+		}
+	}
+	checkSize("actionUser", r.ActionUser)
+	for i, u := range r.NotifyUsers {
+		checkSize(fmt.Sprintf("notifyUsers[%d]", i), u)
+	}
+	if !r.notifyAll() && len(r.NotifyUsers) == 0 {
+		m.Add("notifyUsers", "must name someone when notifyAll is false")
+	}
+	for name, value := range rpc.Members(r.HeadlineTemplateData) {
+		checkTemplateValue(m, name, value)
+	}
+}
+
+// checkTemplateValue notes a mistake where a template could not show the value.
+func checkTemplateValue(m *rpc.Mistakes, name string, value collab.JSON) {
+	field := "displayHeadlineMessageTemplateData"
+	if len(name) <= 100 {
+		field += "." + name
+	}
+	var user collab.User
+	switch kind := value[0]; {
+	case kind == 'n': // as absent
+	case kind == '{':
+		m.Decode(field, value, &user)
+	case name == collab.ActionUser:
+		m.Add(field, "must be a user object")
+	case kind == '"':
+	case name == collab.RecipientUser:
+		m.Add(field, "must be a user object or a string")
+	case kind == '[':
+		m.Add(field, "must be a string, a number, a boolean or a user object")
+	}
+}
+
+func (r *AddV1Request) notifyAll() bool { return r.NotifyAll == nil || *r.NotifyAll }
+
+// AddResult is the answer to an add.
+type AddResult struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+}
+
+// Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
+// with its id is there, it succeeds and nothing is sent twice.
+func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
+	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
+	if err := s.Store.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {
+		return AddResult{}, err
+	}
+	n := req.notification(call)
+	ev := &collab.Event{
+		ID:             call.IDs.Next(),
+		Type:           collab.NotificationAdded,
+		Account:        call.Account,
+		OrganizationID: req.OrganizationID,
+		DocumentID:     req.DocumentID,
+		Time:           n.CreatedAt,
+		Actor:          &n.ActionUser,
+		Notify:         true,
+		Notification:   &n,
+		NotifyAll:      req.notifyAll(),
+		VerifyAccess:   req.VerifyUserPermissions,
+	}
+	if !ev.NotifyAll {
+		ev.People = distinct(req.NotifyUsers)
+	}
+	created, err := s.Store.AddNotification(ctx, org, n, ev)
+	if err != nil {
+		return AddResult{}, err
+	}
+	if !created {
+		return AddResult{Success: true, Message: "a notification with this id was added before: nothing is sent again"}, nil
+	}
+	s.Events.Send(ctx, collab.EventRef{Account: ev.Account, ID: ev.ID})
+	call.Items = 1
+	return AddResult{Success: true, Message: "the notification was added"}, nil
+}
+
+// AddV1 is Add without verifyUserPermissions.
+func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (AddResult, error) {
+	return s.Add(ctx, call, &AddRequest{AddV1Request: *req})
+}
+
+func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
+	n := collab.Notification{
+		ID:         collab.Deref(r.NotificationID),
+		DocumentID: r.DocumentID,
+		ActionUser: r.ActionUser,
+		Headline:   r.HeadlineTemplate,
+		Body:       r.Body,
+		SourceData: r.SourceData,
+		CreatedAt:  call.Now.UnixMilli(),
+	}
+	if n.ID == "" {
+		n.ID = call.IDs.Next()
+	}
+	for name, value := range rpc.Members(r.HeadlineTemplateData) {
+		if string(value) == "null" {
+			continue
+		}
+		if n.TemplateData == nil {
+			n.TemplateData = map[string]collab.JSON{}
+		}
+		n.TemplateData[name] = value
+	}
+	return n
+}
+
+// distinct returns each user once, as first named.
+func distinct(users []collab.User) []collab.User {
+	seen := make(map[string]bool, len(users))
+	list := make([]collab.User, 0, len(users))
+	for _, u := range users {
+		if !seen[u.UserID] {
+			seen[u.UserID] = true
+			list = append(list, u)
+		}
+	}
+	return list
+}

@@ -1,0 +1,70 @@
+package notifications
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// ConfigGetRequest is the data of POST /v2/notifications/config/get.
+type ConfigGetRequest struct {
+	OrganizationID string   `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid"`
+	UserID         string   `json:"userId" rule:"required,id"`
+}
+
+// Config is a user's notification configuration for a document.
+type Config struct {
+	Config   Channels `json:"config"`
+	Metadata Metadata `json:"metadata"`
+}
+
+// Channels are the preferences by channel.
+type Channels struct {
+	Inbox collab.Preference `json:"inbox"`
+	Email collab.Preference `json:"email"`
+}
+
+// Metadata says what a Config is of.
+type Metadata struct {
+	APIKey         string `json:"apiKey"`
+	OrganizationID string `json:"organizationId"`
+	DocumentID     string `json:"documentId"`
+	UserID         string `json:"userId"`
+}
+
+// ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
+// for the organization, else the default. Documents need not exist. It fails with FAILED_PRECONDITION where the account's notification
+// preferences are off.
+func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]Config, error) {
+	if call.Settings.NotificationPreferencesOff {
+		return nil, collab.Errorf(collab.FailedPrecondition, `the setting "notification preferences" of the account is off`)
+	}
+	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+		return nil, err
+	}
+	var documents []string
+	for _, d := range req.DocumentIDs {
+		if !slices.Contains(documents, d) {
+			documents = append(documents, d)
+		}
+	}
+	preferences, err := s.Store.Preferences(ctx, org, req.UserID, documents)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Config, len(documents))
+	for i, d := range documents {
+		list[i] = Config{
+			Config:   Channels(preferences[i]),
+			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
+		}
+	}
+	call.Items = len(list)
+	call.Message = fmt.Sprintf("%d notification configurations", call.Items)
+	return list, nil
+}

@@ -1,0 +1,66 @@
+// Package organizations has the operations on organizations and their folders.
+package organizations
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Service carries out the operations.
+type Service struct{ Store Store }
+
+// Store is what the operations need of the table.
+type Store interface {
+	// Organizations returns those of the ids that exist, in the order asked, repeats once.
+	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
+
+	// ListOrganizations calls take with the account's organizations behind the id after ("" for all), by id, until take answers false or
+	// most were taken. more reports that there are others behind the last one taken.
+	ListOrganizations(ctx context.Context, acct, after string, most int, take func(collab.Organization) bool) (more bool, err error)
+
+	// Folders returns all folders of the organization by id. It fails with NOT_FOUND or FAILED_PRECONDITION when the organization does not
+	// exist or is disabled.
+	Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error)
+
+	// Folder returns a folder and the folders directly in it by id. It fails like Folders, and with NOT_FOUND when the folder does not
+	// exist.
+	Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error)
+}
+
+// checkAdvancedQueries fails with FAILED_PRECONDITION where the account's advanced queries are off.
+func checkAdvancedQueries(s collab.Settings) error {
+	if s.AdvancedQueriesOff {
+		return collab.Errorf(collab.FailedPrecondition, `the setting "advanced queries" of the account is off`)
+	}
+	return nil
+}
+
+// maxAnswer is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what stands around them.
+const maxAnswer = 4_990_000
+
+// answer collects the items of an answer until it is full.
+type answer struct {
+	items []collab.JSON
+	size  int // as wrapped
+}
+
+// add takes an item, and reports whether it fits.
+func (a *answer) add(item collab.JSON) bool {
+	size := a.size + rpc.WrappedLen(item) + len(",")
+	if size > maxAnswer {
+		return false
+	}
+	a.items, a.size = append(a.items, item), size
+	return true
+}
+
+// object returns an object of texts, numbers, booleans and JSON.
+func object(fields rpc.Keyed[any]) collab.JSON {
+	text, err := fields.MarshalJSON()
+	if err != nil {
+		panic(err) // these always marshal
+	}
+	return text
+}
