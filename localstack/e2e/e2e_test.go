@@ -1,0 +1,366 @@
+// Package e2e deploys the CDK app to the local cloud, with IAM enforced, and holds the whole service to its interface: API Gateway, the
+// authorizer, the compiled functions, the table and the queues.
+package e2e
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/signed"
+	"collabdata/shared/api/apitest"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+const stack = "collabdata-local"
+
+func TestDeployment(t *testing.T) {
+	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{EnforceIAM: true, Log: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cloud.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	d := newDeployment(t, cloud.URL)
+	d.deploy(t, "local")
+	d.connect(t)
+
+	t.Run("scripts", func(t *testing.T) {
+		apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
+	})
+	t.Run("gateway errors", d.gatewayErrors)
+	t.Run("rights", d.rights)
+	t.Run("an unchanged rebuild changes nothing", func(t *testing.T) { d.deploy(t, "diff") })
+	t.Run("destroy", d.destroy)
+}
+
+// deployment is the service on the local cloud.
+type deployment struct {
+	program string // scripts/deploy
+	cloud   string
+	aws     aws.Config
+	baseURL string
+	api     string // id of the REST API
+	store   *store.Store
+	key     string // credentials of an account
+	token   string
+}
+
+func newDeployment(t *testing.T, cloud string) *deployment {
+	t.Helper()
+	d := &deployment{program: filepath.Join(t.TempDir(), "deploy"), cloud: cloud, key: rand.Text(), token: rand.Text()}
+	if out, err := exec.Command("go", "build", "-o", d.program, "collabdata/scripts/deploy").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var err error
+	d.aws, err = config.LoadDefaultConfig(t.Context(), config.WithRegion(localstack.Region), config.WithBaseEndpoint(cloud),
+		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// deploy runs a command of scripts/deploy against the cloud.
+func (d *deployment) deploy(t *testing.T, command string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), d.program, command)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud)
+	out, err := cmd.CombinedOutput()
+	t.Logf("deploy %s:\n%s", command, out)
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect finds the API and the table, and makes an account.
+func (d *deployment) connect(t *testing.T) {
+	t.Helper()
+	outputs, err := signed.StackOutputs(t.Context(), d.aws, stack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, stage, _ := strings.Cut(strings.TrimPrefix(outputs["BaseUrl"], "https://"), "/")
+	d.api, _, _ = strings.Cut(host, ".")
+	d.baseURL = d.cloud + "/_aws/execute-api/" + d.api + "/" + stage
+	d.store = store.New(d.aws, outputs["TableName"], time.Now, rand.Reader)
+	if err := d.store.PutAccount(t.Context(), collab.Account{ID: "e2e", CreatedAt: time.Now().UnixMilli()}); err != nil {
+		t.Fatal(err)
+	}
+	d.addToken(t, d.key, d.token)
+}
+
+func (d *deployment) addToken(t *testing.T, key, token string) {
+	t.Helper()
+	tokens := []collab.Token{{Hash: sha256.Sum256([]byte(token)), CreatedAt: time.Now().UnixMilli()}}
+	if err := d.store.PutAPIKey(t.Context(), key, "e2e", tokens); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// answer is what the API says to a request.
+type answer struct {
+	status     int
+	code       string // error.status
+	message    string // error.message
+	retryAfter string
+	body       string
+}
+
+// send sends a request with the account's credentials, and further headers as name and value, "" for none.
+func (d *deployment) send(t *testing.T, method, path, body string, headers ...string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, d.baseURL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers = append([]string{"Content-Type", "application/json", "x-service-api-key", d.key, "x-service-auth-token", d.token}, headers...)
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+		if headers[i+1] == "" {
+			req.Header.Del(headers[i])
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: string(text)}
+	var envelope struct {
+		Error struct{ Message, Status string }
+	}
+	if err := json.Unmarshal(text, &envelope); err != nil {
+		t.Errorf("%s %s: the answer is not JSON: %d %.200s", method, path, res.StatusCode, text)
+	}
+	a.code, a.message = envelope.Error.Status, envelope.Error.Message
+	return a
+}
+
+// expect reports an answer that is not the failure wanted, in the envelope and with a text.
+func (a answer) expect(t *testing.T, status int, code collab.Code) {
+	t.Helper()
+	if a.status != status || a.code != string(code) || a.message == "" {
+		t.Errorf("%d %.300s, want %d %s", a.status, a.body, status, code)
+	}
+}
+
+const getOrganizations = "/v2/organizations/get"
+
+// gatewayErrors holds that what the gateway answers itself is in the service's envelope.
+func (d *deployment) gatewayErrors(t *testing.T) {
+	const body = `{"data": {}}`
+	for _, test := range []struct {
+		name, method, path string
+		headers            []string
+		status             int
+		code               collab.Code
+	}{
+		{"no credentials", "POST", getOrganizations, []string{"x-service-api-key", "", "x-service-auth-token", ""}, 401, collab.Unauthenticated},
+		{"no token", "POST", getOrganizations, []string{"x-service-auth-token", ""}, 401, collab.Unauthenticated},
+		{"wrong token", "POST", getOrganizations, []string{"x-service-auth-token", "wrong"}, 403, collab.PermissionDenied},
+		{"unknown path", "POST", "/v2/nothing", nil, 404, collab.NotFound},
+		{"other version", "POST", "/v1/organizations/get", nil, 404, collab.NotFound},
+		{"unknown path without credentials", "POST", "/v2/nothing", []string{"x-service-api-key", ""}, 404, collab.NotFound},
+		{"wrong method", "GET", getOrganizations, nil, 404, collab.NotFound},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d.send(t, test.method, test.path, body, test.headers...).expect(t, test.status, test.code)
+		})
+	}
+	t.Run("too large", func(t *testing.T) {
+		d.send(t, "POST", getOrganizations, `{"data": {"organizationIds": ["`+strings.Repeat("x", 5_100_000)+`"]}}`).
+			expect(t, 413, collab.InvalidArgument)
+	})
+	t.Run("throttled", func(t *testing.T) {
+		d.throttle(t, 0)
+		a := d.send(t, "POST", getOrganizations, body)
+		a.expect(t, 429, collab.ResourceExhausted)
+		if a.retryAfter == "" {
+			t.Error("no Retry-After")
+		}
+		d.throttle(t, 1000)
+		if a := d.send(t, "POST", getOrganizations, body); a.status != 200 {
+			t.Errorf("still %d %s", a.status, a.body)
+		}
+	})
+	t.Run("authorizer fails", func(t *testing.T) {
+		key, token := rand.Text(), rand.Text() // no verdict on these is remembered
+		d.addToken(t, key, token)
+		authorizer := d.function(t, "Checks the credentials of a request")
+		d.setTable(t, authorizer, "no-such-table")
+		a := d.send(t, "POST", getOrganizations, body, "x-service-api-key", key, "x-service-auth-token", token)
+		a.expect(t, 503, collab.Unavailable)
+		if a.retryAfter == "" {
+			t.Error("no Retry-After")
+		}
+		d.setTable(t, authorizer, authorizer.Environment.Variables["TABLE_NAME"])
+		if a := d.send(t, "POST", getOrganizations, body, "x-service-api-key", key, "x-service-auth-token", token); a.status != 200 {
+			t.Errorf("still %d %s", a.status, a.body)
+		}
+	})
+}
+
+// throttle sets the rate of the stage's operation organizations get, in requests per second.
+func (d *deployment) throttle(t *testing.T, rate int) {
+	t.Helper()
+	const setting = "/~1v2~1organizations~1get/POST/throttling/"
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value string `json:"value"`
+	}
+	patch, err := json.Marshal(map[string][]operation{"patchOperations": {
+		{"replace", setting + "rateLimit", fmt.Sprint(rate)}, {"replace", setting + "burstLimit", fmt.Sprint(rate)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.call(t, "apigateway", "PATCH", "/restapis/"+d.api+"/stages/local", patch)
+}
+
+func (d *deployment) call(t *testing.T, service, method, path string, body []byte) []byte {
+	t.Helper()
+	text, err := signed.Call(t.Context(), d.aws, service, method, path, body)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return text
+}
+
+// function is a deployed Lambda function.
+type function struct {
+	FunctionName string
+	Description  string
+	Environment  struct{ Variables map[string]string }
+}
+
+// function returns the function with the description.
+func (d *deployment) function(t *testing.T, description string) function {
+	t.Helper()
+	var list struct{ Functions []function }
+	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/functions/?MaxItems=1000", nil), &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list.Functions {
+		if f.Description == description {
+			return f
+		}
+	}
+	t.Fatalf("no function %q", description)
+	return function{}
+}
+
+// setTable makes the function use another table.
+func (d *deployment) setTable(t *testing.T, f function, table string) {
+	t.Helper()
+	variables := map[string]string{}
+	for name, value := range f.Environment.Variables {
+		variables[name] = value
+	}
+	variables["TABLE_NAME"] = table
+	body, err := json.Marshal(map[string]any{"Environment": map[string]any{"Variables": variables}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.call(t, "lambda", "PUT", "/2015-03-31/functions/"+f.FunctionName+"/configuration", body)
+}
+
+// setProgram gives the function the program of another one, named by its folder below functions/.
+func (d *deployment) setProgram(t *testing.T, f function, folder string) {
+	t.Helper()
+	local, err := localstack.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(local, "functions", "*", filepath.FromSlash(folder), "bootstrap"))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no program of %s: %v", folder, err)
+	}
+	program, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
+	header.SetMode(0o755)
+	file, err := w.CreateHeader(header)
+	if err == nil {
+		_, err = file.Write(program)
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	body, err := json.Marshal(map[string]any{"ZipFile": archive.Bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.call(t, "lambda", "PUT", "/2015-03-31/functions/"+f.FunctionName+"/code", body)
+}
+
+// rights holds that a function which is given another's work is refused by IAM: the get function with the program of add may read,
+// and neither write the table nor send events.
+func (d *deployment) rights(t *testing.T) {
+	const get, add = "v2/organizations/get", "v2/commentannotations/add"
+	f := d.function(t, "POST /"+get)
+	work := `{"data": {"organizationId": "rights", "createOrganization": true, "documentId": "d", "createDocument": true,
+		"commentAnnotations": [{"annotationId": "a", "commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}`
+
+	d.setProgram(t, f, add)
+	d.send(t, "POST", "/"+get, work).expect(t, 500, collab.Internal)
+	if made, err := d.store.Organizations(t.Context(), "e2e", []string{"rights"}); err != nil || len(made) > 0 {
+		t.Errorf("organizations %v, error %v; want none", made, err)
+	}
+
+	d.setProgram(t, f, get)
+	if a := d.send(t, "POST", "/"+get, `{"data": {}}`); a.status != 200 {
+		t.Errorf("with its own program: %d %s", a.status, a.body)
+	}
+	if a := d.send(t, "POST", "/"+add, work); a.status != 200 {
+		t.Errorf("add itself: %d %s", a.status, a.body)
+	}
+}
+
+func (d *deployment) destroy(t *testing.T) {
+	d.deploy(t, "destroy-local")
+	if _, err := signed.StackOutputs(context.Background(), d.aws, stack); !errors.Is(err, signed.ErrNoStack) {
+		t.Errorf("the stack is there: %v", err)
+	}
+	var list struct{ Functions []function }
+	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/functions/", nil), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Functions) > 0 {
+		t.Errorf("functions are left: %v", list.Functions)
+	}
+	if _, err := d.store.Account(t.Context(), "e2e"); err == nil {
+		t.Error("the table is left")
+	}
+}
