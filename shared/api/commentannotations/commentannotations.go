@@ -146,7 +146,7 @@ type TaggedUser struct {
 
 // Validate demands that the contact is the user.
 func (t *TaggedUser) Validate(m *rpc.Mistakes) {
-	if t.Contact != nil && t.Contact.UserID != t.UserID {
+	if t.UserID != "" && t.Contact != nil && t.Contact.UserID != t.UserID {
 		m.Add("contact.userId", "must be the userId of the tag")
 	}
 }
@@ -159,7 +159,7 @@ type Tag struct {
 
 // Attachment is a file that a comment carries.
 type Attachment struct {
-	AttachmentID int64       `json:"attachmentId" rule:"required,min=0"`
+	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0"`
 	Name         *string     `json:"name,omitempty"`
 	BucketPath   *string     `json:"bucketPath,omitempty"`
 	Size         *int64      `json:"size,omitempty" rule:"min=0"`

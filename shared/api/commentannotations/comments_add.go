@@ -71,5 +71,5 @@ func (r *AddCommentsRequest) comments() []newComment {
 
 // checkAttachments refuses attachment ids given twice in one comment.
 func checkAttachments(m *rpc.Mistakes, attachments []Attachment) {
-	unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return &a.AttachmentID })
+	unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
 }

@@ -416,7 +416,7 @@ func TestCommentDataApply(t *testing.T) {
 		}, ""},
 		{"lists", CommentData{
 			TaggedUserContacts: rpc.Opt[[]Tag]{Raw: raw(`null`)},
-			Attachments:        rpc.Opt[[]Attachment]{Raw: raw(`[{"attachmentId":2.0,"metadata":{"w":1.0}}]`), Value: []Attachment{{AttachmentID: 2, Metadata: raw(`{"w":1.0}`)}}},
+			Attachments:        rpc.Opt[[]Attachment]{Raw: raw(`[{"attachmentId":2.0,"metadata":{"w":1.0}}]`), Value: []Attachment{{AttachmentID: ptr(int64(2)), Metadata: raw(`{"w":1.0}`)}}},
 		}, func(c *collab.Comment) {
 			c.TaggedUserContacts, c.Attachments = nil, js(`[{"attachmentId":2,"metadata":{"w":1.0}}]`)
 		}, ""},
