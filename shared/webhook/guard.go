@@ -1,0 +1,211 @@
+package webhook
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// MaxURL is the length of the longest endpoint URL, in bytes.
+const MaxURL = 2_048
+
+// Guard says which addresses may be called. Public addresses may, over https. Addresses in one of the listed ranges may, over http too.
+// All others may not, however they are written.
+//
+// It is written here, as github.com/doyensec/safeurl v0.2.2 lets 15 of the vectors of the tests through (the newer ranges of the
+// registries, 64:ff9b:1::/48, IPv4-compatible and ISATAP addresses), and as its list of allowed ranges shuts out all others.
+type Guard struct {
+	allowed []netip.Prefix
+	special []netip.Prefix
+	unicast netip.Prefix // what IANA has set aside for the public IPv6 Internet
+}
+
+// NewGuard returns a guard that lets the listed private ranges through, beside public addresses.
+func NewGuard(allowed []netip.Prefix) *Guard {
+	g := &Guard{allowed: allowed, unicast: netip.MustParsePrefix("2000::/3")}
+	for _, block := range []string{
+		// IANA IPv4 Special-Purpose Address Registry (RFC 6890), as of 2025-10-09. A block stands for those inside it.
+		"0.0.0.0/8",       // "this network", RFC 791
+		"10.0.0.0/8",      // private use, RFC 1918
+		"100.64.0.0/10",   // shared address space, RFC 6598
+		"127.0.0.0/8",     // loopback, RFC 1122
+		"169.254.0.0/16",  // link local, with the metadata of cloud machines, RFC 3927
+		"172.16.0.0/12",   // private use, RFC 1918
+		"192.0.0.0/24",    // IETF protocol assignments, RFC 6890
+		"192.0.2.0/24",    // documentation, RFC 5737
+		"192.31.196.0/24", // AS112, RFC 7535
+		"192.52.193.0/24", // AMT, RFC 7450
+		"192.88.99.0/24",  // 6to4 relay anycast, RFC 7526
+		"192.168.0.0/16",  // private use, RFC 1918
+		"192.175.48.0/24", // AS112, RFC 7534
+		"198.18.0.0/15",   // benchmarking, RFC 2544
+		"198.51.100.0/24", // documentation, RFC 5737
+		"203.0.113.0/24",  // documentation, RFC 5737
+		"240.0.0.0/4",     // reserved, with the limited broadcast, RFC 1112
+		// IANA IPv4 Multicast Address Space Registry.
+		"224.0.0.0/4", // RFC 5771
+		// IANA IPv6 Special-Purpose Address Registry, as of 2025-10-09, where it lies in 2000::/3: all of IPv6 outside that is
+		// refused anyway.
+		"2001::/23",         // IETF protocol assignments, with Teredo and ORCHID, RFC 2928
+		"2001:db8::/32",     // documentation, RFC 3849
+		"2002::/16",         // 6to4, RFC 3056
+		"2620:4f:8000::/48", // AS112, RFC 7534
+		"3fff::/20",         // documentation, RFC 9637
+	} {
+		g.special = append(g.special, netip.MustParsePrefix(block))
+	}
+	return g
+}
+
+// ParseRanges reads a list of address ranges for NewGuard: CIDR blocks, divided by commas. Empty text is no range. An error names the
+// range that is not one.
+func ParseRanges(list string) ([]netip.Prefix, error) {
+	var ranges []netip.Prefix
+	for text := range strings.SplitSeq(list, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		block, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an address range such as 10.0.0.0/8: %w", text, err)
+		}
+		if block != block.Masked() || block.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q is not the plain form of an address range such as 10.0.0.0/8", text)
+		}
+		ranges = append(ranges, block)
+	}
+	return ranges, nil
+}
+
+var errRefusedAddress = errors.New("the address is private, local or reserved")
+
+// checkAddr refuses an address that may not be called; plain says that it would be over http. Of an IPv6 address that stands for an
+// IPv4 address both must be allowed: to list a range of translated addresses does not open what lies behind.
+func (g *Guard) checkAddr(addr netip.Addr, plain bool) error {
+	addr = addr.Unmap() // the IPv4-mapped spelling is the IPv4 address itself
+	if plain && !g.listed(addr) || !g.open(addr) {
+		return errRefusedAddress
+	}
+	for _, inner := range translated(addr) {
+		if !g.open(inner) {
+			return errRefusedAddress
+		}
+	}
+	return nil
+}
+
+func (g *Guard) open(addr netip.Addr) bool { return g.listed(addr) || g.public(addr) }
+
+func (g *Guard) listed(addr netip.Addr) bool { return contains(g.allowed, addr) }
+
+func (g *Guard) public(addr netip.Addr) bool {
+	return addr.IsValid() && addr.Zone() == "" && (addr.Is4() || g.unicast.Contains(addr)) && !contains(g.special, addr)
+}
+
+func contains(blocks []netip.Prefix, addr netip.Addr) bool {
+	for _, block := range blocks {
+		if block.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// translated returns the IPv4 addresses that an IPv6 address stands for, and the invalid address where one can't be told.
+func translated(addr netip.Addr) []netip.Addr {
+	if !addr.Is6() {
+		return nil
+	}
+	b := addr.As16()
+	v4 := func(b []byte) netip.Addr { return netip.AddrFrom4([4]byte(b)) }
+	within := func(block string) bool { return netip.MustParsePrefix(block).Contains(addr) }
+	switch {
+	case within("64:ff9b::/96"): // NAT64, RFC 6052
+		return []netip.Addr{v4(b[12:])}
+	case within("64:ff9b:1::/48"): // NAT64 of a network's own, RFC 8215; only the common form, with a prefix of 96 bits, is read
+		if [4]byte(b[8:]) != [4]byte{} {
+			return []netip.Addr{{}}
+		}
+		return []netip.Addr{v4(b[12:])}
+	case within("::/96") && addr != netip.IPv6Loopback() && addr != netip.IPv6Unspecified(): // IPv4-compatible, RFC 4291
+		return []netip.Addr{v4(b[12:])}
+	case within("::ffff:0:0:0/96"): // IPv4-translated, RFC 2765
+		return []netip.Addr{v4(b[12:])}
+	case within("2002::/16"): // 6to4, RFC 3056
+		return []netip.Addr{v4(b[2:])}
+	case within("2001::/32"): // Teredo, RFC 4380: the server, and the client with its bits turned round
+		return []netip.Addr{v4(b[4:]), v4([]byte{^b[12], ^b[13], ^b[14], ^b[15]})}
+	case b[8]&^2 == 0 && [3]byte(b[9:]) == [3]byte{0, 0x5e, 0xfe}: // ISATAP, RFC 5214, in any network
+		return []netip.Addr{v4(b[12:])}
+	}
+	return nil
+}
+
+// CheckURL reports the rule that an endpoint's URL breaks, or nil: https, or http where ranges are listed; a public or listed host; any
+// port. It resolves no name: the address behind a name is checked when it is dialled. The error's text is for the caller.
+func (g *Guard) CheckURL(text string) error {
+	if len(text) > MaxURL {
+		return fmt.Errorf("must be at most %d bytes", MaxURL)
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.Host == "" {
+		return errors.New("must be a URL such as https://example.com/webhooks")
+	}
+	plain := u.Scheme == "http"
+	if u.Scheme != "https" && !(plain && len(g.allowed) > 0) {
+		return errors.New("must begin with https://")
+	}
+	if u.User != nil {
+		return errors.New("must not hold a user name or password")
+	}
+	if strings.Contains(text, "#") {
+		return errors.New("must not hold a fragment")
+	}
+	if strings.HasSuffix(u.Host, ":") {
+		return errors.New("must not have an empty port")
+	}
+	if port, err := strconv.Atoi(u.Port()); u.Port() != "" && (err != nil || port < 1 || port > 65535) {
+		return errors.New("must have a port from 1 to 65535")
+	}
+	return g.checkHost(u.Hostname(), strings.HasPrefix(u.Host, "["), plain)
+}
+
+func (g *Guard) checkHost(host string, bracketed, plain bool) error {
+	const reserved = "must not name a private, local or reserved address"
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if bracketed != addr.Is6() || addr.Zone() != "" {
+			return errors.New("must have a plain IP address or a name for its host")
+		}
+		if g.checkAddr(addr, plain) != nil {
+			return errors.New(reserved)
+		}
+		return nil
+	}
+	if bracketed || len(host) > 253 {
+		return errors.New("must have a plain IP address or a name for its host")
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if len(label) < 1 || len(label) > 63 || strings.Trim(label, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return errors.New("must have a host of letters, digits, - and _ between full stops (international names as xn--…), without a full stop at its end")
+		}
+	}
+	switch last := strings.ToLower(labels[len(labels)-1]); {
+	case isNumber(last): // some resolvers take 2130706433, 0x7f.1 or 0177.0.0.1 for an address
+		return errors.New("must write an IPv4 address as four decimal numbers without leading zeros")
+	case last == "localhost" && g.checkAddr(netip.AddrFrom4([4]byte{127, 0, 0, 1}), plain) != nil && g.checkAddr(netip.IPv6Loopback(), plain) != nil:
+		return errors.New(reserved)
+	}
+	return nil
+}
+
+// isNumber reports whether the last label of a host makes it an IPv4 address, as the URL Standard of WHATWG tells.
+func isNumber(label string) bool {
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}

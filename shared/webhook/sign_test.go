@@ -1,0 +1,137 @@
+package webhook
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// published is the example that the reference libraries of Standard Webhooks share.
+var published = struct {
+	secret, id, body, signature string
+	at                          int64
+}{
+	secret:    "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+	id:        "msg_p5jXN8AQM9LWM0D4loKWxJek",
+	body:      `{"test": 2432232314}`,
+	signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+	at:        1614265330,
+}
+
+func TestSignPublishedExample(t *testing.T) {
+	header, err := sign(published.id, time.Unix(published.at, 0), []byte(published.body), []string{published.secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"webhook-id":        published.id,
+		"webhook-timestamp": "1614265330",
+		"webhook-signature": published.signature,
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSignedContent signs the message of the specification's text and compares with HMAC-SHA256 over the content that it spells out.
+func TestSignedContent(t *testing.T) {
+	const content = `msg_2KWPBgLlAfxdpx2AI54pPJ85f4W.1674087231.{"type":"contact.created","timestamp":"2022-11-03T20:26:10.344522Z",` +
+		`"data":{"id":"1f81eb52-5198-4599-803e-771906343485"}}`
+	parts := strings.SplitN(content, ".", 3)
+	header, err := sign(parts[0], time.Unix(1674087231, 999_000_000), []byte(parts[2]), []string{published.secret})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(content))
+	if got, want := header.Get("webhook-signature"), "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)); got != want {
+		t.Errorf("signature %q, want %q", got, want)
+	}
+}
+
+func TestSignWhileSecretsRotate(t *testing.T) {
+	random := bytes.NewReader(bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuv"), 2))
+	random.Seek(7, 0) // so that the two differ
+	older, err := NewSecret(random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random.Seek(0, 0)
+	newer, err := NewSecret(random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := published.secret
+	body := []byte(`{"type":"comment.added"}`)
+	header, err := sign("id", time.Unix(1, 0), body, []string{newer, older})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		secret string
+		known  bool
+	}{{newer, true}, {older, true}, {stranger, false}} {
+		receiver, err := standardwebhooks.NewWebhook(test.secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := receiver.VerifyIgnoringTimestamp(body, header); (err == nil) != test.known {
+			t.Errorf("verified with %s: error %v, want it known: %t", test.secret, err, test.known)
+		}
+	}
+	if n := len(strings.Fields(header.Get("webhook-signature"))); n != 2 {
+		t.Errorf("%d signatures, want 2", n)
+	}
+}
+
+func TestNewSecret(t *testing.T) {
+	key := []byte("0123456789abcdefghijklmnopqrstuv")
+	secret, err := NewSecret(bytes.NewReader(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "whsec_" + base64.StdEncoding.EncodeToString(key); secret != want {
+		t.Errorf("secret %q, want %q", secret, want)
+	}
+	if _, err := NewSecret(bytes.NewReader(key[1:])); err == nil {
+		t.Error("a secret was made though randomness ran out")
+	}
+}
+
+func TestSignRefusesBadSecrets(t *testing.T) {
+	encode := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	for name, secrets := range map[string][]string{
+		"none":      nil,
+		"empty":     {""},
+		"no key":    {"whsec_"},
+		"no prefix": {strings.TrimPrefix(published.secret, "whsec_")},
+		"no base64": {"whsec_********************************"},
+		"short":     {encode(23)},
+		"long":      {encode(65)},
+		"the other": {published.secret, ""},
+	} {
+		_, err := sign("id", time.Unix(1, 0), nil, secrets)
+		if err == nil {
+			t.Errorf("%s: signed", name)
+		}
+		for _, s := range secrets {
+			if err != nil && s != "" && s != "whsec_" && strings.Contains(err.Error(), s) {
+				t.Errorf("%s: the error repeats the secret: %v", name, err)
+			}
+		}
+	}
+	if _, err := sign("id", time.Unix(1, 0), nil, []string{encode(24), encode(64)}); err != nil {
+		t.Error(err)
+	}
+}

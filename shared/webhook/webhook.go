@@ -1,0 +1,72 @@
+// Package webhook tells back ends what happened: payloads by event type, signed as Standard Webhooks 1.0.0 says, posted through a client
+// that reaches no address but public ones and those that the deployment lists, and retried on a ladder.
+//
+// The payloads are described in payloads.md.
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	URL     string
+	ID      string   // webhook-id: the same at every attempt, and without a full stop
+	Secrets []string // at least one; each signs, so that a receiver may know either while secrets rotate
+	Body    []byte
+}
+
+// Outcome is what an attempt means for what comes next.
+type Outcome string
+
+// The outcomes.
+const (
+	Delivered Outcome = "delivered" // a 2xx answer came in time
+	Failed    Outcome = "failed"    // anything else: RetryDelay says when to try again
+	Gone      Outcome = "gone"      // 410: the endpoint is to be disabled
+)
+
+// Attempt is what became of one post of a Delivery.
+type Attempt struct {
+	Outcome    Outcome
+	Status     int           // HTTP status of the answer, 0 for none
+	Reason     string        // why it was not delivered, for the endpoint's owner: names no address and no resolver; "" when it was
+	RetryAfter time.Duration // how long the endpoint asked to be left alone, at most MaxRetryAfter; 0 when it did not
+	Err        error         // the cause where there was no answer, for the log
+}
+
+// Deliver posts a delivery once, signed for the time at. The error is for what says nothing of the endpoint: the context ended, which
+// errors.Is tells, or a secret is malformed.
+func (c *Client) Deliver(ctx context.Context, at time.Time, d Delivery) (Attempt, error) {
+	header, err := sign(d.ID, at, d.Body, d.Secrets)
+	if err != nil {
+		return Attempt{}, err
+	}
+	answer, err := c.Post(ctx, d.URL, header, d.Body)
+	if post, ok := errors.AsType[*PostError](err); ok {
+		return Attempt{Outcome: Failed, Reason: post.Reason, Err: post.Err}, nil
+	}
+	if err != nil {
+		return Attempt{}, err
+	}
+	return judge(answer, at), nil
+}
+
+// judge says what an answer that came at the time at means.
+func judge(answer Answer, at time.Time) Attempt {
+	a := Attempt{Outcome: Failed, Status: answer.Status, Reason: "answered " + statusText(answer.Status)}
+	switch {
+	case answer.Status >= 200 && answer.Status <= 299:
+		a.Outcome, a.Reason = Delivered, ""
+	case answer.Status >= 300 && answer.Status <= 399:
+		a.Reason += ": redirects are not followed"
+	case answer.Status == http.StatusGone:
+		a.Outcome = Gone
+	case answer.Status == http.StatusTooManyRequests, answer.Status == http.StatusServiceUnavailable:
+		a.RetryAfter = parseRetryAfter(answer.Header.Get("Retry-After"), at)
+	}
+	return a
+}
