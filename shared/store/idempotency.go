@@ -42,14 +42,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 		it.setNum(table.Lease, held.Lease.UnixMilli())
 		it.setNum(table.Expires, held.Start.Add(collab.IdempotencyExpiry).Unix()+1)
 		e := newExpression()
-		condition := "attribute_not_exists(" + e.name(table.PK) + ")"
-		if seen != nil {
-			condition = e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt]) + " AND " +
-				e.name(table.Lease) + " = " + e.value(seen[table.Lease]) + " AND attribute_not_exists(" + e.name(table.HTTPCode) + ")"
-			if seen[table.HTTPCode] != nil {
-				condition = e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt])
-			}
-		}
+		condition := unchanged(e, seen)
 		in := &dynamodb.PutItemInput{
 			TableName: &s.table, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: e.names,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
@@ -74,6 +67,19 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 			return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: held}, nil
 		}
 	}
+}
+
+// unchanged is the condition that a key's item is as it was seen; nil: that there is none.
+func unchanged(e *expression, seen item) string {
+	if seen == nil {
+		return "attribute_not_exists(" + e.name(table.PK) + ")"
+	}
+	condition := e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt])
+	if seen[table.HTTPCode] != nil {
+		return condition // a finished item changes no more
+	}
+	return condition + " AND " + e.name(table.Lease) + " = " + e.value(seen[table.Lease]) +
+		" AND attribute_not_exists(" + e.name(table.HTTPCode) + ")"
 }
 
 func expired(it item, now time.Time) bool {

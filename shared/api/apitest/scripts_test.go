@@ -18,8 +18,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// TestScripts runs every script against the handlers, with the store on the emulator and the queue on MiniStack.
+// TestScripts runs every script against the handlers.
 func TestScripts(t *testing.T) {
+	s, url := serve(t)
+	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Store})
+}
+
+// serve serves the handlers, with the store on the emulator and the queue on MiniStack.
+func serve(t *testing.T) (s *app.Service, url string) {
+	t.Helper()
 	reach := func(url string) aws.Config {
 		return aws.Config{
 			Region:       localstack.Region,
@@ -33,7 +40,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := app.New(app.Config{
+	s = app.New(app.Config{
 		DynamoDB:  reach(localstacktest.DynamoDB(t)),
 		SQS:       sqs,
 		Table:     name,
@@ -45,5 +52,5 @@ func TestScripts(t *testing.T) {
 	}
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
-	apitest.Run(t, apitest.Target{BaseURL: server.URL, Seeder: s.Store})
+	return s, server.URL
 }

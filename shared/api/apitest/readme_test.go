@@ -1,0 +1,62 @@
+package apitest_test
+
+import (
+	"crypto/sha256"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"collabdata/shared/api"
+	"collabdata/shared/collab"
+)
+
+// example is a request of the README.
+var example = regexp.MustCompile(`(?m)^api (\S+) '(.*)'$`)
+
+// TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one.
+func TestReadme(t *testing.T) {
+	s, url := serve(t)
+	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "dev"}); err != nil {
+		t.Fatal(err)
+	}
+	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("dev-token"))}}
+	if err := s.Store.PutAPIKey(t.Context(), "dev-key", "dev", tokens); err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, m := range example.FindAllStringSubmatch(string(readme), -1) {
+		path, body := m[1], m[2]
+		shown[path] = true
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("x-service-api-key", "dev-key")
+		r.Header.Set("x-service-auth-token", "dev-token")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != http.StatusOK || strings.Contains(string(answer), `"success":false`) {
+			t.Errorf("%s: %d %s %v", path, res.StatusCode, answer, err)
+		}
+	}
+	for _, e := range api.Endpoints() {
+		if !shown[e.Path] {
+			t.Errorf("the README has no example of %s", e.Path)
+		}
+		if !strings.Contains(string(readme), "`"+e.Path+"`") {
+			t.Errorf("the README's table of endpoints lacks %s", e.Path)
+		}
+	}
+}
