@@ -18,14 +18,17 @@ import (
 func main() {
 	functions := flag.String("functions", "../.local/functions", "folder that `make build` filled: <arch>/<function>/bootstrap")
 	flag.Parse()
-	if err := synth(*functions); err != nil {
+	err := synth(*functions)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
+	}
+	jsii.Close() // after the error: it may print a line of its own, without an end
+	if err != nil {
 		os.Exit(1)
 	}
 }
 
 func synth(functions string) error {
-	defer jsii.Close()
 	app := awscdk.NewApp(&awscdk.AppProps{Context: features()})
 	settings, err := ReadSettings(func(name string) any { return app.Node().TryGetContext(&name) })
 	if err != nil {

@@ -49,7 +49,7 @@ func ReadSettings(lookup func(name string) any) (Settings, error) {
 		MailIdentity:     r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
 		CustomDomain:     r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
 		CertificateARN:   r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
-		WAFRateLimit:     r.number("wafRateLimit", 30_000, func(n int) bool { return 10 <= n && n <= 2_000_000_000 }, "requests per API key in five minutes, 10 to 2000000000"),
+		WAFRateLimit:     r.number("wafRateLimit", 30_000, func(n int) bool { return 10 <= n && n <= 2_000_000_000 }, "a number of requests from 10 to 2000000000"),
 		LogRetentionDays: r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
 		RestoredTable:    r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
 	}
@@ -121,7 +121,7 @@ func (r *reader) networks(name string, local bool) []netip.Prefix {
 		case err != nil || p != p.Masked():
 			r.refuse(name, text, "a comma-separated list of networks such as 10.0.0.0/8, without host bits")
 		case !local && !private(p):
-			r.refuse(name, text, "within 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7 and outside fd00:ec2::/32; "+
+			r.refuse(name, text, "a list of networks within 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7 and outside fd00:ec2::/32; "+
 				"loopback, link-local and metadata addresses are for stage "+localStage+" only")
 		}
 		networks = append(networks, p)

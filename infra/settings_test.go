@@ -30,7 +30,7 @@ func TestReadSettings(t *testing.T) {
 		{"customDomain alone", map[string]any{"customDomain": "collab.example.com"}, []string{"customDomain and certificateArn"}},
 		{"certificateArn alone", map[string]any{"certificateArn": certificate}, []string{"customDomain and certificateArn"}},
 		{"certificateArn of something else", map[string]any{"certificateArn": "arn:aws:iam::1:role/x", "customDomain": "a.example.com"}, []string{"certificateArn", "ACM"}},
-		{"wafRateLimit too low", map[string]any{"wafRateLimit": "9"}, []string{"wafRateLimit", "10 to 2000000000"}},
+		{"wafRateLimit too low", map[string]any{"wafRateLimit": "9"}, []string{"wafRateLimit", "from 10 to 2000000000"}},
 		{"wafRateLimit no number", map[string]any{"wafRateLimit": "many"}, []string{"wafRateLimit"}},
 		{"wafRateLimit with a fraction", map[string]any{"wafRateLimit": 10.5}, []string{"wafRateLimit"}},
 		{"logRetentionDays", map[string]any{"logRetentionDays": "31"}, []string{"logRetentionDays", "1, 3, 5, 7"}},

@@ -72,5 +72,8 @@ Be told of alarms:
 // attached runs cdk on this terminal: it shows what it does, and asks before it grants rights.
 func attached(cmd *exec.Cmd) error {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	return cmd.Run()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("cdk %s: %w", cmd.Args[1], err)
+	}
+	return nil
 }

@@ -72,7 +72,8 @@ func (d *deployment) newCDK(ctx context.Context, arch, dir string, env []string)
 	if err := d.buildFunctions(ctx, arch); err != nil {
 		return cdk{}, err
 	}
-	return cdk{d, path, dir, append(env, "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1")}, d.compileApp(ctx)
+	env = append(env, "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20") // they work
+	return cdk{d, path, dir, env}, d.compileApp(ctx)
 }
 
 // command prepares a command of cdk that needs no app.
