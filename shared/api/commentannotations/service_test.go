@@ -469,7 +469,9 @@ func TestConcurrentUpdates(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1",`+list(comment(1, "ann", ""))+`}]`))
 	updates := []func() answer{
-		func() answer { return post(t, f, f.Update, `"updatedData":{"location":{"id":"l1"},"status":{"color":"red"}}`) },
+		func() answer {
+			return post(t, f, f.Update, `"updatedData":{"location":{"id":"l1"},"status":{"color":"red"}}`)
+		},
 		func() answer { return post(t, f, f.Update, `"updatedData":{"assignedTo":{"userId":"bob"}}`) },
 		func() answer {
 			return post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"eve"}}]`)
