@@ -148,7 +148,7 @@ func TestNag(t *testing.T) {
 	}
 }
 
-// A stack may have 500 resources, and the table of endpoints is to grow to 60.
+// A stack may have 500 resources and 1 MB of template, and the table of endpoints is to grow to 60.
 func TestSixtyEndpoints(t *testing.T) {
 	var endpoints []api.Endpoint
 	for noun := range 20 {
@@ -163,10 +163,14 @@ func TestSixtyEndpoints(t *testing.T) {
 	if got := len(with.resources); got > 420 {
 		t.Errorf("%d resources with 60 endpoints, want 420 at most", got)
 	}
+	if got := len(with.text); got > 1_000_000 {
+		t.Errorf("a template of %d bytes, CloudFormation takes 1,000,000", got)
+	}
 	const added, nouns = 59, 19
 	if got := len(with.resources) - len(without.resources) - nouns; got > 5*added {
 		t.Errorf("%d endpoints add %d resources beside their folders, want 5 each at most", added, got)
 	}
+	t.Logf("%d resources, %d bytes of template", len(with.resources), len(with.text))
 	for id, role := range with.ofType("AWS::IAM::Role") {
 		policies, err := json.Marshal(role.Properties["Policies"])
 		if err != nil {
