@@ -109,7 +109,8 @@ type Times struct {
 	LastUpdated *int64 `json:"lastUpdated" rule:"time"`
 }
 
-// inherit returns the times of a comment, those that it lacks from its annotation. It was not made later than its own last change.
+// inherit returns the times of a comment, with those of its annotation that it lacks itself. A making that it inherits is not later than
+// a last change of its own.
 func (t Times) inherit(annotation Times) Times {
 	if t.CreatedAt == nil && annotation.CreatedAt != nil {
 		t.CreatedAt = annotation.CreatedAt
@@ -123,8 +124,8 @@ func (t Times) inherit(annotation Times) Times {
 	return t
 }
 
-// resolve returns the times with now for those that are not given. A change in the past was of something made by then; apart from that,
-// no change is earlier than the making.
+// resolve returns the times, with now for those that are not given. What was last changed in the past was made by then; where both are
+// given and the change is the earlier, it is raised to the making.
 func (t Times) resolve(now collab.Millis) (createdAt, lastUpdated collab.Millis) {
 	createdAt, lastUpdated = now, now
 	if t.LastUpdated != nil {

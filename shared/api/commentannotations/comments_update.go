@@ -47,7 +47,8 @@ func (d *CommentData) Validate(m *rpc.Mistakes) {
 
 // UpdateComments updates comments of an annotation, each as a whole or not at all. The answer has them by id in the order sent,
 // repeats once.
-func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest) (rpc.Keyed[UpdateCommentsResult], error) {
+func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
+) (rpc.Keyed[UpdateCommentsResult], error) {
 	doc := req.document(call)
 	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all bool) *collab.Event {
 	ev.Type = collab.AnnotationAdded
 	describe(&ev, &t.Annotation)
-	quiet := addComments(&ev, t.Comments, sent, all)
+	quiet := putComments(&ev, t.Comments, sent, all)
 	if !ev.Notify {
 		return &ev
 	}
@@ -44,12 +44,12 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all b
 	return &ev
 }
 
-// commentsAdded makes an event that of comments added to an annotation. sent are the comments as the request has them, in the same order;
-// head is the annotation before them.
+// commentsAdded makes an event that of comments added to an annotation. head is the annotation before them, sent are the comments as the
+// request has them, in the same order.
 func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []newComment, all bool) *collab.Event {
 	ev.Type = collab.CommentAdded
 	describe(&ev, head)
-	addComments(&ev, comments, sent, all)
+	putComments(&ev, comments, sent, all)
 	ev.Participants = participants(head)
 	return &ev
 }
@@ -62,8 +62,8 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab
 	return &ev
 }
 
-// annotationUpdated makes the events of an update from one event for each: of the status and of the assignee where they are others now, else of
-// the update itself.
+// annotationUpdated makes events those of an update: one where the status is another now, one where the assignee is, else one of the
+// update itself.
 func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType, previous *collab.EventAnnotation) {
@@ -94,10 +94,10 @@ func describe(ev *collab.Event, a *collab.Annotation) {
 	}
 }
 
-// addComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
-// events or nothing triggers. The author of the first that triggers has acted; the users tagged in them are concerned. It
-// returns the comments that trigger nothing.
-func addComments(ev *collab.Event, comments []collab.Comment, sent []newComment, all bool) (quiet []collab.Comment) {
+// putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
+// events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned. It returns the comments
+// that trigger nothing.
+func putComments(ev *collab.Event, comments []collab.Comment, sent []newComment, all bool) (quiet []collab.Comment) {
 	var loud []collab.Comment
 	var triggers []newComment
 	for i, c := range comments {

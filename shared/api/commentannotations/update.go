@@ -90,7 +90,7 @@ var (
 	errUnchanged   = errors.New("there is nothing to change")
 )
 
-// Update updates annotations, each as a whole or not at all. The answer has them by id: in the order of annotationIds where those are
+// Update updates annotations, each by itself: see Store.UpdateAnnotation. The answer has them by id: in the order of annotationIds where those are
 // given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	doc := req.document(call)
