@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -299,11 +300,8 @@ func (d *deployment) setProgram(t *testing.T, f function, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := filepath.Glob(filepath.Join(local, "functions", "*", filepath.FromSlash(folder), "bootstrap"))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("no program of %s: %v", folder, err)
-	}
-	program, err := os.ReadFile(found[0])
+	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	program, err := os.ReadFile(filepath.Join(local, "functions", arch, filepath.FromSlash(folder), "bootstrap"))
 	if err != nil {
 		t.Fatal(err)
 	}
