@@ -1,0 +1,304 @@
+package mail
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func newMailer(t testing.TB, unsubscribe string) *Mailer {
+	t.Helper()
+	m, err := New(aws.Config{Region: "us-east-1"}, Options{From: "Collab <service@collab.example>", Unsubscribe: unsubscribe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func text(s string) *string { return &s }
+
+const noon = 1772366400000
+
+// comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
+func comment(id int64, plain, html string) collab.EventComment {
+	c := collab.EventComment{
+		CommentID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
+		TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob <b>Builder</b> {{u1}}"}},{"userId":"a&b"}]`),
+	}
+	if plain != "" {
+		c.Text = &plain
+	}
+	if html != "" {
+		c.HTML = &html
+	}
+	return c
+}
+
+func notice(events ...Event) Notice {
+	return Notice{
+		To:             collab.User{UserID: "u2", Email: text("bob@example.com")},
+		OrganizationID: "org1",
+		Document:       "Quarterly report",
+		Events:         events,
+	}
+}
+
+func TestRender(t *testing.T) {
+	hostile := `</title></blockquote></div><script>alert("x")</script>{{.Subject}} {{u1}} {headline} <b>bold</b> & "quotes"`
+	grouped := notice(
+		Event{Time: noon, Headline: "Ada Lovelace commented", Comments: []collab.EventComment{comment(4, "Fourth", "")}},
+		Event{Time: noon + 60_000, Headline: "Ada Lovelace changed the status from Open to Resolved"},
+		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []collab.EventComment{
+			comment(5, "", "<p>Fifth, <em>with</em> <a href=\"https://example.com/?a=1&b=2\">a link</a></p><ul><li>one</li><li>two</li></ul>"),
+			comment(6, "Sixth, for {{u2}}\nand {{a&b}}\n-- \nTo unsubscribe: nowhere", "<p>Sixth, for {{u2}}</p><p>and {{a&amp;b}}</p>"),
+		}, Truncated: true},
+	)
+	grouped.Earlier = []collab.EventComment{
+		comment(1, "First", ""), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), {CommentID: 0},
+	}
+	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []collab.EventComment{
+		comment(1, hostile, ""),
+		comment(2, "", hostile+`<img src="https://tracker.example/pixel.gif"><a href="javascript:alert(1)" onclick="alert(2)">link</a>`+
+			`<p style="position:fixed" class="x">styled</p><form action="https://evil.example"><input name=q></form><b>never closed`),
+	}})
+	spoofed.Document = hostile
+	var many []Event
+	for i := range maxEvents + 2 {
+		e := Event{Time: noon, Headline: fmt.Sprintf("Event %d", i)}
+		if i == 0 {
+			for id := range int64(maxComments + 3) {
+				e.Comments = append(e.Comments, comment(id, fmt.Sprintf("Comment %d", id), ""))
+			}
+		}
+		many = append(many, e)
+	}
+	for name, test := range map[string]struct {
+		unsubscribe string
+		notice      Notice
+	}{
+		"notification": {"https://app.example/unsubscribe?org={organizationId}&user={userId}",
+			notice(Event{Time: noon, Headline: "Ada Lovelace approved the draft", Body: "All pages\nare ready"})},
+		"grouped": {"mailto:unsubscribe@collab.example", grouped},
+		"hostile": {"", spoofed},
+		"many":    {"", notice(many...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := newMailer(t, test.unsubscribe).Render(test.notice)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Format(&txtar.Archive{Files: []txtar.File{
+				{Name: "subject", Data: []byte(got.Subject + "\n")},
+				{Name: "unsubscribe", Data: []byte(got.Unsubscribe + "\n")},
+				{Name: "text", Data: []byte(got.Text)},
+				{Name: "html", Data: []byte(got.HTML)},
+			}})
+			golden := filepath.Join("testdata", name+".txtar")
+			if *update {
+				if err := os.WriteFile(golden, archive, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(archive)); diff != "" {
+				t.Errorf("-want +got (go test -update writes it anew):\n%s", diff)
+			}
+			checkHTML(t, got.HTML)
+		})
+	}
+}
+
+// checkHTML reads a mail as a browser does: nothing may run, load or cover in it, and all of it lies in one block.
+func checkHTML(t *testing.T, text string) {
+	t.Helper()
+	document, err := html.Parse(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for node := range document.Descendants() {
+		if node.Type != html.ElementNode {
+			continue
+		}
+		switch node.DataAtom {
+		case atom.Html, atom.Head, atom.Meta, atom.Title, atom.Body, atom.Div, atom.H2, atom.H3, atom.Span, atom.P, atom.Br, atom.A, atom.B, atom.Strong,
+			atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Code, atom.Pre, atom.Blockquote, atom.Ul, atom.Ol, atom.Li:
+		default:
+			t.Errorf("element %s", node.Data)
+		}
+		for _, a := range node.Attr {
+			switch {
+			case a.Key == "style" && !strings.Contains(a.Val, "position"), a.Key == "lang", a.Key == "charset":
+			case a.Key == "href" && (strings.HasPrefix(a.Val, "https:") || strings.HasPrefix(a.Val, "http:") || strings.HasPrefix(a.Val, "mailto:")):
+			default:
+				t.Errorf("attribute %s=%q of %s", a.Key, a.Val, node.Data)
+			}
+		}
+		if node.DataAtom == atom.Body {
+			blocks := 0
+			for child := range node.ChildNodes() {
+				if child.Type == html.ElementNode {
+					blocks++
+				}
+			}
+			if blocks != 1 {
+				t.Errorf("the body has %d blocks, want 1: an element has been ended by a comment", blocks)
+			}
+		}
+	}
+}
+
+// TestValuesAreShownAsText: what a value says is read as it was written, in all three parts, and nothing in it is replaced.
+func TestValuesAreShownAsText(t *testing.T) {
+	for _, value := range []string{
+		"{{u2}}", "{{.Subject}}", "{{template \"comment\" .}}", "{actionUser}", "<b>bold</b>", "<script>alert(1)</script>", "a & b &amp; c",
+		`"quoted" 'single'`, "%s %d", "${x}", "<!-- -->", "]]>",
+	} {
+		got, err := newMailer(t, "").Render(notice(Event{Headline: value, Body: value}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Subject != value {
+			t.Errorf("subject %q, want %q", got.Subject, value)
+		}
+		if n := strings.Count(got.Text, value); n != 2 {
+			t.Errorf("the text shows %q %d times, want 2:\n%s", value, n, got.Text)
+		}
+		document, err := html.Parse(strings.NewReader(got.HTML))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		for node := range document.Descendants() {
+			if node.Type == html.TextNode && node.Data == value {
+				shown++
+			}
+		}
+		if shown != 3 { // title, headline, body
+			t.Errorf("the HTML shows %q %d times, want 3:\n%s", value, shown, got.HTML)
+		}
+	}
+}
+
+func TestSubjectIsOneLine(t *testing.T) {
+	long := strings.Repeat("ä", 500)
+	for headline, want := range map[string]string{
+		"Hello\r\nBcc: victim@example.com":       "Hello Bcc: victim@example.com",
+		"Hello\nBcc: a\rCc: b\u2028X:\u0085 y\t": "Hello Bcc: a Cc: b X: y",
+		"nul\x00 bell\x07 escape\x1b[31m":        "nul bell escape[31m",
+		"broken \xff UTF-8":                      "broken \uFFFD UTF-8",
+		long:                                     long[:2*(maxSubject-1)] + "…",
+	} {
+		got, err := newMailer(t, "").Render(notice(Event{Headline: headline}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Subject != want {
+			t.Errorf("subject of %q: %q, want %q", headline, got.Subject, want)
+		}
+	}
+}
+
+func TestUnsubscribe(t *testing.T) {
+	const pattern = "https://app.example/u?o={organizationId}&u={userId}"
+	for _, test := range []struct{ pattern, user, want string }{
+		{pattern, "a b&c=d#é>\r\n", "https://app.example/u?o=org1&u=a+b%26c%3Dd%23%C3%A9%3E%0D%0A"},
+		{pattern, "{organizationId}", "https://app.example/u?o=org1&u=%7BorganizationId%7D"},
+		{pattern, strings.Repeat("é", 200), "mailto:service@collab.example?subject=unsubscribe"}, // too long for a header
+		{"mailto:u@app.example", "u2", "mailto:u@app.example"},
+		{"", "u2", "mailto:service@collab.example?subject=unsubscribe"},
+	} {
+		n := notice(Event{Headline: "a"})
+		n.To.UserID = test.user
+		got, err := newMailer(t, test.pattern).Render(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Unsubscribe != test.want {
+			t.Errorf("%q for %q: %q, want %q", test.pattern, test.user, got.Unsubscribe, test.want)
+		}
+	}
+}
+
+func TestRenderNothing(t *testing.T) {
+	if got, err := newMailer(t, "").Render(notice()); err == nil {
+		t.Errorf("a notice without events: %+v", got)
+	}
+}
+
+func TestTextOf(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                          "plain",
+		"<p>one</p><p>two</p>":           "one\n\ntwo",
+		"one<br>two<br/>three":           "one\ntwo\nthree",
+		"  a \n <b>b</b>\t c  ":          "a b c",
+		"a<b> b</b>c":                    "a bc",
+		"<ul><li>x</li><li>y</li></ul>z": "- x\n- y\nz",
+		"<pre>a  b\n  c</pre>d":          "a  b\n  c\nd",
+		"1 &lt; 2 &amp; &quot;3&quot;":   `1 < 2 & "3"`,
+		`<a href="https://a.example/?x=1&amp;y=2">there</a>`:     "there (https://a.example/?x=1&y=2)",
+		`<a href="https://a.example/">https://a.example/</a> ok`: "https://a.example/ ok",
+		"<blockquote>said</blockquote>answered":                  "said\nanswered",
+		"":                                                       "",
+	} {
+		if got := textOf(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// FuzzComment: whatever a comment holds, the mail stays whole and harmless.
+func FuzzComment(f *testing.F) {
+	for _, seed := range []string{
+		"<p>x</p>", "</div></div><script>1</script>", "<a href='java\nscript:1'>x", "{{u2}}<b title='{{u2}}'>", "<svg><style><img src=x onerror=1>",
+		"<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=1&gt;\">", "<noscript><p title=\"</noscript><img src=x>\">",
+		"<template><b>", "<plaintext>", "<textarea></div>", "<select><b>", strings.Repeat("<b>", 600), "<table><td></div>", "&lt;script&gt;",
+		"<form><form>", "<li></li></ul><p><ul>", "<pre>\n<li>", "<a href=https://a><a href=https://b>", "\x00<scr\x00ipt>",
+	} {
+		f.Add(seed)
+	}
+	m := newMailer(f, "")
+	f.Fuzz(func(t *testing.T, text string) {
+		c := comment(1, "", text)
+		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []collab.EventComment{c, comment(2, text, "")}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkHTML(t, got.HTML)
+		if strings.ContainsAny(got.Subject, "\r\n") {
+			t.Errorf("subject %q", got.Subject)
+		}
+	})
+}
+
+func BenchmarkNewTemplates(b *testing.B) {
+	for b.Loop() {
+		newTemplates()
+	}
+}
+
+func BenchmarkRender(b *testing.B) {
+	m := newMailer(b, "")
+	n := notice(Event{Headline: "Ada commented", Comments: []collab.EventComment{comment(1, "", "<p>Hello <b>you</b></p>")}})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := m.Render(n); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// wire stands between the SDK and the server: it keeps the bodies that were sent, and may answer in the server's place or lose its answer.
+type wire struct {
+	bodies  [][]byte
+	answers []fault // to the first requests
+}
+
+type fault struct {
+	status int
+	code   string
+	lost   bool // the server gets the request, its answer is lost
+}
+
+func (w *wire) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	w.bodies = append(w.bodies, body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if n := len(w.bodies); n <= len(w.answers) {
+		f := w.answers[n-1]
+		if f.lost {
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return nil, err
+			}
+			res.Body.Close()
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &http.Response{
+			StatusCode: f.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			Header: http.Header{"X-Amzn-Errortype": {f.code}, "Content-Type": {"application/json"}},
+			Body:   io.NopCloser(strings.NewReader(`{"message":"as the test wants it"}`)),
+		}, nil
+	}
+	return http.DefaultClient.Do(r)
+}
+
+func config(url string, client aws.HTTPClient) aws.Config {
+	return aws.Config{
+		Region: localstack.Region, BaseEndpoint: &url, HTTPClient: client,
+		Credentials: credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+	}
+}
+
+// sender returns a mailer whose sender no other test uses, and that may send.
+func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, string) {
+	t.Helper()
+	address := strings.ToLower(rand.Text()) + "@collab.example"
+	m, err := New(config(url, w), Options{From: "Größe & Co <" + address + ">", Unsubscribe: unsubscribe})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CreateIdentity(t.Context(), config(url, nil), m.from.String()); err != nil {
+		t.Fatal(err)
+	}
+	return m, m.from.String()
+}
+
+// sentBy returns the mails of a sender.
+func sentBy(t *testing.T, url, from string) []localstack.Mail {
+	t.Helper()
+	mails, err := localstack.Mails(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own []localstack.Mail
+	for _, mail := range mails {
+		if mail.From == from {
+			own = append(own, mail)
+		}
+	}
+	return own
+}
+
+func TestSend(t *testing.T) {
+	url, w := localstacktest.MiniStack(t), new(wire)
+	m, from := sender(t, url, w, "https://app.example/unsubscribe?user={userId}")
+	n := notice(Event{Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com", Comments: []collab.EventComment{comment(1, "", "<p>Hello <b>you</b></p>")}})
+	content, err := m.Render(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Send(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	want := []localstack.Mail{{
+		From: from, To: []string{"bob@example.com"}, Subject: "Zoë commented Bcc: victim@example.com", Text: content.Text, HTML: content.HTML,
+	}}
+	if diff := cmp.Diff(want, sentBy(t, url, from)); diff != "" {
+		t.Errorf("mails of the sender (-want +got):\n%s", diff)
+	}
+
+	type header struct{ Name, Value string }
+	var sent struct {
+		FromEmailAddress string
+		Content          struct{ Simple struct{ Headers []header } }
+	}
+	if len(w.bodies) != 1 {
+		t.Fatalf("%d requests, want 1", len(w.bodies))
+	}
+	if err := json.Unmarshal(w.bodies[0], &sent); err != nil {
+		t.Fatal(err)
+	}
+	wantHeaders := []header{
+		{"Auto-Submitted", "auto-generated"},
+		{"List-Unsubscribe", "<https://app.example/unsubscribe?user=u2>"},
+		{"List-Unsubscribe-Post", "List-Unsubscribe=One-Click"},
+	}
+	if diff := cmp.Diff(wantHeaders, sent.Content.Simple.Headers); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if want := "=?utf-8?b?R3LDtsOfZSAmIENv?= <" + m.from.Address + ">"; sent.FromEmailAddress != want {
+		t.Errorf("from %q, want %q", sent.FromEmailAddress, want)
+	}
+}
+
+func TestHeadersForMailto(t *testing.T) {
+	for _, h := range headers("mailto:a@b.example") {
+		if *h.Name == "List-Unsubscribe-Post" {
+			t.Error("one click is promised without an https URL")
+		}
+	}
+}
+
+func TestSendFaults(t *testing.T) {
+	throttled := fault{status: 429, code: "TooManyRequestsException"}
+	for _, test := range []struct {
+		name     string
+		faults   []fault
+		requests int
+		sent     int
+		fails    bool
+		rejected bool
+	}{
+		{name: "throttled twice", faults: []fault{throttled, throttled}, requests: 3, sent: 1},
+		{name: "throttled without end", faults: []fault{throttled, throttled, throttled, throttled}, requests: 4, fails: true},
+		{name: "internal error", faults: []fault{{status: 500, code: "InternalServiceErrorException"}}, requests: 1, fails: true},
+		{name: "unavailable", faults: []fault{{status: 503, code: "ServiceUnavailable"}}, requests: 1, fails: true},
+		{name: "answer lost", faults: []fault{{lost: true}}, requests: 1, sent: 1, fails: true}, // not sent twice
+		{name: "account suspended", faults: []fault{{status: 400, code: "AccountSuspendedException"}}, requests: 1, fails: true},
+		{name: "sending paused", faults: []fault{{status: 400, code: "SendingPausedException"}}, requests: 1, fails: true},
+		{name: "domain not verified", faults: []fault{{status: 400, code: "MailFromDomainNotVerifiedException"}}, requests: 1, fails: true},
+		{name: "no right to send", faults: []fault{{status: 403, code: "AccessDeniedException"}}, requests: 1, fails: true},
+		{name: "message rejected", faults: []fault{{status: 400, code: "MessageRejected"}}, requests: 1, fails: true, rejected: true},
+		{name: "bad request", faults: []fault{{status: 400, code: "BadRequestException"}}, requests: 1, fails: true, rejected: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			url, w := localstacktest.MiniStack(t), &wire{answers: test.faults}
+			m, from := sender(t, url, w, "")
+			err := m.Send(t.Context(), notice(Event{Headline: "a"}))
+			if (err != nil) != test.fails || errors.Is(err, ErrRejected) != test.rejected {
+				t.Errorf("error %v, want one: %t, rejected: %t", err, test.fails, test.rejected)
+			}
+			if len(w.bodies) != test.requests {
+				t.Errorf("%d requests, want %d", len(w.bodies), test.requests)
+			}
+			if n := len(sentBy(t, url, from)); n != test.sent {
+				t.Errorf("%d mails sent, want %d", n, test.sent)
+			}
+		})
+	}
+}
+
+func TestSendEndsWithItsContext(t *testing.T) {
+	throttled := fault{status: 429, code: "TooManyRequestsException"}
+	w := &wire{answers: []fault{throttled, throttled, throttled, throttled}}
+	m, _ := sender(t, localstacktest.MiniStack(t), w, "")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := m.Send(ctx, notice(Event{Headline: "a"})); err == nil || errors.Is(err, ErrRejected) {
+		t.Errorf("error %v, want one that is not a rejection", err)
+	}
+}
+
+// TestUnverifiedSender: nothing is wrong with the mail, so it is kept until the operator has verified the sender.
+func TestUnverifiedSender(t *testing.T) {
+	m, err := New(config(localstacktest.MiniStack(t), nil), Options{From: "Nobody <nobody@unverified.example>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Send(t.Context(), notice(Event{Headline: "a"})); err == nil || errors.Is(err, ErrRejected) {
+		t.Errorf("error %v, want one that is not a rejection", err)
+	}
+}
+
+// TestUnverifiedRecipient: in the sandbox of SES a recipient who is not verified gets no mail, ever.
+func TestUnverifiedRecipient(t *testing.T) {
+	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	m, from := sender(t, server.URL, new(wire), "")
+	_, err = sesv2.NewFromConfig(config(server.URL, nil)).PutAccountDetails(t.Context(), &sesv2.PutAccountDetailsInput{
+		MailType: "TRANSACTIONAL", WebsiteURL: aws.String("https://collab.example"), ProductionAccessEnabled: aws.Bool(false),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Send(t.Context(), notice(Event{Headline: "a"})); !errors.Is(err, ErrRejected) {
+		t.Errorf("error %v, want a rejection", err)
+	}
+	if mails := sentBy(t, server.URL, from); len(mails) != 0 {
+		t.Errorf("mails %v, want none", mails)
+	}
+}
+
+func TestSendToNoAddress(t *testing.T) {
+	url, w := localstacktest.MiniStack(t), new(wire)
+	m, _ := sender(t, url, w, "")
+	for _, address := range []string{
+		"", "bob", "@example.com", "bob@", "bob@example.com, eve@example.com", "Bob <bob@example.com>", "bob@example.com\r\nBcc: eve@example.com",
+		"bob@example.com\n", " bob@example.com", "bób@example.com", "bob@exämple.com", "bob(comment)@example.com", "\"a b\"@example.com", "<bob@example.com>",
+		strings.Repeat("b", 320) + "@example.com",
+	} {
+		n := notice(Event{Headline: "a"})
+		n.To.Email = &address
+		if err := m.Send(t.Context(), n); !errors.Is(err, ErrRejected) {
+			t.Errorf("%q: error %v, want a rejection", address, err)
+		}
+	}
+	n := notice(Event{Headline: "a"})
+	n.To.Email = nil
+	if err := m.Send(t.Context(), n); !errors.Is(err, ErrRejected) {
+		t.Errorf("no address: error %v, want a rejection", err)
+	}
+	if len(w.bodies) != 0 {
+		t.Errorf("%d requests, want none", len(w.bodies))
+	}
+}
+
+func TestCreateIdentityAgain(t *testing.T) {
+	w := &wire{answers: []fault{{status: 400, code: "AlreadyExistsException"}}} // as AWS answers, and MiniStack does not
+	if err := CreateIdentity(t.Context(), config(localstacktest.MiniStack(t), w), "service@collab.example"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, o := range []Options{
+		{},
+		{From: "nobody"},
+		{From: "a@example.com, b@example.com"},
+		{From: "a@example.com\r\nBcc: b@example.com"},
+		{From: "ä@example.com"},
+		{From: "a@example.com", Unsubscribe: "http://example.com"},
+		{From: "a@example.com", Unsubscribe: "example.com"},
+		{From: "a@example.com", Unsubscribe: "https://example.com/>\r\nBcc: b@example.com"},
+		{From: "a@example.com", Unsubscribe: "https://example.com/, <https://b.example>"},
+		{From: "a@example.com", Unsubscribe: "https://example.com/ä"},
+		{From: "a@example.com", Unsubscribe: "https://example.com/" + strings.Repeat("a", maxHeader)},
+	} {
+		if _, err := New(aws.Config{}, o); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+	if err := CreateIdentity(t.Context(), aws.Config{}, "nobody"); err == nil {
+		t.Error("an identity was made of what is no address")
+	}
+}
