@@ -3,6 +3,7 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"log/slog"
@@ -60,12 +61,20 @@ func New(c Config) *Service {
 	}
 }
 
+// requestTime is how long a request may take without a gateway: about as long as behind one, where the function has 28 s.
+const requestTime = 27 * time.Second
+
 // Handler returns what serves all endpoints without a gateway: it checks credentials as the gateway's authorizer does, and remembers
-// them as long as the gateway.
+// them as long as the gateway. A request has 27 s.
 func (s *Service) Handler() http.Handler {
 	d := s.deps()
 	checker := &auth.Checker{Keys: auth.Cached(s.Store, s.now), Now: s.now}
-	return api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
+	all := api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		defer cancel()
+		all.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 func (s *Service) deps() api.Deps {

@@ -68,13 +68,15 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	return c, err
 }
 
-// LoadAWS returns how to reach AWS, as the SDK's own variables and files say and the options, which those win over where they name
-// endpoints.
+// LoadAWS returns how to reach AWS, as the SDK's own variables and files and the options say.
 func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
-	client := awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
-		t.MaxIdleConnsPerHost = t.MaxIdleConns // the store has many calls under way; each would dial anew beyond ten
-	})
-	return config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(client)}, options...)...)
+	return config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(HTTPClient())}, options...)...)
+}
+
+// HTTPClient returns a client for AWS that keeps as many connections open as the store has calls under way. The SDK's own keeps ten, and
+// dials anew for the others.
+func HTTPClient() aws.HTTPClient {
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
 }
 
 // newLog returns a logger that writes JSON lines, with the id of the function's invocation.

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"collabdata/localstack/localstacktest"
+)
+
+// asProgram makes the test binary be the program.
+const asProgram = "RUN_AS_LOCAL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// command prepares a run of the program, on stand-ins of its own unless the variables say otherwise.
+func command(t *testing.T, data string, variables ...string) *exec.Cmd {
+	t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-data", data)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "AWS_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	cmd.Env = append(append(cmd.Env, asProgram+"=1", "PORT=0"), variables...)
+	return cmd
+}
+
+// server is a running program.
+type server struct {
+	*exec.Cmd
+	url  string
+	curl string // the command that it printed
+}
+
+var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .* Try:\n\n(.*)\n\nThe data`)
+
+// output collects what a program prints, and tells of its welcome.
+type output struct {
+	text    bytes.Buffer
+	welcome chan []string
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	before := welcomed.Match(o.text.Bytes())
+	o.text.Write(p)
+	if m := welcomed.FindStringSubmatch(o.text.String()); m != nil && !before {
+		o.welcome <- m
+	}
+	return len(p), nil
+}
+
+// start starts the program and returns once it serves. It is stopped at the end of the test at the latest.
+func start(t *testing.T, data string, variables ...string) *server {
+	t.Helper()
+	s := &server{Cmd: command(t, data, variables...)}
+	out := &output{welcome: make(chan []string, 1)}
+	s.Stdout, s.Stderr = out, out
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- s.Wait() }()
+	t.Cleanup(func() {
+		s.Process.Signal(syscall.SIGTERM)
+		if err := <-ended; err != nil {
+			t.Errorf("stopped with %v:\n%s", err, &out.text)
+		}
+		if !strings.HasSuffix(out.text.String(), "Stopping ...\n") {
+			t.Errorf("printed at its end:\n%s", &out.text)
+		}
+	})
+	select {
+	case m := <-out.welcome:
+		s.url, s.curl = m[1], m[2]
+	case err := <-ended:
+		ended <- err
+		t.Fatalf("did not start: %v", err)
+	}
+	return s
+}
+
+// fails runs the program, which must fail with the sentence.
+func fails(t *testing.T, want, data string, variables ...string) {
+	t.Helper()
+	out, err := command(t, data, variables...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("ended with %v and\n%s\nwant %s", err, out, want)
+	}
+}
+
+// post calls an operation with the credentials of an account.
+func (s *server) post(t *testing.T, key, token, path, data string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("x-service-api-key", key)
+	req.Header.Set("x-service-auth-token", token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// TestRun holds that the printed command works as it stands, that everything stops at SIGTERM, and that the data is there afterwards.
+func TestRun(t *testing.T) {
+	data := t.TempDir()
+	const get, annotation = "/v2/commentannotations/get", `"commentText":"Hello"`
+	t.Run("first", func(t *testing.T) {
+		s := start(t, data)
+		out, err := exec.Command("sh", "-c", s.curl).CombinedOutput()
+		if err != nil || !strings.HasPrefix(string(out), `{"result":{"status":"success"`) {
+			t.Errorf("%s\nprinted %s, %v", s.curl, out, err)
+		}
+		if got := s.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
+			t.Errorf("the annotation is not in %s", got)
+		}
+		if got := s.post(t, "dev-key-2", "dev-token-2", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, `"NOT_FOUND"`) {
+			t.Errorf("the second account got %s", got)
+		}
+		fails(t, "another server uses the data in "+data, data)
+	})
+	port, err := os.ReadFile(filepath.Join(data, "ministack", "port"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("tcp", "127.0.0.1:"+string(port)); err == nil {
+		conn.Close()
+		t.Error("MiniStack runs on")
+	}
+	t.Run("again", func(t *testing.T) {
+		s := start(t, data)
+		if got := s.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
+			t.Errorf("the annotation is not in %s", got)
+		}
+	})
+}
+
+// TestNamed holds that a stand-in which the environment names is used and no other is started for it.
+func TestNamed(t *testing.T) {
+	data := t.TempDir()
+	dynamoDB, miniStack := localstacktest.DynamoDB(t), localstacktest.MiniStack(t)
+	s := start(t, data, "AWS_ENDPOINT_URL="+miniStack, "AWS_ENDPOINT_URL_DYNAMODB="+dynamoDB)
+	if got := s.post(t, "dev-key", "dev-token", "/v2/organizations/get", `{"data": {}}`); !strings.Contains(got, `"success"`) {
+		t.Errorf("got %s", got)
+	}
+	entries, err := os.ReadDir(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 1 || entries[0].Name() != "lock" {
+		t.Errorf("the folder of the data has %v", entries)
+	}
+}
+
+func TestMends(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, taken, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "port "+taken+" is taken: stop what listens there, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
+	fails(t, `PORT is "http", which is no port: use a number from 1 to 65535`, t.TempDir(), "PORT=http")
+
+	l.Close()
+	url := "http://127.0.0.1:" + taken
+	fails(t, "nothing answers at "+url+", which AWS_ENDPOINT_URL names: start it, or unset the variable", t.TempDir(), "AWS_ENDPOINT_URL="+url)
+	fails(t, `AWS_ENDPOINT_URL is "here", which is no URL`, t.TempDir(), "AWS_ENDPOINT_URL=here")
+}
