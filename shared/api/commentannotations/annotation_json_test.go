@@ -1,0 +1,106 @@
+package commentannotations
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// jsonThread returns a thread with n comments of the text.
+func jsonThread(n int, text string) *collab.Thread {
+	t := &collab.Thread{Document: `d"1`, Annotation: collab.Annotation{
+		ID:            "a\u2028",
+		From:          js(`{"userId":"u1","name":"Una \"U\"","email":"una@example.com"}`),
+		Location:      js(`{"id":"l1","locationName":"Page 1"}`),
+		TargetElement: js(`{"elementId":"e1","targetText":"some text","occurrence":2}`),
+		Status:        js(`{"id":"OPEN","name":"Open","type":"default","color":"#ff0000"}`),
+		Context:       js(`{"a":1.50}`),
+		CreatedAt:     1_700_000_000_000, LastUpdated: 1_700_000_000_001,
+	}}
+	for i := range n {
+		t.Comments = append(t.Comments, collab.Comment{
+			ID: int64(i + 1), Text: &text, HTML: &text, TextAvailable: ptr(true), From: t.From, CreatedAt: 1, LastUpdated: 2,
+		})
+	}
+	return t
+}
+
+func TestColor(t *testing.T) {
+	for _, test := range []struct{ status, want string }{
+		{`{"id":"OPEN"}`, ``},
+		{`{"id":"OPEN","color":"#fff"}`, `"#fff"`},
+		{`{"id":"OPEN","color":""}`, `""`},
+		{`{"id":"OPEN","lightColor":"#eee","x":{"color":"red"}}`, ``},
+		{`{"id":"OPEN","color":null}`, ``},
+	} {
+		if got := color(js(test.status)); text(got) != test.want {
+			t.Errorf("%s: got %s, want %s", test.status, got, test.want)
+		}
+	}
+}
+
+// TestAppendThreadFits gives a thread every room from nothing to all it takes.
+func TestAppendThreadFits(t *testing.T) {
+	for _, content := range []string{"x", `"\`, "\x00\n", "\u2028é𝄞"} {
+		thread := jsonThread(4, strings.Repeat(content, 20))
+		_, all, whole := appendThread(nil, thread, 1_000_000)
+		if !whole {
+			t.Fatal("a thread is cut where there is room")
+		}
+		last := -1
+		for room := range all + 100 {
+			got, size, whole := appendThread([]byte("before"), thread, room)
+			got = got[len("before"):]
+			if size != rpc.WrappedLen(got) {
+				t.Fatalf("room for %d: size %d of %d", room, size, rpc.WrappedLen(got))
+			}
+			var a struct {
+				Comments  []collab.JSON
+				Truncated *bool `json:"commentsTruncated"`
+			}
+			if err := json.Unmarshal(got, &a); err != nil {
+				t.Fatal(err)
+			}
+			n := len(a.Comments)
+			switch {
+			case whole != (a.Truncated == nil), whole && n < 4, a.Truncated != nil && !*a.Truncated:
+				t.Fatalf("room for %d: whole %v, %d comments: %s", room, whole, n, got)
+			case n < last:
+				t.Fatalf("room for %d: %d comments, %d with less room", room, n, last)
+			case size > room && (n > 0 || whole):
+				t.Fatalf("room for %d: %d comments take %d", room, n, size)
+			}
+			last = n
+		}
+		if _, _, whole := appendThread(nil, thread, all+30); !whole {
+			t.Error("a thread is cut that fits")
+		}
+	}
+}
+
+func TestAppendThreadKeepsTruncation(t *testing.T) {
+	thread := jsonThread(2, "x")
+	thread.Truncated = true
+	got, _, whole := appendThread(nil, thread, 1_000_000)
+	if whole || !strings.HasSuffix(string(got), `],"commentsTruncated":true}`) {
+		t.Errorf("whole %v: %s", whole, got)
+	}
+}
+
+func BenchmarkAppendThread(b *testing.B) {
+	for _, comments := range []int{1, 10} {
+		b.Run(fmt.Sprint(comments, " comments"), func(b *testing.B) {
+			thread := jsonThread(comments, strings.Repeat("some text with a \"quote\" ", 10))
+			var scratch []byte
+			b.ReportAllocs()
+			for b.Loop() {
+				scratch, _, _ = appendThread(scratch[:0], thread, 1_000_000)
+			}
+			b.SetBytes(int64(len(scratch)))
+		})
+	}
+}

@@ -1,0 +1,424 @@
+package commentannotations_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/pagetoken"
+	"collabdata/shared/store"
+)
+
+// reader reads annotations of the organization org on a table of its own.
+type reader struct {
+	store   *store.Store
+	service *commentannotations.Service
+	server  *rpc.Server
+	account string
+}
+
+func newReader(t testing.TB, documents ...string) *reader {
+	t.Helper()
+	s := store.New(aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
+	}, "get-"+rand.Text(), time.Now, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{
+		store:   s,
+		service: &commentannotations.Service{Store: s},
+		server:  &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
+		account: "acct",
+	}
+	for _, d := range documents {
+		if err := s.CheckDocument(t.Context(), r.document(d), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+func (r *reader) document(id string) collab.DocumentRef {
+	return collab.OrganizationRef{Account: r.account, Organization: "org"}.Document(id)
+}
+
+// add adds an annotation with comments 1 to n of the text.
+func (r *reader) add(t testing.TB, document, id string, n int, text string) {
+	t.Helper()
+	user := collab.JSON(`{"userId":"u"}`)
+	thread := &collab.Thread{Annotation: collab.Annotation{
+		ID: id, From: user, CreatorID: "u", Status: collab.JSON(`{"id":"OPEN","color":"red"}`), StatusID: "OPEN", CreatedAt: 1, LastUpdated: 1,
+	}}
+	for i := range n {
+		thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: user, CreatedAt: 1, LastUpdated: 1})
+	}
+	if err := r.store.AddAnnotation(t.Context(), r.document(document), thread, rand.Text()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// addMany adds annotations 0000 to n-1 with one comment each, side by side.
+func (r *reader) addMany(t testing.TB, document string, n int, text string) (ids []string) {
+	t.Helper()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for i := range n {
+		ids = append(ids, fmt.Sprintf("%04d", i))
+		slots <- struct{}{}
+		wg.Go(func() {
+			r.add(t, document, ids[i], 1, text)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return ids
+}
+
+// page is an answer of get.
+type page struct {
+	code int
+	size int // of the body, as Lambda wraps it
+	list []annotation
+
+	token   string
+	status  collab.Code
+	message string
+}
+
+type annotation struct {
+	AnnotationID, DocumentID string
+	Comments                 []struct{ CommentID int64 }
+	CommentsTruncated        bool
+}
+
+// get sends data, less the organization, to an operation.
+func get[Data any, Req any](t testing.TB, r *reader, op rpc.Operation[Req, Data], data string) page {
+	t.Helper()
+	w := httptest.NewRecorder()
+	serve(r, op, data, w)
+	var body struct {
+		Result struct {
+			Data          json.RawMessage
+			NextPageToken string
+		}
+		Error struct {
+			Status  collab.Code
+			Message string
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	p := page{
+		code: w.Code, size: rpc.WrappedLen(w.Body.Bytes()), token: body.Result.NextPageToken, status: body.Error.Status, message: body.Error.Message,
+	}
+	if !strings.HasPrefix(string(body.Result.Data), "{") {
+		if err := json.Unmarshal(body.Result.Data, &p.list); w.Code == http.StatusOK && err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	for document, value := range rpc.Members(body.Result.Data) {
+		var group []annotation
+		if err := json.Unmarshal(value, &group); err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range group {
+			if a.DocumentID != document {
+				t.Errorf("annotation %s of document %s stands under %s", a.AnnotationID, a.DocumentID, document)
+			}
+		}
+		p.list = append(p.list, group...)
+	}
+	return p
+}
+
+func serve[Data any, Req any](r *reader, op rpc.Operation[Req, Data], data string, w http.ResponseWriter) {
+	body := `{"data":{"organizationId":"org",` + data + `}}`
+	req := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: r.account})
+	rpc.Handle(r.server, op).ServeHTTP(w, req.WithContext(ctx))
+}
+
+// walk gets all pages of a list.
+func walk(t testing.TB, r *reader, data string) (pages []page, ids []string) {
+	t.Helper()
+	for token := ""; ; {
+		p := get(t, r, r.service.Get, data+`,"pageToken":"`+token+`"`)
+		if p.code != http.StatusOK {
+			t.Fatalf("%d %s", p.code, p.message)
+		}
+		pages = append(pages, p)
+		for _, a := range p.list {
+			ids = append(ids, a.AnnotationID)
+		}
+		if token = p.token; token == "" {
+			return pages, ids
+		}
+	}
+}
+
+const maxAnswer = 5_000_000
+
+// TestGetEndsPagesBySize walks annotations of 30 KB whose texts grow differently when they are wrapped.
+func TestGetEndsPagesBySize(t *testing.T) {
+	r := newReader(t, "plain", "quotes", "controls", "separators")
+	for document, text := range map[string]string{"plain": "x", "quotes": `"`, "controls": "\x01", "separators": "\u2028"} {
+		text = strings.Repeat(text, 30_000/len(text))
+		want := r.addMany(t, document, map[string]int{"plain": 150}[document]+100, text)
+		for _, grouped := range []string{"false", "true"} {
+			t.Run(document+" "+grouped, func(t *testing.T) {
+				pages, ids := walk(t, r, `"documentId":"`+document+`","groupByDocumentId":`+grouped)
+				if diff := cmp.Diff(want, ids); diff != "" {
+					t.Error(diff)
+				}
+				for i, p := range pages {
+					one := p.size / len(p.list)
+					if p.size > maxAnswer || i < len(pages)-1 && p.size < maxAnswer-one-20_000 {
+						t.Errorf("page %d of %d annotations takes %d bytes", i, len(p.list), p.size)
+					}
+				}
+				if len(pages) < 2 {
+					t.Error("it is all one page")
+				}
+			})
+		}
+	}
+}
+
+// TestGetThreadLargerThanPage has two threads that no page holds: one by the bytes stored, one only once its text is wrapped.
+func TestGetThreadLargerThanPage(t *testing.T) {
+	r := newReader(t, "doc", "wrapped")
+	r.add(t, "doc", "a", 1, "small")
+	r.add(t, "doc", "b", 20, strings.Repeat("x", 300_000))
+	r.add(t, "doc", "c", 1, "small")
+	r.add(t, "wrapped", "a", 1, "small")
+	r.add(t, "wrapped", "b", 8, strings.Repeat(`"`, 200_000))
+	r.add(t, "wrapped", "c", 1, "small")
+	type short struct {
+		ID        string
+		Comments  int
+		Truncated bool
+	}
+	tests := []struct {
+		query string
+		want  [][]short
+	}{
+		{`"documentId":"doc"`, [][]short{{{"a", 1, false}}, {{"b", 16, true}}, {{"c", 1, false}}}},
+		{`"documentId":"doc","groupByDocumentId":true`, [][]short{{{"a", 1, false}}, {{"b", 16, true}}, {{"c", 1, false}}}},
+		{`"documentId":"doc","statusIds":["OPEN"]`, [][]short{{{"a", 1, false}}, {{"b", 16, true}}, {{"c", 1, false}}}},
+		{`"documentId":"doc","annotationIds":["c","b","nobody"]`, [][]short{{{"c", 1, false}}, {{"b", 16, true}}, {{}}}},
+		{`"documentId":"wrapped"`, [][]short{{{"a", 1, false}}, {{"b", 6, true}}, {{"c", 1, false}}}},
+		{`"documentId":"wrapped","groupByDocumentId":true,"annotationIds":["nobody","b","a"]`, [][]short{{{"b", 6, true}}, {{"a", 1, false}}}},
+	}
+	for _, test := range tests {
+		t.Run(test.query, func(t *testing.T) {
+			pages, _ := walk(t, r, test.query)
+			var got [][]short
+			for i, p := range pages {
+				if p.size > maxAnswer {
+					t.Errorf("page %d takes %d bytes", i, p.size)
+				}
+				var list []short
+				for _, a := range p.list {
+					list = append(list, short{a.AnnotationID, len(a.Comments), a.CommentsTruncated})
+					for n, c := range a.Comments {
+						if c.CommentID != int64(n+1) {
+							t.Errorf("comment %d of %s has the id %d", n, a.AnnotationID, c.CommentID)
+						}
+					}
+				}
+				got = append(got, list)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, document := range []string{"doc", "wrapped"} {
+		checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"`+document+`"`))
+		checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"`+document+`","annotationIds":["b"]`))
+	}
+}
+
+func checkExhausted(t *testing.T, p page) {
+	t.Helper()
+	if p.code != http.StatusTooManyRequests || p.status != collab.ResourceExhausted || !strings.Contains(p.message, "/v2/commentannotations/get") {
+		t.Errorf("%d %s %s", p.code, p.status, p.message)
+	}
+}
+
+// TestGetV1InOneAnswer goes on beyond what v2 answers on a page of 1,000, to the end of what an answer holds.
+func TestGetV1InOneAnswer(t *testing.T) {
+	r := newReader(t, "many", "large")
+	want := r.addMany(t, "many", 1_100, "x")
+	var got []string
+	for _, a := range get(t, r, r.service.GetV1, `"documentId":"many"`).list {
+		got = append(got, a.AnnotationID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	r.addMany(t, "large", 17, strings.Repeat("x", 300_000))
+	checkExhausted(t, get(t, r, r.service.GetV1, `"documentId":"large"`))
+	if p := get(t, r, r.service.GetV1, `"documentId":"large","annotationIds":["0000","0003","0016"]`); len(p.list) != 3 {
+		t.Errorf("%d %s, %d annotations", p.code, p.message, len(p.list))
+	}
+}
+
+// TestGetWhileOthersWrite walks 1,000 annotations of 30 KB while others are added between them, and they themselves are updated.
+func TestGetWhileOthersWrite(t *testing.T) {
+	r := newReader(t, "doc")
+	want := r.addMany(t, "doc", 1_000, strings.Repeat("x", 30_000))
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	writes := 0
+	writers.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			r.add(t, "doc", fmt.Sprintf("%04d-%d", i*37%1_000, i), 1, "new")
+			err := r.store.UpdateAnnotation(t.Context(), r.document("doc"), want[i*53%1_000], rand.Text(), false,
+				func(th *collab.Thread) ([]*collab.Event, error) {
+					th.Context, th.LastUpdated = collab.JSON(`{"changed":true}`), collab.Millis(i)
+					return nil, nil
+				})
+			if err != nil {
+				t.Error(err)
+			}
+			writes++
+		}
+	})
+	for _, query := range []string{`"documentId":"doc"`, `"statusId":"OPEN"`, `"userIds":["u"],"documentIds":["doc"]`} {
+		pages, ids := walk(t, r, query)
+		var got []string
+		for _, id := range ids {
+			if len(id) == 4 {
+				got = append(got, id)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", query, diff)
+		}
+		for i, p := range pages {
+			if p.size > maxAnswer {
+				t.Errorf("%s: page %d takes %d bytes", query, i, p.size)
+			}
+		}
+	}
+	stop()
+	writers.Wait()
+	if writes == 0 {
+		t.Error("nothing was written meanwhile")
+	}
+}
+
+// TestGetForgedToken sends tokens whose hash is right and whose position nobody made: they are refused, or lead somewhere in the list.
+func TestGetForgedToken(t *testing.T) {
+	r := newReader(t, "doc")
+	r.addMany(t, "doc", 3, "x")
+	forge := func(filters, position string) string {
+		text, err := json.Marshal([]byte(position))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pagetoken.Scope{Account: "acct", Path: "/path", Filters: []byte(filters)}.Encode(text)
+	}
+	for _, query := range []string{
+		`"documentIds":["doc"]`, `"statusIds":["OPEN"]`, `"documentIds":["doc"],"statusIds":["OPEN"],"userIds":["u"]`,
+		`"updatedAfter":0`, `"annotationIds":["0001"]`, `"folderId":"root"`, ``,
+	} {
+		sorted := strings.TrimPrefix(query, `"documentIds":["doc"],`)
+		var filters string
+		switch {
+		case sorted != query:
+			filters = `{"documentIds":["doc"],"organizationId":"org",` + sorted + `}`
+		case query == "":
+			filters = `{"organizationId":"org"}`
+		case query[1] < 'o':
+			filters = `{` + query + `,"organizationId":"org"}`
+		default:
+			filters = `{"organizationId":"org",` + query + `}`
+		}
+		separator := ","
+		if query == "" {
+			separator = ""
+		}
+		for _, position := range []string{
+			``, `not JSON`, `5`, `null`, `[]`, `{}`, `{"d":5}`, `{"v":-1}`, `{"v":99}`, `{"d":"doc","v":-1}`, `{"d":"doc","v":99,"k":"x"}`,
+			`{"d":"nobody"}`, `{"d":"nobody","k":"zzz"}`, `{"d":"doc","k":"` + strings.Repeat("k", 3_000) + `"}`, `{"k":"\u0000"}`,
+			`{"d":"` + strings.Repeat("d", 3_000) + `"}`, `{"d":"doc","k":"ANN#0001$"}`, `{"v":1,"k":"~"}`, `{"v":9223372036854775807}`,
+		} {
+			p := get(t, r, r.service.Get, query+separator+`"pageToken":"`+forge(filters, position)+`"`)
+			if p.code != http.StatusOK && p.code != http.StatusBadRequest {
+				t.Errorf("{%s} behind %.100s: %d %s", query, position, p.code, p.message)
+			}
+			if p.code == http.StatusBadRequest && strings.Contains(p.message, "same query") {
+				t.Fatalf("{%s}: the token was not taken for one of this query", query)
+			}
+		}
+	}
+}
+
+// BenchmarkGetLargestPage reads and answers a page of 5 MB. heap-MB is the largest heap in use when the answer is written.
+func BenchmarkGetLargestPage(b *testing.B) {
+	r := newReader(b, "doc")
+	r.addMany(b, "doc", 200, strings.Repeat("x", 30_000))
+	w := &measuringWriter{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.code, w.size = 0, 0
+		serve(r, r.service.Get, `"documentId":"doc"`, w)
+		if w.code != http.StatusOK || w.size < 4_900_000 {
+			b.Fatalf("%d with %d bytes", w.code, w.size)
+		}
+	}
+	const limit = 64
+	heap := float64(w.heap) / 1e6
+	b.ReportMetric(heap, "heap-MB")
+	if heap > limit {
+		b.Errorf("the heap in use is %.0f MB, at most %d", heap, limit)
+	}
+}
+
+// measuringWriter drops an answer, and measures the heap before its first byte.
+type measuringWriter struct {
+	header http.Header
+	code   int
+	size   int
+	heap   uint64
+}
+
+func (w *measuringWriter) Header() http.Header { return w.header }
+
+func (w *measuringWriter) WriteHeader(code int) {
+	w.code = code
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	w.heap = max(w.heap, m.HeapInuse)
+}
+
+func (w *measuringWriter) Write(p []byte) (int, error) {
+	w.size += len(p)
+	return len(p), nil
+}

@@ -1,0 +1,287 @@
+package notifications_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+
+// fixture is the service on a table of its own, with the document doc of the organization org.
+type fixture struct {
+	notifications.Service
+	store  *store.Store
+	server *rpc.Server
+	sent   []collab.EventRef
+}
+
+// Send remembers what goes to the queue.
+func (f *fixture) Send(_ context.Context, events ...collab.EventRef) {
+	f.sent = append(f.sent, events...)
+}
+
+var org = collab.OrganizationRef{Account: "acct", Organization: "org"}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	s := store.New(aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
+	}, "notifications-"+rand.Text(), time.Now, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckDocument(t.Context(), org.Document("doc"), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{store: s, server: &rpc.Server{
+		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: s,
+	}}
+	f.Service = notifications.Service{Store: s, Events: f}
+	return f
+}
+
+type answer struct {
+	code   int
+	Result struct{ Data collab.JSON }
+	Error  struct {
+		Status  collab.Code
+		Message string
+		Details []collab.FieldError
+	}
+}
+
+// post sends data, less organization and document, to an operation.
+func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string, header ...string) answer {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":{"organizationId":"org",`+data+`}}`))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
+	rpc.Handle(f.server, op, rpc.Idempotent()).ServeHTTP(w, r.WithContext(ctx))
+	a := answer{code: w.Code}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// TestAddRecords checks what the outbox and the table hold of an add.
+func TestAddRecords(t *testing.T) {
+	f := newFixture(t)
+	actor := collab.User{UserID: "u1", Name: ptr("Una")}
+	const common = `"documentId":"doc","actionUser":{"userId":"u1","name":"Una"},"displayHeadlineMessageTemplate":"{actionUser}: {x} {who}"`
+	plain := collab.Notification{
+		DocumentID: "doc", ActionUser: actor, Headline: "{actionUser}: {x} {who}", CreatedAt: noon.UnixMilli(),
+	}
+	full := plain
+	full.ID = "n-1"
+	full.TemplateData = map[string]collab.JSON{"x": collab.JSON(`1.50`), "who": collab.JSON(`{"userId":"u3"}`), "": collab.JSON(`"a <b>"`)}
+	full.Body = "more"
+	full.SourceData = collab.JSON(`{"b":1.0,"a":[1e3,"<"]}`)
+	event := collab.Event{
+		Type: collab.NotificationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc", Time: noon.UnixMilli(),
+		Actor: &actor, Notify: true,
+	}
+	all, some := event, event
+	all.NotifyAll = true
+	some.People = []collab.User{{UserID: "u2", Name: ptr("Duo")}, {UserID: "u3"}}
+	verified := some
+	verified.VerifyAccess = true
+	const users = `,"notifyAll":false,"notifyUsers":[{"userId":"u2","name":"Duo"},{"userId":"u3"},{"userId":"u2","name":"Other"}]`
+	const rest = `,"notificationId":"n-1","displayBodyMessage":"more","notificationSourceData":{"b": 1.0,"a":[1e3,"<"]},` +
+		`"displayHeadlineMessageTemplateData":{"x":1.50,"who":{"userId":"u3"},"":"a <b>","absent":null}`
+	v2 := func(data string) answer { return post(t, f, f.Add, data) }
+	v1 := func(data string) answer { return post(t, f, f.AddV1, data) }
+	tests := []struct {
+		name         string
+		post         func(string) answer
+		data         string
+		event        collab.Event
+		notification collab.Notification
+	}{
+		{"to all", v2, common, all, plain},
+		{"to all, users named", v2, common + `,"notifyUsers":[{"userId":"u2"}]`, all, plain},
+		{"to some", v2, common + users, some, plain},
+		{"to some who may", v2, common + users + `,"verifyUserPermissions":true`, verified, plain},
+		{"v1", v1, common + users, some, plain},
+		{"everything", v2, common + users + rest, some, full},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			f.sent = nil
+			a := test.post(test.data)
+			if want := `{"success":true,"message":"the notification was added"}`; a.code != http.StatusOK || string(a.Result.Data) != want {
+				t.Fatalf("%d %s %s", a.code, a.Result.Data, a.Error.Message)
+			}
+			if len(f.sent) != 1 {
+				t.Fatalf("sent %v", f.sent)
+			}
+			ev, err := f.store.Event(t.Context(), f.sent[0].Account, f.sent[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored, err := f.store.Notification(t.Context(), org, ev.Notification.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.notification.ID == "" {
+				test.notification.ID = stored.ID
+				if len(stored.ID) != 26 || collab.CheckNotificationID(stored.ID) != nil {
+					t.Errorf("generated id %q", stored.ID)
+				}
+			}
+			test.event.ID, test.event.Notification = f.sent[0].ID, &test.notification
+			asJSON := cmp.Transformer("JSON", func(j collab.JSON) (v any) {
+				dec := json.NewDecoder(strings.NewReader(string(j)))
+				dec.UseNumber()
+				if j != nil && dec.Decode(&v) != nil {
+					v = string(j)
+				}
+				return v
+			})
+			if diff := cmp.Diff(&test.event, ev, asJSON); diff != "" {
+				t.Errorf("event: %s", diff)
+			}
+			if diff := cmp.Diff(test.notification, stored, asJSON); diff != "" {
+				t.Errorf("notification: %s", diff)
+			}
+		})
+	}
+
+	t.Run("twice", func(t *testing.T) {
+		f.sent = nil
+		a := post(t, f, f.AddV1, `"documentId":"doc","actionUser":{"userId":"x"},"displayHeadlineMessageTemplate":"other","notificationId":"n-1"`)
+		if a.code != http.StatusOK || f.sent != nil {
+			t.Errorf("%d %s, sent %v", a.code, a.Error.Message, f.sent)
+		}
+		stored, err := f.store.Notification(t.Context(), org, "n-1")
+		if err != nil || stored.Headline != full.Headline {
+			t.Errorf("%+v %v", stored, err)
+		}
+	})
+	t.Run("under a key", func(t *testing.T) {
+		f.sent = nil
+		for range 2 {
+			if a := post(t, f, f.Add, common, "Idempotency-Key", "k"); a.code != http.StatusOK {
+				t.Fatalf("%d %s", a.code, a.Error.Message)
+			}
+		}
+		if len(f.sent) != 1 {
+			t.Errorf("sent %v", f.sent)
+		}
+		a := post(t, f, f.Add, common+` `, "Idempotency-Key", "k")
+		if a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument {
+			t.Errorf("another body: %d %s", a.code, a.Error.Message)
+		}
+	})
+}
+
+func TestAddSizes(t *testing.T) {
+	f := newFixture(t)
+	text := func(n int) string { return strings.Repeat("x", n) }
+	people := func(n, size int) string {
+		users := make([]string, n)
+		for i := range users {
+			users[i] = `{"userId":"` + text(200) + string(rune('a'+i/26/26)) + string(rune('a'+i/26%26)) + string(rune('a'+i%26)) + `","name":"` + text(size) + `"}`
+		}
+		return `[` + strings.Join(users, ",") + `]`
+	}
+	request := func(actor, headline, more string) string {
+		return `"documentId":"doc","actionUser":` + actor + `,"displayHeadlineMessageTemplate":"` + headline + `"` + more
+	}
+	const actor = `{"userId":"u"}`
+	for _, test := range []struct {
+		name, data string
+		want       string // part of the message; "" for success
+	}{
+		{"headline", request(actor, text(349_000), ""), ""},
+		{"headline too large", request(actor, text(351_000), ""), "the notification is too large"},
+		{"all together too large", request(actor, text(120_000), `,"displayBodyMessage":"`+text(120_000)+`","notificationSourceData":{"a":"`+text(120_000)+`"}`), "the notification is too large"},
+		{"names", request(`{"userId":"u","name":"`+text(500)+`","email":"`+text(500)+`"}`, "x", ""), ""},
+		{"names too large", request(`{"userId":"u","name":"`+text(501)+`","email":"`+text(500)+`"}`, "x", ""), "data.actionUser must have a name and email of at most 1000 bytes together"},
+		{"1,000 users", request(actor, "x", `,"notifyAll":false,"notifyUsers":`+people(1_000, 1_000)), ""},
+		{"1,001 users", request(actor, "x", `,"notifyAll":false,"notifyUsers":`+people(1_001, 10)), "data.notifyUsers must have at most 1000 items, not 1001"},
+		{"a name too large", request(actor, "x", `,"notifyUsers":`+people(2, 1_001)), "data.notifyUsers[0] must have a name and email of at most 1000 bytes together (and 1 other mistake)"},
+		{"a long name of a value", request(actor, "x", `,"displayHeadlineMessageTemplateData":{"`+text(1_000)+`":[]}`), "data.displayHeadlineMessageTemplateData must be a string"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f.sent = nil
+			a := post(t, f, f.Add, test.data)
+			switch {
+			case test.want == "" && (a.code != http.StatusOK || len(f.sent) != 1):
+				t.Errorf("%d %s, sent %v", a.code, a.Error.Message, f.sent)
+			case test.want != "" && (a.code != http.StatusBadRequest || !strings.Contains(a.Error.Message, test.want) || len(a.Error.Message) > 300 || f.sent != nil):
+				t.Errorf("%d %.300s, sent %v", a.code, a.Error.Message, f.sent)
+			}
+		})
+	}
+}
+
+// TestConfigGetFallsBack sets preferences for a document and the organization, by channel.
+func TestConfigGetFallsBack(t *testing.T) {
+	f := newFixture(t)
+	set := func(document string, p collab.Preferences) {
+		t.Helper()
+		if err := f.store.SetPreferences(t.Context(), org, "u1", document, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := func(user string) map[string]notifications.Channels {
+		t.Helper()
+		a := post(t, f, f.ConfigGet, `"userId":"`+user+`","documentIds":["both","none","inbox"]`)
+		var list []notifications.Config
+		if err := json.Unmarshal(a.Result.Data, &list); err != nil {
+			t.Fatalf("%d %s: %v", a.code, a.Error.Message, err)
+		}
+		got := map[string]notifications.Channels{}
+		for _, c := range list {
+			if want := (notifications.Metadata{APIKey: "key", OrganizationID: "org", DocumentID: c.Metadata.DocumentID, UserID: user}); c.Metadata != want {
+				t.Errorf("metadata %+v", c.Metadata)
+			}
+			got[c.Metadata.DocumentID] = c.Config
+		}
+		return got
+	}
+	set("both", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferAll})
+	set("inbox", collab.Preferences{Inbox: collab.PreferMine})
+	want := map[string]notifications.Channels{"both": {Inbox: "NONE", Email: "ALL"}, "none": {Inbox: "ALL", Email: "MINE"}, "inbox": {Inbox: "MINE", Email: "MINE"}}
+	if diff := cmp.Diff(want, get("u1")); diff != "" {
+		t.Error(diff)
+	}
+	set("", collab.Preferences{Email: collab.PreferNone})
+	want["none"] = notifications.Channels{Inbox: "ALL", Email: "NONE"}
+	want["inbox"] = notifications.Channels{Inbox: "MINE", Email: "NONE"}
+	if diff := cmp.Diff(want, get("u1")); diff != "" {
+		t.Error(diff)
+	}
+	for document, c := range get("u2") {
+		if c != (notifications.Channels{Inbox: "ALL", Email: "MINE"}) {
+			t.Errorf("%s of another user: %+v", document, c)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package organizations_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+)
+
+const maxAnswer = 5_000_000
+
+type fixture struct {
+	organizations.Service
+	store  *store.Store
+	server *rpc.Server
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	s := store.New(aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
+	}, "organizations-"+rand.Text(), time.Now, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &fixture{
+		Service: organizations.Service{Store: s}, store: s,
+		server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
+	}
+}
+
+// page is an answer; size is that of its body as Lambda wraps it.
+type page struct {
+	code, size int
+	Result     struct {
+		Data []struct {
+			ID, FolderID string
+			SubFolders   []struct{}
+		}
+		NextPageToken string
+	}
+	Error struct {
+		Status  collab.Code
+		Message string
+	}
+}
+
+func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) page {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":{`+data+`}}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: "acct"})
+	rpc.Handle(f.server, op).ServeHTTP(w, r.WithContext(ctx))
+	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestGetEndsPagesBySize walks organizations whose metadata fill pages before pageSize does.
+func TestGetEndsPagesBySize(t *testing.T) {
+	f := newFixture(t)
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("o%02d", i)
+		want = append(want, id)
+		err := f.store.PutOrganization(t.Context(), "acct", collab.Organization{
+			ID: id, Name: id, Metadata: collab.JSON(`{"notes":"` + strings.Repeat(`\"`, 75_000) + `"}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := `"organizationIds":["` + strings.Join(want, `","`) + `"],`
+	for _, query := range []string{"", ids} {
+		var got []string
+		pages := 0
+		for token := ""; ; pages++ {
+			p := post(t, f, f.Get, query+`"pageToken":"`+token+`"`)
+			if p.code != http.StatusOK || p.size > maxAnswer {
+				t.Fatalf("page %d: %d %s, %d bytes", pages, p.code, p.Error.Message, p.size)
+			}
+			for _, o := range p.Result.Data {
+				got = append(got, o.ID)
+			}
+			if token = p.Result.NextPageToken; token == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%.20s: %s", query, diff)
+		}
+		if pages != 1 {
+			t.Errorf("%.20s: %d pages before the last", query, pages)
+		}
+	}
+}
+
+func TestFoldersGetBeyondAnAnswer(t *testing.T) {
+	f := newFixture(t)
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	if err := f.store.PutOrganization(t.Context(), "acct", collab.Organization{ID: "org", Name: "org"}); err != nil {
+		t.Fatal(err)
+	}
+	put := func(parent string, n int) {
+		t.Helper()
+		for i := range n {
+			err := f.store.PutFolder(t.Context(), org, collab.Folder{
+				ID: fmt.Sprintf("%s-%02d", parent, i), Parent: parent, Name: strings.Repeat("x", 300_000),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put("root", 2)
+	put("root-00", 15)
+	put("root-01", 1)
+	for _, test := range []struct {
+		data string
+		code int
+	}{
+		{`"folderId":"root-00"`, http.StatusOK},
+		{`"folderId":"root-01"`, http.StatusOK},
+		{`"pageSize":1`, http.StatusBadRequest},
+	} {
+		if p := post(t, f, f.FoldersGet, `"organizationId":"org",`+test.data); p.code != test.code || p.size > maxAnswer {
+			t.Errorf("%s: %d %s, %d bytes", test.data, p.code, p.Error.Message, p.size)
+		}
+	}
+	p := post(t, f, f.FoldersGet, `"organizationId":"org"`)
+	if p.code != http.StatusTooManyRequests || p.Error.Status != collab.ResourceExhausted || !strings.Contains(p.Error.Message, "no more than 16 of these 18") {
+		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
+	}
+	put("root-00", 17)
+	if p := post(t, f, f.FoldersGet, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.ResourceExhausted {
+		t.Errorf("a folder with many: %d %s", p.code, p.Error.Message)
+	}
+}
