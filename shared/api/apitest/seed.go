@@ -15,6 +15,9 @@ type Seeder interface {
 	PutOrganization(ctx context.Context, account string, o collab.Organization) error
 	PutFolder(ctx context.Context, org collab.OrganizationRef, f collab.Folder) error
 	PutDocument(ctx context.Context, org collab.OrganizationRef, d collab.Document) error
+
+	// SetPreferences writes a user's preferences for a document, or for the organization when document is "".
+	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
 }
 
 // Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
@@ -29,6 +32,7 @@ type Account struct {
 	Organizations []Organization  `json:"organizations"`
 	Folders       []Folder        `json:"folders"`
 	Documents     []Document      `json:"documents"`
+	Preferences   []Preference    `json:"preferences"`
 }
 
 // Organization is an organization of a Seed. Without a name its id is its name.
@@ -58,6 +62,15 @@ type Document struct {
 	Folder       string        `json:"folderId"`
 	Access       collab.Access `json:"access"`
 	Users        []string      `json:"users"`
+}
+
+// Preference is what a user of a Seed prefers: for a document, or for the organization where that is "". A channel that is "" falls back.
+type Preference struct {
+	Organization string            `json:"organizationId"`
+	Document     string            `json:"documentId"`
+	User         string            `json:"userId"`
+	Inbox        collab.Preference `json:"inbox"`
+	Email        collab.Preference `json:"email"`
 }
 
 // write makes the account with everything in it.
@@ -95,6 +108,12 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		})
 		if err != nil {
 			return fmt.Errorf("seed document %q: %w", d.ID, err)
+		}
+	}
+	for _, p := range a.Preferences {
+		err := to.SetPreferences(ctx, in(p.Organization), p.User, p.Document, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
+		if err != nil {
+			return fmt.Errorf("seed preference of %q: %w", p.User, err)
 		}
 	}
 	return nil

@@ -1,8 +1,10 @@
 package apitest
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -102,6 +104,52 @@ func TestExpand(t *testing.T) {
 		if got, err := vars.expandJSON(text); err == nil {
 			t.Errorf("%s is expanded to %s", text, got)
 		}
+	}
+}
+
+// TestEveryEndpoint holds that every endpoint has a script, as has each of the general folders.
+func TestEveryEndpoint(t *testing.T) {
+	list, err := load(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range folders() {
+		if !slices.ContainsFunc(list, func(s *script) bool { return s.folder == folder }) {
+			t.Errorf("there is no script in the folder %s", folder)
+		}
+	}
+}
+
+// TestLoad holds that scripts run in the order of the contract, and that no file is passed over.
+func TestLoad(t *testing.T) {
+	const text = "It.\n-- a --\n{}\n-- 200 --\n{}\n"
+	files := fstest.MapFS{}
+	add := func(name, text string) { files["scripts/"+name] = &fstest.MapFile{Data: []byte(text)} }
+	for _, name := range []string{"v1/notifications/add/x", "v2/organizations/get/b", "v2/organizations/get/a", "general/x", "v2/commentannotations/add/x"} {
+		add(name+".txtar", text)
+	}
+	list, err := load(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range list {
+		got = append(got, s.name)
+	}
+	want := []string{"general/x", "v2/commentannotations/add/x", "v2/organizations/get/a", "v2/organizations/get/b", "v1/notifications/add/x"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{"v2/organizations/add/x.txtar", "x.txtar", "v2/organizations/get/a.txt", "general/y.txtar"} {
+		body := text
+		if name == "general/y.txtar" {
+			body = "It.\n"
+		}
+		add(name, body)
+		if _, err := load(files); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		delete(files, "scripts/"+name)
 	}
 }
 
