@@ -121,3 +121,10 @@ func (g *IDs) FirstCommentID(last int64) int64 {
 	}
 	return now
 }
+
+// EarliestID returns the first of the ids that can be generated at a time: it sorts behind those of every time before.
+func EarliestID(at Millis) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:], uint64(at)<<16)
+	return idAlphabet.EncodeToString(b[:])
+}

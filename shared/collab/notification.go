@@ -40,3 +40,14 @@ type Notification struct {
 	AnnotationID string          `json:"annotationId,omitempty"` // of a comment event
 	CreatedAt    Millis          `json:"createdAt"`
 }
+
+// Wants reports whether a person with this preference is told of something; mine says that it concerns the person.
+func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == PreferMine && mine }
+
+// InboxEntry is a notification as one user has it.
+type InboxEntry struct {
+	Notification
+	ToAll     bool   // it was sent to everyone of the organization
+	ReadAt    Millis // 0 for not yet
+	ClickedAt Millis // 0 for not yet
+}

@@ -34,6 +34,7 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 	for _, ev := range events {
 		now := s.now()
 		expires := now.Add(eventRetention).Unix()
+		due := now.Add(firstDue).UnixMilli()
 		record := func(k table.Key, v any) error {
 			body, err := json.Marshal(v)
 			if err != nil {
@@ -41,6 +42,7 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 			}
 			it := newItem(k)
 			it[table.Body] = str(string(body))
+			it.setNum(table.DueAt, due)
 			it.setNum(table.Expires, expires)
 			put(it)
 			return nil
@@ -60,7 +62,7 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 		if err := record(table.Event(ev.Account, ev.ID), &stored); err != nil {
 			return nil, fail(context.Background(), err)
 		}
-		put(newItem(table.Due(now.Add(firstDue).UnixMilli(), DueEvent, ev.Account, ev.ID)))
+		put(dueItem(due, DueEvent, ev.Account, ev.ID, 0, now.UnixMilli(), expires))
 	}
 	return writes, nil
 }
@@ -100,16 +102,6 @@ func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, erro
 	if len(items) == 0 || items[0].key() != k {
 		return nil, collab.Errorf(collab.NotFound, "event %q does not exist", id)
 	}
-	var ev collab.Event
-	if err := json.Unmarshal(items[0].json(table.Body), &ev); err != nil {
-		return nil, fail(ctx, err)
-	}
-	for _, it := range items[1:] {
-		var people []collab.User
-		if err := json.Unmarshal(it.json(table.Body), &people); err != nil {
-			return nil, fail(ctx, err)
-		}
-		ev.People = append(ev.People, people...)
-	}
-	return &ev, nil
+	ev, err := readEvent(items)
+	return ev, fail(ctx, err)
 }

@@ -46,4 +46,19 @@ const (
 	Lease     = "until" // milliseconds
 	HTTPCode  = "code"
 	StartedAt = "at" // milliseconds
+
+	DueAt        = "due"  // milliseconds: where in the pending work the item stands
+	Stage        = "stg"  // of an event's delivery
+	Cursor       = "cur"  // where in the stage
+	Type         = "typ"  // of an event
+	State        = "sta"  // of a delivery
+	Made         = "made" // attempts
+	NextAttempt  = "next" // milliseconds
+	Reason       = "why"
+	Failures     = "nf"
+	FailingSince = "fs" // milliseconds
+	NextProbe    = "pb" // milliseconds
+	ReadAt       = "rd" // milliseconds
+	ClickedAt    = "ck" // milliseconds
+	SentAt       = "sa" // milliseconds
 )

@@ -141,6 +141,20 @@ func EventMark(acct, id, name string) Key {
 	return Key{Join("A", acct, "EVT", id), Marks + Escape(name)}
 }
 
+// Names of the marks of an event.
+const (
+	ProgressMark = "PROGRESS" // how far the delivery has come; sorts before all others
+	CircleMark   = "circle-"  // and the cursor: recipients of one part of the delivery, as they were worked out
+)
+
+// MailEntry is a mail to a user about an event of a thread; ann is "" for an event that belongs to none. Several become one mail.
+func MailEntry(acct, org, doc, ann, user, event string) Key {
+	return Key{Join("A", acct, "O", org, "D", doc, "M", ann, user), Escape(event)}
+}
+
+// Backlog says since when a queue is long.
+func Backlog(queue string) Key { return Key{"BACKLOG", Escape(queue)} }
+
 // DueShards is the number of partitions that pending work is spread over.
 const DueShards = 10
 

@@ -26,9 +26,11 @@
 //	event (outbox)                  A#<acct>#EVT#<id>                 EVT
 //	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
 //	  what was done of it           the same                          MARK#<name>
+//	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
 //	pending work                    DUE#<shard 0 to 9>                <15 digits time>#<kind>#<acct>#<id>
 //	webhook endpoint                A#<acct>#HOOK                     <id>
 //	  its deliveries                A#<acct>#HOOK#<id>                <event id>
+//	queue with a backlog            BACKLOG                           <queue>
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
 //
 // # Indexes
