@@ -266,7 +266,8 @@ func TestTextOf(t *testing.T) {
 func FuzzComment(f *testing.F) {
 	for _, seed := range []string{
 		"<p>x</p>", "</div></div><script>1</script>", "<a href='java\nscript:1'>x", "{{u2}}<b title='{{u2}}'>", "<svg><style><img src=x onerror=1>",
-		"<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=1&gt;\">", "<noscript><p title=\"</noscript><img src=x>\">",
+		"<math><mtext><table><mglyph><style><!--</style><img title=\"--&gt;&lt;img src=1 onerror=1&gt;\">",
+		"<noscript><p title=\"</noscript><img src=x>\">",
 		"<template><b>", "<plaintext>", "<textarea></div>", "<select><b>", strings.Repeat("<b>", 600), "<table><td></div>", "&lt;script&gt;",
 		"<form><form>", "<li></li></ul><p><ul>", "<pre>\n<li>", "<a href=https://a><a href=https://b>", "\x00<scr\x00ipt>",
 	} {

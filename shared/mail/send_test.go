@@ -100,7 +100,10 @@ func sentBy(t *testing.T, url, from string) []localstack.Mail {
 func TestSend(t *testing.T) {
 	url, w := localstacktest.MiniStack(t), new(wire)
 	m, from := sender(t, url, w, "https://app.example/unsubscribe?user={userId}")
-	n := notice(Event{Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com", Comments: []collab.EventComment{comment(1, "", "<p>Hello <b>you</b></p>")}})
+	n := notice(Event{
+		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
+		Comments: []collab.EventComment{comment(1, "", "<p>Hello <b>you</b></p>")},
+	})
 	content, err := m.Render(n)
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +239,8 @@ func TestSendToNoAddress(t *testing.T) {
 	m, _ := sender(t, url, w, "")
 	for _, address := range []string{
 		"", "bob", "@example.com", "bob@", "bob@example.com, eve@example.com", "Bob <bob@example.com>", "bob@example.com\r\nBcc: eve@example.com",
-		"bob@example.com\n", " bob@example.com", "bób@example.com", "bob@exämple.com", "bob(comment)@example.com", "\"a b\"@example.com", "<bob@example.com>",
+		"bob@example.com\n", " bob@example.com", "bób@example.com", "bob@exämple.com",
+		"bob(comment)@example.com", "\"a b\"@example.com", "<bob@example.com>",
 		strings.Repeat("b", 320) + "@example.com",
 	} {
 		n := notice(Event{Headline: "a"})

@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -71,7 +73,9 @@ func TestDeliver(t *testing.T) {
 	if verified != nil {
 		t.Errorf("signature: %v", verified)
 	}
-	for name, want := range map[string]string{"Content-Type": "application/json", "Webhook-Id": "event1", "User-Agent": "collabdata", "Idempotency-Key": ""} {
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "Webhook-Id": "event1", "User-Agent": "collabdata", "Idempotency-Key": "",
+	} {
 		if got.Get(name) != want {
 			t.Errorf("%s: %q, want %q", name, got.Get(name), want)
 		}
@@ -251,19 +255,24 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestNoProxy sends to a name, as the usual transport uses no proxy for 127.0.0.1.
+// TestNoProxy sends from a process of its own, as a process reads the variables once. It sends to a name, as the usual transport uses no
+// proxy for 127.0.0.1.
 func TestNoProxy(t *testing.T) {
-	proxied := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("proxy got %s", r.URL) }))
-	defer proxied.Close()
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"} {
-		t.Setenv(name, proxied.URL)
+	if os.Getenv("WEBHOOK_BEHIND_PROXY") != "" {
+		receiver := httptest.NewServer(answering(204, nil))
+		defer receiver.Close()
+		client := NewClient(loopback(), ClientOptions{Resolver: serveDNS(t, "127.0.0.1").resolver()})
+		if got := deliver(t, client, "http://receiver.example:"+portOf(t, receiver.URL)); got.Status != 204 {
+			t.Errorf("%+v", got)
+		}
+		return
 	}
-	receiver := httptest.NewServer(answering(204, nil))
-	defer receiver.Close()
-	dns := serveDNS(t, "127.0.0.1")
-	client := NewClient(loopback(), ClientOptions{Resolver: dns.resolver()})
-	if got := deliver(t, client, "http://receiver.example:"+portOf(t, receiver.URL)); got.Outcome != Delivered {
-		t.Errorf("%+v", got)
+	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy got %s", r.URL) }))
+	defer proxy.Close()
+	child := exec.Command(os.Args[0], "-test.run=^TestNoProxy$")
+	child.Env = append(os.Environ(), "WEBHOOK_BEHIND_PROXY=1", "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "ALL_PROXY="+proxy.URL, "NO_PROXY=")
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

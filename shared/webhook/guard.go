@@ -190,7 +190,7 @@ func (g *Guard) checkHost(host string, bracketed, plain bool) error {
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if len(label) < 1 || len(label) > 63 || strings.Trim(label, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return errors.New("must have a host of letters, digits, - and _ between full stops (international names as xn--…), without a full stop at its end")
+			return errors.New("must have a host of labels of letters, digits, - and _, 1 to 63 in each (international names as xn--…)")
 		}
 	}
 	switch last := strings.ToLower(labels[len(labels)-1]); {

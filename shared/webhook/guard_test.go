@@ -88,7 +88,7 @@ func spellings(v4 netip.Addr) map[string]netip.Addr {
 		"NAT64 local":          in("64:ff9b:1::", 12),
 		"NAT64 local /64":      netip.AddrFrom16(local),
 		"6to4":                 in("2002::1", 2),
-		"Teredo server":        in("2001::", 4),
+		"Teredo server":        in("2001::f7f7:f7f7", 4), // of a public client
 		"Teredo client":        netip.AddrFrom16(inverted),
 		"ISATAP":               in("2600:1f18::5efe:0:0", 12),
 		"ISATAP unique":        in("2600:1f18::200:5efe:0:0", 12),
@@ -205,6 +205,25 @@ func TestGuardAllowsListedRanges(t *testing.T) {
 	}
 }
 
+// TestGuardLooksBehindListedTranslations: to list a range of translated addresses opens the public addresses behind it, and no others.
+func TestGuardLooksBehindListedTranslations(t *testing.T) {
+	ranges, err := ParseRanges("::/96, ::ffff:0:0:0/96, 64:ff9b::/96, 64:ff9b:1::/48, 2002::/16, 2001::/32, fe80::/10")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := NewGuard(ranges)
+	for name, spelling := range spellings(netip.MustParseAddr("10.0.0.8")) {
+		if g.checkAddr(spelling, false) == nil {
+			t.Errorf("%s, the %s spelling of 10.0.0.8, is allowed", spelling, name)
+		}
+	}
+	for name, spelling := range spellings(netip.MustParseAddr("8.8.8.8")) {
+		if err := g.checkAddr(spelling, false); (err == nil) != (name != "NAT64 local /64") {
+			t.Errorf("%s, the %s spelling of 8.8.8.8: error %v", spelling, name, err)
+		}
+	}
+}
+
 func TestParseRanges(t *testing.T) {
 	for _, list := range []string{"10.0.0.0", "10.0.0.1/8", "10.0.0.0/33", "localhost", "::ffff:10.0.0.0/104", "10.0.0.0/8;fd00::/8"} {
 		if got, err := ParseRanges(list); err == nil {
@@ -270,7 +289,7 @@ func TestCheckURL(t *testing.T) {
 		{"https://localhost/", "private, local or reserved"},
 		{"https://LocalHost:8443/", "private, local or reserved"},
 		{"https://a.localhost/", "private, local or reserved"},
-		{"https://localhost./", "without a full stop at its end"},
+		{"https://localhost./", "letters, digits"},
 
 		{"https://2130706433/", "four decimal numbers"},
 		{"https://134744072/", "four decimal numbers"}, // 8.8.8.8: refused too, as resolvers differ on it
@@ -286,8 +305,8 @@ func TestCheckURL(t *testing.T) {
 		{"https://127.0.0.1.1/", "four decimal numbers"},
 		{"https://127.0.0.256/", "four decimal numbers"},
 		{"https://example.0x/", "four decimal numbers"},
-		{"https://127.0.0.1./", "without a full stop at its end"},
-		{"https://8.8.8.8./", "without a full stop at its end"},
+		{"https://127.0.0.1./", "letters, digits"},
+		{"https://8.8.8.8./", "letters, digits"},
 		{"https://１２７.0.0.1/", "letters, digits"},
 		{"https://127。0。0。1/", "letters, digits"},
 		{"https://①②⑦.0.0.1/", "letters, digits"},
