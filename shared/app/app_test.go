@@ -1,0 +1,130 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+)
+
+// service returns a service with a table and queues of its own, and the account acme with the credentials key and token.
+func service(t *testing.T, change ...func(*app.Config)) *app.Service {
+	t.Helper()
+	reach := func(url string) aws.Config {
+		return aws.Config{
+			Region:       localstack.Region,
+			Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+			BaseEndpoint: &url,
+			HTTPClient:   app.HTTPClient(),
+		}
+	}
+	name := fmt.Sprintf("app-%d", time.Now().UnixNano())
+	c := app.Config{
+		DynamoDB: reach(localstacktest.DynamoDB(t)),
+		SQS:      reach(localstacktest.MiniStack(t)),
+		Table:    name,
+		Log:      slog.New(slog.DiscardHandler),
+	}
+	urls, err := queue.Create(t.Context(), c.SQS, name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.EventsURL = urls[table.EventsQueue]
+	for _, f := range change {
+		f(&c)
+	}
+	s := app.New(c)
+	if err := s.Store.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.PutAPIKey(t.Context(), "key", "acme", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// post calls an operation through the service's handler.
+func post(t *testing.T, s *app.Service, path, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("x-service-api-key", "key")
+	r.Header.Set("x-service-auth-token", "token")
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w
+}
+
+const triggering = `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+	"commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}, "triggerNotification": true}]}]}}`
+
+// TestEvents holds that an operation's event is in the outbox when its message is in the queue.
+func TestEvents(t *testing.T) {
+	s := service(t)
+	if w := post(t, s, "/v2/commentannotations/add", triggering); w.Code != http.StatusOK {
+		t.Fatal(w.Body)
+	}
+	messages, err := s.Events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
+	if err != nil || len(messages) != 1 {
+		t.Fatalf("%d messages, %v", len(messages), err)
+	}
+	message, err := queue.DecodeEvent(messages[0].Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event, err := s.Store.Event(t.Context(), message.Account, message.ID)
+	if err != nil || message.Account != "acme" || event.Type != collab.AnnotationAdded || event.DocumentID != "plan" {
+		t.Errorf("the event is %+v, %v", event, err)
+	}
+}
+
+// TestNoQueue holds that a request succeeds when its event cannot be sent.
+func TestNoQueue(t *testing.T) {
+	var log bytes.Buffer
+	s := service(t, func(c *app.Config) {
+		c.EventsURL += "-none"
+		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	})
+	w := post(t, s, "/v2/commentannotations/add", triggering)
+	if w.Code != http.StatusOK || !strings.Contains(log.String(), "events not sent") {
+		t.Errorf("the answer is %d %s; logged %s", w.Code, w.Body, &log)
+	}
+}
+
+// TestClockAndRandom holds that the time of what is written, and generated ids, come from the configuration.
+func TestClockAndRandom(t *testing.T) {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	add := func() string {
+		s := service(t, func(c *app.Config) {
+			c.Now = func() time.Time { return noon }
+			c.Random = bytes.NewReader(make([]byte, 1_000))
+		})
+		w := post(t, s, "/v2/commentannotations/add", triggering)
+		got := post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`).Body.String()
+		if !strings.Contains(got, `"createdAt":"2026-03-04T12:00:00.000Z"`) {
+			t.Errorf("added %s, got %s", w.Body, got)
+		}
+		return w.Body.String()
+	}
+	if first, second := add(), add(); first != second {
+		t.Errorf("with the same clock and randomness the answers are\n%s\n%s", first, second)
+	}
+}
