@@ -43,7 +43,7 @@ func receive(t *testing.T, handle http.HandlerFunc) (*httptest.Server, ClientOpt
 
 func deliver(t *testing.T, c *Client, url string) Attempt {
 	t.Helper()
-	attempt, err := c.Deliver(t.Context(), time.Now(), Delivery{URL: url, ID: "event1", Secrets: []string{published.secret}, Body: []byte(`{"a":1}`)})
+	attempt, err := c.Deliver(t.Context(), time.Now(), Message{URL: url, ID: "event1", Secrets: []string{published.secret}, Body: []byte(`{"a":1}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel(shutdown)
 	}()
-	attempt, err := NewClient(loopback(), options).Deliver(ctx, time.Now(), Delivery{URL: server.URL, ID: "a", Secrets: []string{published.secret}})
+	attempt, err := NewClient(loopback(), options).Deliver(ctx, time.Now(), Message{URL: server.URL, ID: "a", Secrets: []string{published.secret}})
 	if err != shutdown || attempt != (Attempt{}) {
 		t.Errorf("attempt %+v, error %v; the endpoint is not to blame", attempt, err)
 	}

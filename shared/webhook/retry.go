@@ -10,7 +10,7 @@ import (
 // MaxRetryAfter is the longest time that an endpoint's Retry-After is honoured for: the longest step of the ladder.
 const MaxRetryAfter = 10 * time.Hour
 
-// Attempts is how often a delivery is tried in all: at once, and after each step of the ladder.
+// Attempts is how often a message is posted in all: at once, and after each step of the ladder.
 const Attempts = 8
 
 // RetryDelay returns how long to wait before the next attempt, when the last of those made so far (1 or more) failed: the step of the

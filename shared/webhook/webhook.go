@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Delivery is one event on its way to one endpoint.
-type Delivery struct {
+// Message is what is posted to an endpoint about an event.
+type Message struct {
 	URL     string
 	ID      string   // webhook-id: the same at every attempt, and without a full stop
 	Secrets []string // at least one; each signs, so that a receiver may know either while secrets rotate
@@ -29,7 +29,7 @@ const (
 	Gone      Outcome = "gone"      // 410: the endpoint is to be disabled
 )
 
-// Attempt is what became of one post of a Delivery.
+// Attempt is what became of one post of a Message.
 type Attempt struct {
 	Outcome    Outcome
 	Status     int           // HTTP status of the answer, 0 for none
@@ -38,14 +38,14 @@ type Attempt struct {
 	Err        error         // the cause where there was no answer, for the log
 }
 
-// Deliver posts a delivery once, signed for the time at. The error is for what says nothing of the endpoint: the context ended, which
+// Deliver posts a message once, signed for the time at. The error is for what says nothing of the endpoint: the context ended, which
 // errors.Is tells, or a secret is malformed.
-func (c *Client) Deliver(ctx context.Context, at time.Time, d Delivery) (Attempt, error) {
-	header, err := sign(d.ID, at, d.Body, d.Secrets)
+func (c *Client) Deliver(ctx context.Context, at time.Time, m Message) (Attempt, error) {
+	header, err := sign(m.ID, at, m.Body, m.Secrets)
 	if err != nil {
 		return Attempt{}, err
 	}
-	answer, err := c.Post(ctx, d.URL, header, d.Body)
+	answer, err := c.Post(ctx, m.URL, header, m.Body)
 	if post, ok := errors.AsType[*PostError](err); ok {
 		return Attempt{Outcome: Failed, Reason: post.Reason, Err: post.Err}, nil
 	}
