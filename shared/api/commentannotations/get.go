@@ -157,10 +157,10 @@ const maxPage = 4_990_000
 
 // page collects the annotations of an answer until it is full.
 type page struct {
-	left      int                      // bytes that still fit, as wrapped
-	items     int                      // in the answer so far
-	list      []collab.JSON            // unless grouped; nil stands for null
-	grouped   bool                     //
+	left      int           // bytes that still fit, as wrapped
+	items     int           // in the answer so far
+	list      []collab.JSON // unless grouped; nil stands for null
+	grouped   bool
 	groups    rpc.Keyed[[]collab.JSON] // when grouped: the annotations by document
 	group     map[string]int           // a document's index in groups
 	truncated bool                     // holds a single thread, and not all of its comments
