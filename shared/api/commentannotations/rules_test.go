@@ -290,6 +290,16 @@ func TestReplaceUsers(t *testing.T) {
 	}
 }
 
+func TestReplaceAuthorsKeepsTheLatest(t *testing.T) {
+	r := replacements{"a": {UserID: "z"}, "b": {UserID: "z"}, "c": {UserID: "z"}}
+	for range 20 { // maps have no order
+		a := collab.Annotation{Authors: map[string]collab.Millis{"a": 1, "b": 3, "c": 2, "z": 2}}
+		if !r.replaceAuthors(&a) || !maps.Equal(a.Authors, map[string]collab.Millis{"z": 3}) {
+			t.Fatalf("got %v", a.Authors)
+		}
+	}
+}
+
 func TestReplaceTokens(t *testing.T) {
 	for _, test := range []struct {
 		tokens     []string
@@ -460,6 +470,20 @@ func TestTaggedBy(t *testing.T) {
 	})
 	if diff := cmp.Diff([]collab.User{bob, {UserID: "a"}, {UserID: "c"}}, got); diff != "" {
 		t.Fatal(diff)
+	}
+}
+
+func TestAnnotationAddedToManyAuthors(t *testing.T) {
+	a := newAnnotation{AnnotationFields: &AnnotationFields{}}
+	for i := range 60 {
+		a.comments = append(a.comments, newComment{CommentFields: &CommentFields{
+			CommentText: ptr("hi"), From: collab.User{UserID: fmt.Sprintf("u%02d", i)}, Times: Times{CreatedAt: ptr(int64(i))},
+		}, notify: i == 59})
+	}
+	ev := annotationAdded(collab.Event{}, a.thread(collab.NewIDs(time.UnixMilli(1000), make([]byte, 16)), 0), a.comments, false)
+	// The creator, and the last who wrote before the comment that triggers.
+	if len(ev.Participants) != 1+collab.MaxAuthors || ev.Participants[0] != "u00" || ev.Participants[1] != "u09" || ev.Participants[50] != "u58" {
+		t.Fatalf("participants %v", ev.Participants)
 	}
 }
 

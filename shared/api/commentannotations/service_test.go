@@ -510,6 +510,85 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 }
 
+// overtaken is the store where another writer comes between the reading and the writing of every update.
+type overtaken struct {
+	*store.Store
+	write func()
+}
+
+func (o overtaken) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
+	change func(*collab.Thread) ([]*collab.Event, error),
+) error {
+	return o.Store.UpdateAnnotation(ctx, doc, id, mark, withComments, func(t *collab.Thread) ([]*collab.Event, error) {
+		events, err := change(t)
+		o.write()
+		return events, err
+	})
+}
+
+func (o overtaken) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
+	change := c.Change
+	c.Change = func(comment *collab.Comment) error {
+		o.write()
+		return change(comment)
+	}
+	return o.Store.UpdateComments(ctx, doc, ann, c)
+}
+
+func TestOvertaken(t *testing.T) {
+	writes := 0
+	var most int        // writes of the other
+	var location string // that the other gives to the annotation
+	f := newFixture(t, collab.Settings{AllEvents: true})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
+	other := *f.Service
+	other.Events = discard{}
+	f.Service.Store = overtaken{f.store, func() {
+		if writes++; writes <= most {
+			must(t, post(t, f, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location)))
+		}
+	}}
+	update := func() answer { return post(t, f, f.Update, `"locationIds":["l0"],"updatedData":{"context":{}}`) }
+	updateComments := func() answer {
+		return post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"commentText":"new"}`)
+	}
+	for _, test := range []struct {
+		name     string
+		most     int
+		location string
+		post     func() answer
+		want     map[string]item
+		events   int
+	}{
+		{"update, once", 1, "l0", update, map[string]item{"a1": {Success: true, Message: "the comment annotation was updated"}}, 1},
+		{"update, always", 100, "l0", update, map[string]item{
+			"a1": {Code: collab.Aborted, Message: `others are writing annotation "a1": try again`},
+		}, 0},
+		{"update comments, once", 1, "l0", updateComments, map[string]item{"1": {Success: true, Message: "the comment was updated"}}, 1},
+		{"update comments, always", 100, "l0", updateComments, map[string]item{
+			"1": {Code: collab.Aborted, Message: `others are writing annotation "a1": try again`},
+		}, 0},
+		{"moved out of the selection", 1, "l1", update, map[string]item{}, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f.events(t)
+			writes, most, location = 0, test.most, test.location
+			a := test.post()
+			if _, got := a.items(t); !cmp.Equal(test.want, got) {
+				t.Error(cmp.Diff(test.want, got))
+			}
+			if got := tell(f.events(t)); len(got) != test.events {
+				t.Errorf("events %+v", got)
+			}
+		})
+	}
+}
+
+// discard takes the events of the other writer.
+type discard struct{}
+
+func (discard) Send(context.Context, ...collab.EventRef) {}
+
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	ctx, cancel := context.WithCancel(t.Context())
