@@ -99,7 +99,7 @@ type Thread struct {
 	Truncated bool // Comments ends before the thread does: it is larger than a page
 }
 
-// AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no filter. Slices hold no repeats.
+// AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no filter. Slices but IDs hold no repeats.
 type AnnotationQuery struct {
 	Documents     []string // in the order asked; nil for all of the organization
 	Folder        string   // only documents directly in this folder; RootFolder for those in none

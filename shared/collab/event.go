@@ -97,6 +97,10 @@ func (e *Event) Shorten() error {
 	}
 	e.Truncated = true
 	e.RecentComments = nil
+	if e.Actor != nil {
+		actor := e.Actor.Short()
+		e.Actor = &actor
+	}
 	for _, a := range []**EventAnnotation{&e.Annotation, &e.Previous} {
 		if *a != nil {
 			c := **a
@@ -106,6 +110,7 @@ func (e *Event) Shorten() error {
 	}
 	if e.Notification != nil { // the notification itself is stored whole
 		n := *e.Notification
+		n.ActionUser = n.ActionUser.Short()
 		n.Headline, n.Body, n.TemplateData = cut(n.Headline, 2_000), cut(n.Body, 2_000), nil
 		if len(n.SourceData) > 8_000 {
 			n.SourceData = nil
@@ -135,18 +140,23 @@ func (e *Event) Shorten() error {
 	}
 }
 
-// shortUser returns a user object with names of at most 200 bytes.
+// shortUser returns a user object with short texts.
 func shortUser(object JSON) JSON {
 	var u User
 	if len(object) <= 1_000 || json.Unmarshal(object, &u) != nil {
 		return object
 	}
-	u.Name, u.Email = cutOpt(u.Name, 200), cutOpt(u.Email, 320)
-	short, err := json.Marshal(u)
+	text, err := json.Marshal(u.Short())
 	if err != nil {
 		return object
 	}
-	return short
+	return text
+}
+
+// Short returns the user with a name of at most 200 bytes and an address of at most 320, which no real one exceeds.
+func (u User) Short() User {
+	u.Name, u.Email = cutOpt(u.Name, 200), cutOpt(u.Email, 320)
+	return u
 }
 
 // cut returns at most limit bytes of s, whole characters only.

@@ -48,7 +48,11 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 			return nil
 		}
 		stored := *ev
-		if parts := peopleParts(ev.People); parts != nil {
+		stored.People = make([]collab.User, len(ev.People))
+		for i, u := range ev.People {
+			stored.People[i] = u.Short()
+		}
+		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
 				if err := record(table.EventPeople(ev.Account, ev.ID, n), part); err != nil {

@@ -44,7 +44,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 ) (next []byte, err error) {
 	w := &walk{s: s, org: org, q: q, most: most, take: take}
 	if from != nil {
-		if err := json.Unmarshal(from, &w.at); err != nil {
+		if err := json.Unmarshal(from, &w.at); err != nil || !w.valid(w.at) {
 			return nil, collab.Errorf(collab.InvalidArgument, "the position is not one of this list")
 		}
 	}
@@ -61,6 +61,17 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		return nil, err
 	}
 	return json.Marshal(w.at)
+}
+
+// valid reports whether a position may be one of this walk: a caller can forge one.
+func (w *walk) valid(at position) bool {
+	most := len(w.q.IDs)
+	if w.q.IDs == nil {
+		_, values := w.driver()
+		most = max(len(values)-1, 0)
+	}
+	return 0 <= at.Value && at.Value <= most && len(at.Key) <= table.MaxSortKey &&
+		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
 type walk struct {
