@@ -81,7 +81,7 @@ func FuzzEvent(f *testing.F) {
 			}
 			return
 		}
-		if valid := utf8.ValidString(account + id + cursor); valid && (err != nil || got != want) {
+		if valid := utf8.ValidString(account + " " + id + " " + cursor); valid && (err != nil || got != want) {
 			t.Errorf("%+v came back as %+v, %v", want, got, err)
 		}
 	})
@@ -99,7 +99,7 @@ func FuzzWebhook(f *testing.F) {
 			}
 			return
 		}
-		if valid := utf8.ValidString(account + id + hook); valid && (err != nil || got != want) {
+		if valid := utf8.ValidString(account + " " + id + " " + hook); valid && (err != nil || got != want) {
 			t.Errorf("%+v came back as %+v, %v", want, got, err)
 		}
 	})
