@@ -9,7 +9,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -187,10 +186,10 @@ func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, chan
 }
 
 // rewrite reads an item, nil where there is none, and puts what change makes of it in its place, on condition that nobody else wrote it
-// meanwhile; else it begins again, five times at most, then it fails with ABORTED.
+// meanwhile; else it begins again, five times at most, then it fails with ABORTED. It is a transaction, as one whose answer is lost is
+// repeated without being done twice.
 func (s *Store) rewrite(ctx context.Context, k table.Key, change func(item) (item, error)) error {
-	var written item // by an attempt whose answer may have been lost
-	for n := range 5 {
+	for n := range tries {
 		if n > 0 && !s.backoff(ctx, n-1) {
 			break
 		}
@@ -198,22 +197,18 @@ func (s *Store) rewrite(ctx context.Context, k table.Key, change func(item) (ite
 		if err != nil {
 			return err
 		}
-		if written != nil && maps.EqualFunc(before, written, equal) {
-			return nil
-		}
-		if written, err = change(before); err != nil {
+		after, err := change(before)
+		if err != nil {
 			return fail(ctx, err)
 		}
 		e := newExpression()
-		condition := e.unchanged(before, written)
-		in := &dynamodb.PutItemInput{
-			TableName: &s.table, Item: written, ConditionExpression: &condition, ExpressionAttributeNames: e.names,
-		}
-		if len(e.values) > 0 {
-			in.ExpressionAttributeValues = e.values
-		}
-		if _, err = s.db.PutItem(ctx, in); !isConditionFailed(err) {
-			return fail(ctx, err)
+		condition := e.unchanged(before, after)
+		refused, err := s.transact(ctx, []types.TransactWriteItem{{Put: &types.Put{
+			TableName: &s.table, Item: after, ConditionExpression: &condition,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		}}})
+		if err != nil || refused == nil {
+			return err
 		}
 	}
 	return collab.Errorf(collab.Aborted, "others are writing the same data: try again")

@@ -18,8 +18,9 @@ func mustCode(t *testing.T, what string, err error, want collab.Code) {
 	}
 }
 
-func TestAddAccount(t *testing.T) {
-	s := newStore(t)
+func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
+
+func testAddAccount(t *testing.T, s *Store) {
 	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
 	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
 	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
@@ -43,8 +44,9 @@ func TestAddAccount(t *testing.T) {
 	}
 }
 
-func TestChange(t *testing.T) {
-	s := newStore(t)
+func TestChange(t *testing.T) { onEach(t, testChange) }
+
+func testChange(t *testing.T, s *Store) {
 	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	refused := errors.New("refused")
@@ -105,8 +107,9 @@ func TestChange(t *testing.T) {
 }
 
 // TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
-func TestChangeTogether(t *testing.T) {
-	s := newStore(t)
+func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
+
+func testChangeTogether(t *testing.T, s *Store) {
 	mustCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
 	mustCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -14,107 +15,90 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// What one transaction takes of an annotation; more comments are written as a batch before it.
-const (
-	transactComments = 90
-	transactBytes    = 3_500_000
-)
-
 // tries is how often an update is computed anew because others wrote in between.
 const tries = 5
 
 // AddAnnotation adds an annotation with its comments to a document, and records the events, as a whole or not at all.
-// The thread's comments have distinct ids. seed marks what the request writes: when the annotation is there and carries the same
-// seed, an earlier try of this request added it and the call succeeds. It fails with ALREADY_EXISTS when an annotation with this id is
-// there, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes; then nothing has changed.
-func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, seed string, events ...*collab.Event) error {
+// The thread's comments have distinct ids. mark stands for the request: when the annotation is there and carries the same
+// mark, an earlier try of this request added it and the call succeeds. It fails with ALREADY_EXISTS when an annotation with this id is
+// there, INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes, and ABORTED when another request is adding the
+// same comments, or did so lately and died; then nothing has changed.
+func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, mark string, events ...*collab.Event) error {
 	t.Rev = 1
 	head := headItem(doc, &t.Annotation)
-	head[table.Writer] = str(seed)
-	comments, inOne, err := commentItems(doc, t.ID, t.Comments, seed)
+	head[table.AddedBy] = str(mark)
+	comments, inOne, err := newComments(doc, t.ID, t.Comments, mark)
 	if err != nil {
 		return err
+	}
+	var batch []item
+	if !inOne {
+		batch, comments = comments, nil
+		head[table.Batches] = &types.AttributeValueMemberSS{Value: []string{mark}}
 	}
 	if err := checkSize(head, "the annotation"); err != nil {
 		return err
 	}
-	writes, err := s.outbox(events)
+	outbox, err := s.record(ctx, events)
 	if err != nil {
 		return err
 	}
 	look := newItem(table.AnnotationID(doc.Account, doc.Organization, t.ID, doc.Document))
-	writes = append([]types.TransactWriteItem{
-		putNew(s.table, head),
-		{Put: &types.Put{TableName: &s.table, Item: look}},
-	}, writes...)
+	writes := []types.TransactWriteItem{putNew(s.table, head), {Put: &types.Put{TableName: &s.table, Item: look}}}
+	for _, c := range comments {
+		writes = append(writes, putNew(s.table, c))
+	}
+	writes = append(writes, outbox...)
+
 	exists := collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", t.ID, doc.Document)
-	batch := comments
-	if !inOne {
+	if batch != nil {
 		there, err := s.get(ctx, head.key())
 		switch {
 		case err != nil:
 			return err
-		case there != nil && there.text(table.Writer) == seed:
+		case there.text(table.AddedBy) == mark:
 			return nil
 		case there != nil:
 			return exists
 		}
-		head[table.Batches] = &types.AttributeValueMemberSS{Value: []string{seed}}
-		if err := s.putBatch(ctx, head.key(), comments, seed); err != nil {
-			return err
-		}
-		comments = nil
-	} else {
-		batch = nil
-	}
-	for _, c := range comments {
-		writes = append(writes, putNew(s.table, c))
 	}
 	for n := 0; ; n++ {
-		refused, err := s.transact(ctx, writes)
-		if err != nil || refused == nil {
-			return err // on an error the batch stays: the answer may have been lost
+		blocking, err := s.putBatch(ctx, batch, mark)
+		if err != nil {
+			return err
 		}
-		if old := refused[0].Item; old != nil {
-			if item(old).text(table.Writer) == seed {
-				return nil
+		if blocking == nil {
+			refused, err := s.transact(ctx, writes)
+			if err != nil || refused == nil {
+				return err // on an error the batch stays: the head may have been written
 			}
-			s.dropBatch(ctx, batch, seed)
-			return exists
+			if there := item(refused[0].Item); there != nil {
+				if there.text(table.AddedBy) == mark {
+					return nil
+				}
+				s.dropBatch(ctx, batch)
+				return exists
+			}
+			blocking = olds(refused)
 		}
 		if n == tries {
 			return unfinished()
 		}
-		if err := s.clearAbandoned(ctx, head.key(), olds(refused)); err != nil {
+		if err := s.clearAbandoned(ctx, head.key(), blocking); err != nil {
 			return err
 		}
 	}
-}
-
-// commentItems returns the stored forms of comments, and whether they fit into one transaction with their head.
-func commentItems(doc collab.DocumentRef, ann string, comments []collab.Comment, seed string) (items []item, inOne bool, err error) {
-	size := 0
-	items = make([]item, len(comments))
-	for i := range comments {
-		comments[i].Rev = 1
-		items[i] = commentItem(doc, ann, &comments[i], seed, "")
-		if err := checkSize(items[i], "comment "+strconv.FormatInt(comments[i].ID, 10)); err != nil {
-			return nil, false, err
-		}
-		size += items[i].size()
-	}
-	return items, len(items) <= transactComments && size <= transactBytes, nil
 }
 
 // UpdateAnnotation reads an annotation strongly consistent, with its comments when asked, has change change it, and writes the
 // attributes that differ, on condition that nobody wrote in between; else it starts anew, five times, then ABORTED. change may be
 // called several times: it must depend on its argument alone. It returns the events to record; an error of its ends the
-// update. Comments keep their ids and their number. It fails with NOT_FOUND when the annotation does not exist, and
-// INVALID_ARGUMENT when the head or a comment would be too large.
+// update. Comments keep their ids and their number. mark stands for the request. It fails with NOT_FOUND when the annotation does not
+// exist, and INVALID_ARGUMENT when the head or a comment would be too large.
 //
 // Up to transactComments changed comments are written with the head in one transaction. With more, comments go first in
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already.
-func (s *Store) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, seed string, withComments bool,
+func (s *Store) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
 	change func(*collab.Thread) ([]*collab.Event, error),
 ) error {
 	for n := 0; ; n++ {
@@ -122,10 +106,10 @@ func (s *Store) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id
 		if err != nil {
 			return err
 		}
-		if head.text(table.Writer) == seed {
-			return nil // an earlier try of this call, whose answer was lost
+		if head.writtenBy(mark) {
+			return nil // an earlier try, whose answer was lost
 		}
-		done, err := s.tryUpdate(ctx, doc, head, comments, seed, change)
+		done, err := s.tryUpdate(ctx, doc, head, comments, mark, change)
 		if err != nil || done {
 			return err
 		}
@@ -165,7 +149,7 @@ func annotationMissing(doc collab.DocumentRef, id string) error {
 }
 
 // tryUpdate is one try of UpdateAnnotation; done is false when others wrote in between.
-func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item, comments []item, seed string,
+func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item, comments []item, mark string,
 	change func(*collab.Thread) ([]*collab.Event, error),
 ) (done bool, err error) {
 	t := collab.Thread{Document: doc.Document}
@@ -183,42 +167,39 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 	if err != nil {
 		return false, err
 	}
-	var writes []types.TransactWriteItem
-	for i := range t.Comments {
-		before := comments[i]
-		if before.text(table.Writer) == seed {
-			continue // written by an earlier try of this call
+	var changes []rewritten
+	for i, before := range comments {
+		if before.writtenBy(mark) {
+			continue // by an earlier try
 		}
-		after := commentItem(doc, t.ID, &t.Comments[i], before.text(table.Writer), before.text(table.Batch))
+		after := commentItem(doc, t.ID, &t.Comments[i]).keepOurs(before)
 		if maps.EqualFunc(before, after, equal) {
 			continue
 		}
 		after.setNum(table.Rev, before.num(table.Rev)+1)
-		after[table.Writer] = str(seed)
+		after.sign(mark)
 		if err := checkSize(after, "comment "+strconv.FormatInt(t.Comments[i].ID, 10)); err != nil {
 			return false, err
 		}
-		writes = append(writes, s.changeOnRev(before, after))
+		changes = append(changes, rewritten{before, after})
 	}
 	t.Rev++
-	after := headItem(doc, &t.Annotation)
-	after[table.Writer] = str(seed)
-	if marks, ok := head[table.Batches]; ok {
-		after[table.Batches] = marks
-	}
+	after := headItem(doc, &t.Annotation).keepOurs(head)
+	after.sign(mark)
 	if err := checkSize(after, "the annotation"); err != nil {
 		return false, err
 	}
-	outbox, err := s.outbox(events)
+	outbox, err := s.record(ctx, events)
 	if err != nil {
 		return false, err
 	}
-	for ; len(writes) > transactComments; writes = writes[transactComments:] {
-		if refused, err := s.transact(ctx, writes[:transactComments]); err != nil || refused != nil {
+	for n := inOne(changes); n < len(changes); n = inOne(changes) {
+		if refused, err := s.transact(ctx, s.onRev(changes[:n])); err != nil || refused != nil {
 			return false, err
 		}
+		changes = changes[n:]
 	}
-	writes = append(append(writes, s.changeOnRev(head, after)), outbox...)
+	writes := append(s.onRev(append(changes, rewritten{head, after})), outbox...)
 	if len(writes) > 1 {
 		refused, err := s.transact(ctx, writes)
 		return refused == nil && err == nil, err
@@ -228,22 +209,41 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 		TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
 		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
 	})
-	if isConditionFailed(err) || isConflict(err) {
+	if isConditionFailed(err) {
 		return false, nil
 	}
 	return err == nil, fail(ctx, err)
 }
 
-// changeOnRev is the write that makes before into after on condition that the item's rev is as it was read.
-func (s *Store) changeOnRev(before, after item) types.TransactWriteItem {
-	e := newExpression()
-	update := e.difference(before, after)
-	condition := e.name(table.Rev) + " = " + e.value(before[table.Rev])
-	return types.TransactWriteItem{Update: &types.Update{
-		TableName: &s.table, Key: keyOf(before.key()), UpdateExpression: &update, ConditionExpression: &condition,
-		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+// rewritten is a stored item and what an update makes of it.
+type rewritten struct{ before, after item }
+
+// inOne returns how many of the changed comments one transaction takes, from the first on.
+func inOne(changes []rewritten) int {
+	bytes := 0
+	for i, c := range changes {
+		bytes += max(c.before.size(), c.after.size())
+		if i == transactComments || i > 0 && bytes > transactBytes {
+			return i
+		}
+	}
+	return len(changes)
+}
+
+// onRev returns the writes that make each item into what it shall be, on condition that its rev is as it was read.
+func (s *Store) onRev(changes []rewritten) []types.TransactWriteItem {
+	writes := make([]types.TransactWriteItem, len(changes))
+	for i, c := range changes {
+		e := newExpression()
+		update := e.difference(c.before, c.after)
+		condition := e.name(table.Rev) + " = " + e.value(c.before[table.Rev])
+		writes[i].Update = &types.Update{
+			TableName: &s.table, Key: keyOf(c.before.key()), UpdateExpression: &update, ConditionExpression: &condition,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}
+	}
+	return writes
 }
 
 // threadSpan is the span of a head and its comments.
@@ -275,7 +275,7 @@ func (s *Store) selectIDs(ctx context.Context, doc collab.DocumentRef, sel colla
 	for i, id := range sel.IDs {
 		keys[i] = table.Annotation(doc.Account, doc.Organization, doc.Document, id)
 	}
-	found, err := s.getAll(ctx, keys, true)
+	found, err := s.getAll(ctx, keys, true, table.PK, table.SK, table.Location, table.Creator)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -320,16 +320,20 @@ func (s *Store) selectIndexed(ctx context.Context, doc collab.DocumentRef, sel c
 			}
 		}
 	}
-	slices.Sort(ids)
-	return ids, nil
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(table.Escape(a), table.Escape(b)) })
+	return slices.Compact(ids), nil // the index may show one that moves between two values under both
 }
 
-// selectAll lists the heads of a document from the table itself, and jumps over what comments it can.
+// selectAll lists the heads of a document from the table itself, and jumps over comments: what is read of a long thread is thrown away, so
+// the reads grow while threads are short, and begin small again behind a long one.
 func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int) ([]string, error) {
-	const window = 25 // items read before a jump: a short thread costs its own size, a long one no more than this
+	const (
+		smallest = 25     // items of a read
+		largest  = 10_000 // more than 1 MB holds
+	)
 	q := scan{
 		pk:   table.DocumentPartition(doc.Account, doc.Organization, doc.Document),
-		keys: children(table.Annotations), limit: window, strong: true, project: []string{table.SK},
+		keys: children(table.Annotations), limit: smallest, strong: true, project: []string{table.SK},
 	}
 	var ids []string
 	for more := true; more && len(ids) <= most; {
@@ -338,6 +342,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int)
 		if items, more, err = s.queryPage(ctx, q); err != nil {
 			return nil, err
 		}
+		heads := 0
 		for _, it := range items {
 			id, comment, err := table.ParseAnnotation(it.text(table.SK))
 			if err != nil {
@@ -345,8 +350,12 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int)
 			}
 			if comment == 0 {
 				ids = append(ids, id)
+				heads++
 			}
 			q.keys = q.keys.after(threadSpan(table.Annotations + table.Escape(id)).to)
+		}
+		if q.limit = min(2*q.limit, largest); heads < len(items)/smallest {
+			q.limit = smallest
 		}
 	}
 	return ids, nil

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,78 +18,99 @@ import (
 // head lists the mark, which the last transaction sees to. What a batch that died left behind is never shown, and is cleared away
 // when a later write meets it.
 
-// batchLife is the time after which a batch that has not ended never will: far longer than any request may take.
+// What one transaction takes of comments, beside their head and its events.
+const (
+	transactComments = 90
+	transactBytes    = 3_500_000
+)
+
+// batchLife is the time after which a comment of a batch that is not shown never will be: far longer than any request may take.
 const batchLife = 15 * time.Minute
 
-// unfinished is the failure of a write that meets what a batch under way, or one that died lately, has put.
-func unfinished() error {
-	return &collab.Error{
-		Code: collab.Aborted, Message: "another request is adding the same comments: try again", RetryAfter: time.Minute,
+// newComments returns the stored forms of comments that a request adds, and whether they fit into one transaction.
+func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark string) (items []item, inOne bool, err error) {
+	bytes := 0
+	items = make([]item, len(comments))
+	for i := range comments {
+		comments[i].Rev = 1
+		items[i] = commentItem(doc, ann, &comments[i])
+		items[i][table.AddedBy] = str(mark)
+		if err := checkSize(items[i], "comment "+strconv.FormatInt(comments[i].ID, 10)); err != nil {
+			return nil, false, err
+		}
+		bytes += items[i].size()
 	}
+	return items, len(items) <= transactComments && bytes <= transactBytes, nil
 }
 
-// putBatch puts the comments of an annotation with the batch's mark. It fails with ALREADY_EXISTS when the thread has one of them,
-// and takes back what it has put.
-func (s *Store) putBatch(ctx context.Context, head table.Key, comments []item, mark string) error {
-	err := each(ctx, len(comments), func(ctx context.Context, i int) error {
+// putBatch puts the comments of a batch. When there are others in the way it returns some of them, and an error for anything else; then
+// it has taken back what it put, as far as that was possible.
+func (s *Store) putBatch(ctx context.Context, comments []item, mark string) (blocking []item, err error) {
+	var mu sync.Mutex
+	err = each(ctx, len(comments), func(ctx context.Context, i int) error {
 		comments[i][table.Batch] = str(mark)
-		for n := 0; ; n++ {
-			old, err := s.putComment(ctx, comments[i])
-			if err != nil || old == nil || old.text(table.Batch) == mark {
-				return err
-			}
-			if n == tries {
-				return unfinished()
-			}
-			if err := s.clearAbandoned(ctx, head, []item{old}); err != nil {
-				return err
-			}
+		comments[i].setNum(table.BatchedAt, s.millis())
+		old, err := s.putOfBatch(ctx, comments[i])
+		if err != nil || old == nil {
+			return err
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		blocking = append(blocking, old)
+		return errors.New("a comment is in the way of the batch")
 	})
-	if err != nil {
-		s.dropBatch(ctx, comments, mark)
+	if err == nil {
+		return nil, nil
 	}
-	return err
+	s.dropBatch(ctx, comments)
+	if blocking != nil {
+		return blocking, nil
+	}
+	return nil, err
 }
 
-// putComment puts a comment unless there is one with its key, which it then returns.
-func (s *Store) putComment(ctx context.Context, comment item) (old item, err error) {
-	put := putNew(s.table, comment).Put
-	for n := 0; ; n++ {
-		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-			ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
-		})
-		if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-			return refused.Item, nil
-		}
-		if err == nil || !isConflict(err) || !s.backoff(ctx, n) {
-			return nil, fail(ctx, err)
-		}
+// putOfBatch puts a comment of a batch unless there is another one with its key, which it then returns. What an earlier try of the same
+// batch has put is put again: it is as young as this try.
+func (s *Store) putOfBatch(ctx context.Context, comment item) (other item, err error) {
+	e := newExpression()
+	ours := e.name(table.Batch) + " = " + e.value(comment[table.Batch])
+	condition := "attribute_not_exists(" + e.name(table.PK) + ") OR " + ours + " AND " + e.name(table.Rev) + " = " + e.value(comment[table.Rev])
+	_, err = s.db.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.table, Item: comment, ConditionExpression: &condition,
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+	if !ok {
+		return nil, fail(ctx, err)
 	}
+	if item(refused.Item).text(table.Batch) == comment.text(table.Batch) {
+		return nil, nil // an earlier try came to its end, and the comment was changed since
+	}
+	return refused.Item, nil
 }
 
-// dropBatch deletes what a failed batch has put, as far as that is possible: what stays is never shown.
-func (s *Store) dropBatch(ctx context.Context, comments []item, mark string) {
+// dropBatch deletes what a batch that failed for sure has put, as far as that is possible: what stays is never shown.
+func (s *Store) dropBatch(ctx context.Context, comments []item) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, concurrency)
-	for _, c := range comments {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			_ = s.deleteOfBatch(ctx, c.key(), mark)
-		})
-	}
-	wg.Wait()
+	_ = each(ctx, len(comments), func(ctx context.Context, i int) error {
+		_ = s.deleteOfBatch(ctx, comments[i])
+		return nil
+	})
 }
 
-func (s *Store) deleteOfBatch(ctx context.Context, k table.Key, mark string) error {
-	condition := table.Batch + " = :mark"
+// deleteOfBatch deletes a comment of a batch if it is as it was put.
+func (s *Store) deleteOfBatch(ctx context.Context, comment item) error {
+	if comment[table.BatchedAt] == nil {
+		return nil // it was not put
+	}
+	e := newExpression()
+	condition := e.name(table.Batch) + " = " + e.value(comment[table.Batch]) +
+		" AND " + e.name(table.BatchedAt) + " = " + e.value(comment[table.BatchedAt])
 	_, err := s.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
-		TableName: &s.table, Key: keyOf(k), ConditionExpression: &condition,
-		ExpressionAttributeValues: map[string]types.AttributeValue{":mark": str(mark)},
+		TableName: &s.table, Key: keyOf(comment.key()), ConditionExpression: &condition,
+		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 	})
 	if isConditionFailed(err) {
 		return nil
@@ -105,20 +126,26 @@ func (s *Store) clearAbandoned(ctx context.Context, head table.Key, blocking []i
 		return err
 	}
 	for _, c := range blocking {
-		ann, id, err := table.ParseAnnotation(c.text(table.SK))
-		if err != nil {
-			return fail(ctx, err)
-		}
-		mark := c.text(table.Batch)
-		if mark == "" || slices.Contains(h.set(table.Batches), mark) {
+		if visible(c, h) {
+			ann, id, err := table.ParseAnnotation(c.text(table.SK))
+			if err != nil {
+				return fail(ctx, err)
+			}
 			return collab.Errorf(collab.AlreadyExists, "comment %d already exists in annotation %q", id, ann)
 		}
-		if s.now().Sub(collab.MarkTime(mark)) < batchLife {
+		if s.now().Sub(time.UnixMilli(c.num(table.BatchedAt))) < batchLife {
 			return unfinished()
 		}
-		if err := s.deleteOfBatch(ctx, c.key(), mark); err != nil {
+		if err := s.deleteOfBatch(ctx, c); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unfinished is the failure of a write that meets what a batch under way, or one that died lately, has put.
+func unfinished() error {
+	return &collab.Error{
+		Code: collab.Aborted, Message: "another request is adding the same comments: try again", RetryAfter: time.Minute,
+	}
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -69,6 +71,24 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 		put(dueItem(due, DueEvent, ev.Account, ev.ID, 0, now.UnixMilli(), expires))
 	}
 	return writes, nil
+}
+
+// record is outbox, for events that may name too many people for a transaction: those are put ahead. Nothing points to them until the
+// event is there.
+func (s *Store) record(ctx context.Context, events []*collab.Event) ([]types.TransactWriteItem, error) {
+	writes, err := s.outbox(events)
+	if err != nil {
+		return nil, err
+	}
+	var ahead []item
+	writes = slices.DeleteFunc(writes, func(w types.TransactWriteItem) bool {
+		people := strings.HasPrefix(item(w.Put.Item).text(table.SK), table.EventPeoplePrefix)
+		if people {
+			ahead = append(ahead, w.Put.Item)
+		}
+		return people
+	})
+	return writes, each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.put(ctx, ahead[i]) })
 }
 
 // peopleParts divides people into lists that an item takes; nil when the event itself takes them.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -41,16 +42,14 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 		it.setNum(table.StartedAt, held.Start.UnixMilli())
 		it.setNum(table.Lease, held.Lease.UnixMilli())
 		it.setNum(table.Expires, held.Start.Add(collab.IdempotencyExpiry).Unix()+1)
+		it[table.Writer] = &types.AttributeValueMemberB{Value: claim.Seed} // random: tells this attempt from its twins
 		e := newExpression()
 		condition := unchanged(e, seen)
-		in := &dynamodb.PutItemInput{
-			TableName: &s.table, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: e.names,
+		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: &s.table, Item: it, ConditionExpression: &condition,
+			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		}
-		if len(e.values) > 0 {
-			in.ExpressionAttributeValues = e.values
-		}
-		_, err := s.db.PutItem(ctx, in)
+		})
 		refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
 		case err == nil:
@@ -61,8 +60,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 			return none, collab.Errorf(collab.Aborted, "others are using this Idempotency-Key: try again")
 		}
 		seen = refused.Item
-		if seen != nil && seen.num(table.Lease) == held.Lease.UnixMilli() && string(seen.bytes(table.Seed)) == string(held.Seed) &&
-			seen[table.HTTPCode] == nil {
+		if seen[table.HTTPCode] == nil && bytes.Equal(seen.bytes(table.Writer), claim.Seed) {
 			// Our own write, whose answer was lost.
 			return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: held}, nil
 		}
@@ -113,7 +111,7 @@ func (s *Store) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClai
 // settle updates the item of a claim while the claim is held.
 func (s *Store) settle(ctx context.Context, claim collab.IdempotencyClaim, e *expression, update string) error {
 	condition := e.name(table.Lease) + " = " + e.value(num(claim.Lease.UnixMilli())) + " AND " +
-		e.name(table.Seed) + " = " + e.value(&types.AttributeValueMemberB{Value: claim.Seed})
+		e.name(table.Seed) + " = " + e.value(&types.AttributeValueMemberB{Value: claim.Seed}) + " AND attribute_not_exists(" + e.name(table.HTTPCode) + ")"
 	_, err := s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: &s.table, Key: keyOf(table.Idempotency(claim.Account, claim.KeyHash)),
 		UpdateExpression: &update, ConditionExpression: &condition,

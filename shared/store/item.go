@@ -148,6 +148,16 @@ func timesAttribute(times map[string]collab.Millis) types.AttributeValue {
 	return &types.AttributeValueMemberM{Value: m}
 }
 
+// keep sets the attributes to what they are in before, and returns the item.
+func (it item) keep(before item, names ...string) item {
+	for _, name := range names {
+		if v, ok := before[name]; ok {
+			it[name] = v
+		}
+	}
+	return it
+}
+
 func (it item) key() table.Key { return table.Key{PK: it.text(table.PK), SK: it.text(table.SK)} }
 
 // size returns the bytes that DynamoDB counts for the item: names and values.
@@ -214,22 +224,23 @@ func equal(a, b types.AttributeValue) bool {
 	return a == nil && b == nil
 }
 
-// expression collects the parts of an update or condition with names and values of their own.
+// expression collects the names and values that the texts of an update, a condition or a projection stand for.
 type expression struct {
-	names  map[string]string
-	values map[string]types.AttributeValue
-	byName map[string]string
+	names  map[string]string               // by placeholder; nil when there is none
+	values map[string]types.AttributeValue // the same
+	byName map[string]string               // placeholders
 }
 
-func newExpression() *expression {
-	return &expression{names: map[string]string{}, values: map[string]types.AttributeValue{}, byName: map[string]string{}}
-}
+func newExpression() *expression { return &expression{} }
 
 // name returns the placeholder of an attribute name.
 func (e *expression) name(attribute string) string {
 	p, ok := e.byName[attribute]
 	if !ok {
 		p = "#n" + strconv.Itoa(len(e.names))
+		if e.names == nil {
+			e.names, e.byName = map[string]string{}, map[string]string{}
+		}
 		e.byName[attribute] = p
 		e.names[p] = attribute
 	}
@@ -239,8 +250,23 @@ func (e *expression) name(attribute string) string {
 // value returns a placeholder for a value.
 func (e *expression) value(v types.AttributeValue) string {
 	p := ":v" + strconv.Itoa(len(e.values))
+	if e.values == nil {
+		e.values = map[string]types.AttributeValue{}
+	}
 	e.values[p] = v
 	return p
+}
+
+// projection returns the list of attributes to read, nil for all.
+func (e *expression) projection(attributes []string) *string {
+	if len(attributes) == 0 {
+		return nil
+	}
+	list := e.name(attributes[0])
+	for _, a := range attributes[1:] {
+		list += ", " + e.name(a)
+	}
+	return &list
 }
 
 // difference returns the update expression that makes before into after, "" when they are alike. Keys of the table are left alone.

@@ -20,7 +20,7 @@ func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef,
 	if err := checkSize(it, "the notification"); err != nil {
 		return false, err
 	}
-	outbox, err := s.outbox(events(ev))
+	outbox, err := s.record(ctx, events(ev))
 	if err != nil {
 		return false, err
 	}

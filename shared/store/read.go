@@ -1,10 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"sync"
 
-	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -21,15 +22,14 @@ func (s *Store) get(ctx context.Context, k table.Key) (item, error) {
 	return out.Item, nil
 }
 
-// getAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is
-// asked for again until the deadline is near.
-func (s *Store) getAll(ctx context.Context, keys []table.Key, strong bool) (map[table.Key]item, error) {
+// getAll reads the items of the keys, any number of them, each once; what is not there is not in the map. project names the attributes
+// to read, those of the key among them; none for all. What DynamoDB leaves over is asked for again until the deadline is near.
+func (s *Store) getAll(ctx context.Context, keys []table.Key, strong bool, project ...string) (map[table.Key]item, error) {
 	var (
 		mu    sync.Mutex
 		found = make(map[table.Key]item, len(keys))
 		seen  = make(map[table.Key]bool, len(keys))
 		todo  []map[string]types.AttributeValue
-		parts [][]map[string]types.AttributeValue
 	)
 	for _, k := range keys {
 		if !seen[k] {
@@ -38,20 +38,19 @@ func (s *Store) getAll(ctx context.Context, keys []table.Key, strong bool) (map[
 		}
 	}
 	const most = 100 // keys in one BatchGetItem
-	for ; len(todo) > most; todo = todo[most:] {
-		parts = append(parts, todo[:most])
-	}
-	if len(todo) > 0 {
-		parts = append(parts, todo)
-	}
+	parts := slices.Collect(slices.Chunk(todo, most))
+	e := newExpression()
+	list := e.projection(project)
 	err := each(ctx, len(parts), func(ctx context.Context, i int) error {
 		ask := parts[i]
 		for n := 0; len(ask) > 0; n++ {
 			if n > 0 && !s.backoff(ctx, n-1) {
-				return &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again"}
+				return fail(ctx, cmp.Or[error](ctx.Err(), busy(nil)))
 			}
 			out, err := s.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems: map[string]types.KeysAndAttributes{s.table: {Keys: ask, ConsistentRead: &strong}},
+				RequestItems: map[string]types.KeysAndAttributes{s.table: {
+					Keys: ask, ConsistentRead: &strong, ProjectionExpression: list, ExpressionAttributeNames: e.names,
+				}},
 			})
 			if err != nil {
 				return fail(ctx, err)
@@ -110,12 +109,12 @@ func children(prefix string) span {
 	return span{prefix, prefix[:len(prefix)-1] + table.AfterChildren}
 }
 
-// after narrows the span to what is behind a key.
+// after narrows the span to what is behind a key; "" is before all keys.
 func (r span) after(key string) span {
-	if key == "" {
-		return r
+	if key >= r.from {
+		r.from = key + "\x00"
 	}
-	return span{key + "\x00", r.to}
+	return r
 }
 
 // scan is one read of a range of keys.
@@ -157,13 +156,7 @@ func (s *Store) queryPage(ctx context.Context, q scan) (items []item, more bool,
 		condition += " BETWEEN " + e.value(str(q.keys.from)) + " AND " + e.value(str(q.keys.to))
 	}
 	in.KeyConditionExpression = &condition
-	if q.project != nil {
-		list := e.name(q.project[0])
-		for _, a := range q.project[1:] {
-			list += ", " + e.name(a)
-		}
-		in.ProjectionExpression = &list
-	}
+	in.ProjectionExpression = e.projection(q.project)
 	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.values
 	if q.limit > 0 {
 		limit := int32(q.limit)

@@ -1,11 +1,9 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
@@ -16,52 +14,57 @@ import (
 type source struct {
 	w        *walk
 	document string // "" for all
-	value    int
+	value    int    // which of the walk's values
 	index    string // "" for the table itself
 	pk       string
 	keys     span   // what is left to be read
 	last     string // the last key examined
-	thread   *collab.Thread
-	head     item // of thread
-	bytes    int  // of thread
+
+	thread *collab.Thread // under way: all but the comments that were not read yet; nil for none
+	head   item           // of thread
+	items  int            // of thread
+	bytes  int            // of thread
 }
 
 // part is what one read of a source gave.
 type part struct {
 	entries  []entry
-	examined int      // index entries
-	at       position // behind the last one examined
-	done     bool     // the source ends here
+	done     bool    // the source ends here
+	examined int     // index entries
+	bytes    int     // of the index entries
+	units    float64 // of capacity, for the index entries
+	items    int     // that the whole threads are made of
 }
 
-func (src *source) position(key string) position {
-	return position{Document: src.document, Value: src.value, Key: key}
+// bytesPerUnit is what a capacity unit reads, eventually consistent.
+const bytesPerUnit = 8192
+
+// readUnits is the capacity that an eventually consistent read of so many bytes takes.
+func readUnits(bytes int) float64 { return max(1, math.Ceil(2*float64(bytes)/bytesPerUnit)) / 2 }
+
+// position is that behind what was examined.
+func (src *source) position() position {
+	return position{Document: src.document, Value: src.value, Key: src.last}
 }
 
-// end is the position behind what was examined.
-func (src *source) end() position { return src.position(src.last) }
-
-// read returns the next entries, about want of them where there are as many.
-func (src *source) read(ctx context.Context, want int) (part, error) {
+// read returns the next entries, about want of them where there are as many. beside is how many sources are read at once.
+func (src *source) read(ctx context.Context, want, beside int) (part, error) {
 	if src.index == "" {
 		return src.readThreads(ctx, want)
 	}
-	return src.readEntries(ctx, want)
+	return src.readEntries(ctx, want, beside)
 }
 
-// probeAfter is how many entries a walk examines before it asks whether another index is narrower.
-const probeAfter = 100
-
-func (src *source) readEntries(ctx context.Context, want int) (part, error) {
+func (src *source) readEntries(ctx context.Context, want, beside int) (part, error) {
 	w := src.w
-	limit := want + 1
+	limit := want + 1 // one more tells whether the list goes on
 	if w.entries > 0 {
 		limit = max(limit, int(float64(want)*float64(w.entries)/float64(w.taken+1)))
 	}
-	limit = min(limit, max(mostEntries-w.entries, 1))
 	if len(w.probe) > 0 {
 		limit = min(limit, probeAfter)
 	}
+	limit = min(limit, w.allowance(beside))
 	items, more, err := w.s.queryPage(ctx, scan{index: src.index, pk: src.pk, keys: src.keys, limit: limit})
 	if err != nil {
 		return part{}, err
@@ -69,6 +72,7 @@ func (src *source) readEntries(ctx context.Context, want int) (part, error) {
 	p := part{examined: len(items), done: !more}
 	_, skName := keyNames(src.index)
 	for _, it := range items {
+		p.bytes += it.size()
 		src.last = it.text(skName)
 		src.keys = src.keys.after(src.last)
 		if !w.mayMatch(it, src.index) {
@@ -78,11 +82,20 @@ func (src *source) readEntries(ctx context.Context, want int) (part, error) {
 		if err != nil {
 			return part{}, fail(ctx, err)
 		}
-		e.at = src.end()
+		e.at = src.position()
 		p.entries = append(p.entries, e)
 	}
-	p.at = src.end()
+	p.units = readUnits(p.bytes)
 	return p, nil
+}
+
+// mayMatch reports whether the head of an index entry may pass the filters: those on what the entry does not carry pass.
+func (w *walk) mayMatch(it item, index string) bool {
+	q := &w.q
+	return (q.Locations == nil || index == table.IndexIn || slices.Contains(q.Locations, it.text(table.Location))) &&
+		(q.Creators == nil || index == table.IndexBy || slices.Contains(q.Creators, it.text(table.Creator))) &&
+		(q.Statuses == nil || index == table.IndexSt || slices.Contains(q.Statuses, it.text(table.Status))) &&
+		within(it.num(table.CreatedAt), q.CreatedAfter, q.CreatedBefore)
 }
 
 // newEntry reads document and annotation from the table key that every index entry carries.
@@ -98,15 +111,14 @@ func newEntry(it item) (entry, error) {
 // readThreads reads whole threads. What it has read of the thread it is in stays in the source.
 func (src *source) readThreads(ctx context.Context, want int) (part, error) {
 	w := src.w
-	p := part{at: src.end()}
+	perThread := 2.0 // items
+	if w.wholeThreads > 0 {
+		perThread = float64(w.theItems) / float64(w.wholeThreads)
+	}
+	limit := int(math.Ceil(float64(want)*perThread)) + 1 // the next head ends the last thread
+	var p part
 	for len(p.entries) == 0 && !p.done {
-		perThread := 2.0
-		if w.threads > 0 {
-			perThread = max(1, float64(w.items)/float64(w.threads))
-		}
-		items, more, err := w.s.queryPage(ctx, scan{
-			pk: src.pk, keys: src.keys, strong: w.q.Documents != nil, limit: int(math.Ceil(float64(want)*perThread)) + 1,
-		})
+		items, more, err := w.s.queryPage(ctx, scan{pk: src.pk, keys: src.keys, strong: w.q.Documents != nil, limit: limit})
 		if err != nil {
 			return part{}, err
 		}
@@ -126,7 +138,6 @@ func (src *source) readThreads(ctx context.Context, want int) (part, error) {
 			p.done = true
 		}
 	}
-	p.at = src.end()
 	return p, nil
 }
 
@@ -139,7 +150,8 @@ func (src *source) add(p *part, it item) error {
 	if number == 0 {
 		src.finish(p)
 		head, err := readHead(it)
-		src.thread, src.head, src.bytes = &collab.Thread{Document: src.document, Annotation: head}, it, contentSize(it)
+		src.thread, src.head = &collab.Thread{Document: src.document, Annotation: head}, it
+		src.items, src.bytes = 1, contentSize(it)
 		return err
 	}
 	if src.thread == nil || src.thread.ID != id || !visible(it, src.head) {
@@ -147,6 +159,7 @@ func (src *source) add(p *part, it item) error {
 	}
 	c, err := readComment(it)
 	src.thread.Comments = append(src.thread.Comments, c)
+	src.items++
 	src.bytes += contentSize(it)
 	return err
 }
@@ -157,7 +170,8 @@ func (src *source) finish(p *part) {
 		return
 	}
 	src.last = threadSpan(src.head.text(table.SK)).to
-	p.entries = append(p.entries, entry{document: src.document, id: src.thread.ID, at: src.end(), thread: src.thread})
+	p.entries = append(p.entries, entry{document: src.document, id: src.thread.ID, at: src.position(), thread: src.thread})
+	p.items += src.items
 	src.thread, src.head = nil, nil
 }
 
@@ -187,37 +201,41 @@ func (s *Store) readThread(ctx context.Context, doc collab.DocumentRef, id strin
 // sourceList yields a walk's sources in order, from the walk's position on.
 type sourceList struct {
 	w         *walk
-	documents []string // those at hand and not yet begun; the first one is under way
+	documents []string // those at hand and not yet begun; the first one may be under way
 	listing   *scan    // the rest of the documents: of a folder or of the organization; nil when all are at hand
 	value     int      // of the next source
-	from      position // the first source begins behind it
+	from      position // where the walk goes on, in the source that has its document and value
 }
 
-func newSourceList(w *walk, documents []string) *sourceList {
-	l := &sourceList{w: w, from: w.at, value: w.at.Value}
-	index, _ := w.driver()
+func newSourceList(w *walk) *sourceList {
+	l := &sourceList{w: w, from: w.at}
 	acct, org := w.org.Account, w.org.Organization
 	switch {
 	case w.q.Documents != nil:
 		begun := slices.Index(w.q.Documents, w.at.Document)
-		l.documents = slices.DeleteFunc(slices.Clone(documents), func(d string) bool { return slices.Index(w.q.Documents, d) < begun })
-		if len(l.documents) == 0 || l.documents[0] != w.at.Document {
-			l.value, l.from = 0, position{}
-		}
+		l.add(slices.DeleteFunc(slices.Clone(w.documents), func(d string) bool { return slices.Index(w.q.Documents, d) < begun }))
 		return l
 	case w.q.Folder != "":
 		l.listing = &scan{index: table.IndexIn, pk: table.FolderPartition(acct, org, w.q.Folder)}
-	case index == "":
+	case w.index == "":
 		l.listing = &scan{pk: table.OrganizationPartition(acct, org)}
 	default:
-		l.documents = []string{""}
+		l.add([]string{""})
 		return l
 	}
 	l.listing.keys, l.listing.limit, l.listing.project = children(table.Documents), 100, []string{table.SK}
 	if w.at.Document != "" {
-		l.listing.keys.from = table.Documents + table.Escape(w.at.Document)
+		l.listing.keys.from = table.Document(acct, org, w.at.Document).SK
 	}
 	return l
+}
+
+// add appends documents. The walk goes on within the first one when that is where it was.
+func (l *sourceList) add(documents []string) {
+	if len(l.documents) == 0 && len(documents) > 0 && documents[0] == l.from.Document {
+		l.value = l.from.Value
+	}
+	l.documents = append(l.documents, documents...)
 }
 
 // ended reports whether no source is left for sure.
@@ -225,25 +243,21 @@ func (l *sourceList) ended() bool { return len(l.documents) == 0 && l.listing ==
 
 // next returns up to n further sources, none at the end.
 func (l *sourceList) next(ctx context.Context, n int) ([]*source, error) {
-	_, values := l.w.driver()
 	var group []*source
-	for len(group) < n {
+	for len(group) < n && !l.ended() {
 		if len(l.documents) == 0 {
-			if l.listing == nil {
-				break
-			}
 			if err := l.fill(ctx); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		src := l.w.newSource(l.documents[0], l.value)
-		if l.from != (position{}) && src.document == l.from.Document && src.value == l.from.Value {
+		if src.document == l.from.Document && src.value == l.from.Value && l.from.Key != "" {
 			src.last = l.from.Key
 			src.keys = src.keys.after(src.last)
 		}
 		group = append(group, src)
-		if l.value++; l.value >= len(values) {
+		if l.value++; l.value >= len(l.w.values) {
 			l.documents, l.value = l.documents[1:], 0
 		}
 	}
@@ -256,6 +270,7 @@ func (l *sourceList) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var documents []string
 	for _, it := range items {
 		sk := it.text(table.SK)
 		l.listing.keys = l.listing.keys.after(sk)
@@ -263,11 +278,9 @@ func (l *sourceList) fill(ctx context.Context) error {
 		if err != nil {
 			return fail(ctx, err)
 		}
-		if len(l.documents) == 0 && d != l.from.Document {
-			l.value = 0
-		}
-		l.documents = append(l.documents, d)
+		documents = append(documents, d)
 	}
+	l.add(documents)
 	if !more {
 		l.listing = nil
 	}
@@ -276,20 +289,19 @@ func (l *sourceList) fill(ctx context.Context) error {
 
 // newSource returns the source of a document ("" for all) and the value of that number.
 func (w *walk) newSource(document string, value int) *source {
-	index, values := w.driver()
-	src := &source{w: w, document: document, value: value}
-	if values != nil {
-		src.index, src.pk, src.keys = w.valueRange(index, values[value], document)
-		return src
-	}
+	src := &source{w: w, document: document, value: value, index: w.index}
 	acct, org, q := w.org.Account, w.org.Organization, &w.q
-	if index == "" {
+	switch {
+	case w.values != nil:
+		src.pk, src.keys = w.valueRange(w.index, w.values[value], document)
+		return src
+	case w.index == "":
 		src.pk, src.keys = table.DocumentPartition(acct, org, document), children(table.Annotations)
 		return src
-	}
-	src.index, src.pk = table.IndexUpd, table.DocumentPartition(acct, org, document)
-	if document == "" {
+	case document == "":
 		src.index, src.pk = table.IndexOrg, table.UpdatedPartition(acct, org)
+	default:
+		src.pk = table.DocumentPartition(acct, org, document)
 	}
 	from := collab.Millis(0) // a window of createdAt bounds lastUpdated from below, which is never earlier
 	for _, after := range []*collab.Millis{q.UpdatedAfter, q.CreatedAfter} {
@@ -304,8 +316,8 @@ func (w *walk) newSource(document string, value int) *source {
 	return src
 }
 
-// valueRange returns where an index lists a value, within a document or across all.
-func (w *walk) valueRange(index, value, document string) (name, pk string, keys span) {
+// valueRange returns where an index of values lists a value, within a document or across all ("").
+func (w *walk) valueRange(index, value, document string) (pk string, keys span) {
 	partition := map[string]func(acct, org, value string) string{
 		table.IndexIn: table.LocationPartition, table.IndexBy: table.CreatorPartition, table.IndexSt: table.StatusPartition,
 	}[index]
@@ -313,87 +325,5 @@ func (w *walk) valueRange(index, value, document string) (name, pk string, keys 
 	if document != "" {
 		keys = children(table.Escape(document) + "#")
 	}
-	return index, partition(w.org.Account, w.org.Organization, value), keys
-}
-
-// mostProbes is how many ranges of another index a walk looks into.
-const mostProbes = 30
-
-// alternatives returns the indexes of values, beside the driver, that the query's other filters could be answered from.
-func (w *walk) alternatives(documents []string) []string {
-	driver, values := w.driver()
-	if values == nil || w.q.Folder != "" {
-		return nil
-	}
-	var list []string
-	for _, a := range []struct {
-		index  string
-		values []string
-	}{{table.IndexBy, w.q.Creators}, {table.IndexSt, w.q.Statuses}} {
-		if a.index != driver && a.values != nil && len(a.values)*max(1, len(documents)) <= mostProbes {
-			list = append(list, a.index)
-		}
-	}
-	return list
-}
-
-// tryNarrow looks, once, whether another index has few entries for what the query asks of it, when the driver yields little of what
-// it examines. If so it ends the walk from that index, in the driver's order.
-func (w *walk) tryNarrow(ctx context.Context, documents []string) (done bool, err error) {
-	if len(w.probe) == 0 || w.entries < probeAfter || w.taken > w.entries/5 {
-		return false, nil
-	}
-	probe := w.probe
-	w.probe = nil
-	if documents == nil {
-		documents = []string{""}
-	}
-	driver, values := w.driver()
-	attribute := map[string]string{table.IndexIn: table.Location, table.IndexBy: table.Creator}[driver]
-	for _, index := range probe {
-		of := map[string][]string{table.IndexBy: w.q.Creators, table.IndexSt: w.q.Statuses}[index]
-		found := make([][]item, len(documents)*len(of))
-		var wide atomic.Bool
-		if err := each(ctx, len(found), func(ctx context.Context, i int) error {
-			name, pk, keys := w.valueRange(index, of[i%len(of)], documents[i/len(of)])
-			items, more, err := w.s.queryPage(ctx, scan{index: name, pk: pk, keys: keys, limit: probeAfter})
-			found[i] = items
-			if more {
-				wide.Store(true)
-			}
-			return err
-		}); err != nil {
-			return false, err
-		}
-		var entries []entry
-		for i, items := range found {
-			w.entries += len(items)
-			for _, it := range items {
-				if !w.mayMatch(it, index) {
-					continue
-				}
-				e, err := newEntry(it)
-				if err != nil {
-					return false, fail(ctx, err)
-				}
-				e.at = position{
-					Document: documents[i/len(of)], Value: slices.Index(values, it.text(attribute)), Key: it.text(table.DocAnn),
-				}
-				entries = append(entries, e)
-			}
-		}
-		if wide.Load() {
-			continue
-		}
-		compare := func(a, b position) int {
-			return cmp.Or(cmp.Compare(slices.Index(documents, a.Document), slices.Index(documents, b.Document)),
-				cmp.Compare(a.Value, b.Value), cmp.Compare(a.Key, b.Key))
-		}
-		entries = slices.DeleteFunc(entries, func(e entry) bool { return compare(e.at, w.at) <= 0 })
-		slices.SortFunc(entries, func(a, b entry) int { return compare(a.at, b.at) })
-		err := w.deliver(ctx, entries, false)
-		w.complete = !w.full
-		return true, err
-	}
-	return false, nil
+	return partition(w.org.Account, w.org.Organization, value), keys
 }

@@ -4,9 +4,9 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"net"
 	"time"
 
@@ -23,8 +23,14 @@ import (
 // concurrency bounds the calls to the table that one request has under way.
 const concurrency = 32
 
-// reserve is the time before a request's deadline from which the store starts no further try.
-const reserve = 3 * time.Second
+// Trying again after a conflict, a refusal for lack of capacity, or a lost answer.
+const (
+	reserve     = 3 * time.Second       // before a request's deadline no further try is started
+	attempts    = 8                     // of one call, by the SDK
+	endless     = 50                    // tries of a request that has no deadline
+	firstWait   = 20 * time.Millisecond // at most, before the first repeat; each further one doubles it
+	longestWait = time.Second
+)
 
 // Store is the table. Safe for concurrent use.
 //
@@ -34,20 +40,39 @@ type Store struct {
 	db    *dynamodb.Client
 	table string
 	now   func() time.Time
-	rand  io.Reader
+	wait  func(n int) time.Duration // before repeat n, from 0
 	known known
 }
 
-// New returns the store on a table. now is the clock, random the source of what must not be guessed or repeated.
+// New returns the store on a table. now is the clock; random, which must be safe for concurrent use, spreads the repeats of calls that
+// failed. A Retryer of cfg takes the place of the store's own.
 func New(cfg aws.Config, table string, now func() time.Time, random io.Reader) *Store {
-	db := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
+	s := &Store{table: table, now: now, known: newKnown()}
+	s.wait = func(n int) time.Duration { return jitter(random, n) }
+	s.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter)
+		if cfg.Retryer != nil {
+			return
+		}
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts = 8
-			o.MaxBackoff = 2 * time.Second
+			o.MaxAttempts = attempts
+			o.Retryables = append(o.Retryables, retry.RetryableErrorCode{Codes: map[string]struct{}{
+				"TransactionConflictException": {}, // of a single write; transact sees to its own
+			}})
+			o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return s.wait(attempt - 1), nil })
 		})
 	})
-	return &Store{db: db, table: table, now: now, rand: random, known: newKnown()}
+	return s
+}
+
+// jitter returns a random part of the longest wait before repeat n.
+func jitter(random io.Reader, n int) time.Duration {
+	most := min(firstWait<<min(n, 10), longestWait)
+	var b [8]byte
+	if _, err := io.ReadFull(random, b[:]); err != nil {
+		return most
+	}
+	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(most))
 }
 
 func (s *Store) millis() collab.Millis { return s.now().UnixMilli() }
@@ -124,9 +149,13 @@ func fail(ctx context.Context, err error) error {
 	}
 	_, unreachable := errors.AsType[net.Error](err)
 	if retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary || unreachable || isThrottle(err) {
-		return &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: time.Second, Err: err}
+		return busy(err)
 	}
 	return &collab.Error{Code: collab.Internal, Message: "internal error", Err: err}
+}
+
+func busy(err error) *collab.Error {
+	return &collab.Error{Code: collab.Unavailable, Message: "the service is busy: try again", RetryAfter: time.Second, Err: err}
 }
 
 // isConflict reports a write that lost against another one under way; trying again may succeed.
@@ -173,10 +202,10 @@ func isConditionFailed(err error) bool {
 	return ok
 }
 
-// backoff waits before try n (0 for the first repeat) with full jitter, and reports whether there is time for the try.
+// backoff waits before repeat n, from 0, with full jitter, and reports whether there is time for it.
 func (s *Store) backoff(ctx context.Context, n int) bool {
-	wait := time.Duration(rand.Int64N(int64(min(20*time.Millisecond<<min(n, 6), time.Second))))
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve {
+	wait := s.wait(n)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || !ok && n >= endless {
 		return false
 	}
 	timer := time.NewTimer(wait)
@@ -190,7 +219,7 @@ func (s *Store) backoff(ctx context.Context, n int) bool {
 }
 
 // transact writes all items or none. Conflicts and throttling are tried again until the deadline is near; a refused condition comes
-// back as the reasons, one per item, with err nil.
+// back as the reasons, one per item, with err nil. After an error it is not known whether the items were written.
 func (s *Store) transact(ctx context.Context, items []types.TransactWriteItem) (refused []types.CancellationReason, err error) {
 	for n := 0; ; n++ {
 		_, err := s.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})

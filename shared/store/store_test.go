@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,15 +15,20 @@ import (
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 )
 
 var tables atomic.Int64
 
+// client is shared by all tests: the store has more calls under way than a default one keeps connections for.
+var client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
+
 // config returns how to reach the emulator.
 func config(t testing.TB) aws.Config {
 	return aws.Config{
+		HTTPClient:   client,
 		Region:       "us-east-1",
 		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
 		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
@@ -110,8 +116,9 @@ func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread)
 	}
 }
 
-func TestAddAnnotation(t *testing.T) {
-	s := newStore(t)
+func TestAddAnnotation(t *testing.T) { onEach(t, testAddAnnotation) }
+
+func testAddAnnotation(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
 	for _, n := range []int{0, 1, 90, 91, 500} {
@@ -154,8 +161,9 @@ func (s *Store) threads(t testing.TB, org collab.OrganizationRef, q collab.Annot
 	return list
 }
 
-func TestAddComments(t *testing.T) {
-	s := newStore(t)
+func TestAddComments(t *testing.T) { onEach(t, testAddComments) }
+
+func testAddComments(t *testing.T, s *Store) {
 	doc := s.mustOrganization(t, "org").Document("doc")
 	s.mustAdd(t, doc, newThread("a", "ann", 1, 10))
 	bare := newThread("bare", "", 0, 10)
@@ -211,8 +219,9 @@ func TestAddComments(t *testing.T) {
 	}
 }
 
-func TestWalk(t *testing.T) {
-	s := newStore(t)
+func TestWalk(t *testing.T) { onEach(t, testWalk) }
+
+func testWalk(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org", "d1", "d2", "empty")
 	must := func(err error) {
 		t.Helper()
@@ -281,8 +290,9 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-func TestUpdateAnnotation(t *testing.T) {
-	s := newStore(t)
+func TestUpdateAnnotation(t *testing.T) { onEach(t, testUpdateAnnotation) }
+
+func testUpdateAnnotation(t *testing.T, s *Store) {
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
 	s.mustAdd(t, doc, newThread("a", "ann", 100, 10))
@@ -325,8 +335,9 @@ func TestUpdateAnnotation(t *testing.T) {
 	}
 }
 
-func TestEventKeepsItsPeople(t *testing.T) {
-	s := newStore(t)
+func TestEventKeepsItsPeople(t *testing.T) { onEach(t, testEventKeepsItsPeople) }
+
+func testEventKeepsItsPeople(t *testing.T, s *Store) {
 	doc := s.mustOrganization(t, "org").Document("doc")
 	ev := &collab.Event{ID: "e", Type: collab.AnnotationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc", Time: 1}
 	for i := range collab.MaxPeople {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// headItem is the stored form of an annotation's head. Batches and writer are the caller's to set.
+// headItem is the stored form of an annotation's head, but for what only the store knows of it.
 func headItem(doc collab.DocumentRef, a *collab.Annotation) item {
 	acct, org := doc.Account, doc.Organization
 	it := newItem(table.Annotation(acct, org, doc.Document, a.ID))
@@ -71,8 +71,8 @@ func readHead(it item) (collab.Annotation, error) {
 	}, err
 }
 
-// commentItem is the stored form of a comment; batch is "" for one that was written with its head.
-func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, seed, batch string) item {
+// commentItem is the stored form of a comment, but for what only the store knows of it.
+func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment) item {
 	it := newItem(table.Comment(doc.Account, doc.Organization, doc.Document, ann, c.ID))
 	it.setOptText(table.Text, c.Text)
 	it.setOptText(table.HTML, c.HTML)
@@ -85,9 +85,29 @@ func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, seed, ba
 	it.setNum(table.CreatedAt, c.CreatedAt)
 	it.setNum(table.LastUpdated, c.LastUpdated)
 	it.setNum(table.Rev, c.Rev)
-	it.setText(table.Writer, seed)
-	it.setText(table.Batch, batch)
 	return it
+}
+
+// keepOurs keeps in a changed head or comment what only the store knows of it.
+func (it item) keepOurs(before item) item {
+	return it.keep(before, table.AddedBy, table.Writer, table.Writer2, table.Writer3, table.Batches, table.Batch, table.BatchedAt)
+}
+
+// sign makes a request the item's last writer.
+func (it item) sign(mark string) {
+	if w, ok := it[table.Writer2]; ok {
+		it[table.Writer3] = w
+	}
+	if w, ok := it[table.Writer]; ok {
+		it[table.Writer2] = w
+	}
+	it[table.Writer] = str(mark)
+}
+
+// writtenBy reports whether the request that the mark stands for is among the last that changed the item. A repeat of its write, whose
+// answer was lost, is told from a first one as long as no more than two others wrote in between.
+func (it item) writtenBy(mark string) bool {
+	return it.text(table.Writer) == mark || it.text(table.Writer2) == mark || it.text(table.Writer3) == mark
 }
 
 func readComment(it item) (collab.Comment, error) {
@@ -120,7 +140,7 @@ func contentSize(it item) int {
 	for name, v := range it {
 		switch name {
 		case table.PK, table.SK, table.DocAnn, table.In, table.By, table.St, table.Upd, table.Org, table.OrgUpd,
-			table.Authors, table.Batches, table.Batch, table.Writer:
+			table.Authors, table.Batches, table.Batch, table.BatchedAt, table.AddedBy, table.Writer, table.Writer2, table.Writer3:
 		default:
 			n += attributeSize(v)
 		}

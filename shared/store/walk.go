@@ -10,18 +10,20 @@ import (
 	"collabdata/shared/table"
 )
 
-// What one walk examines at most before it ends its page. A page costs no more than 400 capacity units beside its threads.
+// What one walk examines before it ends its page. So a page costs at most 400 capacity units beside its threads.
 const (
 	mostEntries = 10_000 // index entries
-	mostSources = 500    // partitions, or ranges of one
-	readAhead   = 16     // sources read side by side when they turn out small
+	mostSources = 500    // ranges of keys
+	mostUnits   = 330    // capacity units of index reads
+
+	readAhead = 16 // sources read side by side when they turn out small
 )
 
 // pageBytes is about the content that fits on a page: the walk reads no further ahead.
 const pageBytes = 5_000_000
 
 // position is where a walk goes on: behind a key in a source. It names nothing but what the caller may read: keys are built from the
-// caller's own account.
+// caller's own account and filters.
 type position struct {
 	Document string `json:"d,omitempty"` // the source's document, "" where a source spans documents
 	Value    int    `json:"v,omitempty"` // which of the locations, creators, statuses asked for; of the ids, counted from 1
@@ -38,40 +40,28 @@ type position struct {
 // come in the order asked, else by id, locations, creators and statuses in the order asked.
 //
 // Reads by id and by named documents alone are strongly consistent; others go through an index, which may lag by a second. It fails like
-// CheckOrganization, and with NOT_FOUND for an unknown folder. Unknown documents are passed over.
+// CheckOrganization, with NOT_FOUND for an unknown folder, and with INVALID_ARGUMENT when from is no position of this query. Unknown
+// documents are passed over.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
 	w := &walk{s: s, org: org, q: q, most: most, take: take}
-	if from != nil {
-		if err := json.Unmarshal(from, &w.at); err != nil || !w.valid(w.at) {
-			return nil, collab.Errorf(collab.InvalidArgument, "the position is not one of this list")
-		}
+	w.index, w.values = driver(&q)
+	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
+		return nil, collab.Errorf(collab.InvalidArgument, "the position is not one of this list")
 	}
-	documents, err := w.open(ctx)
-	if err != nil {
+	if err := w.open(ctx); err != nil {
 		return nil, err
 	}
 	if q.IDs != nil {
-		err = w.byID(ctx, documents)
+		err = w.byID(ctx)
 	} else {
-		err = w.bySource(ctx, documents)
+		err = w.bySource(ctx)
 	}
 	if err != nil || w.complete {
 		return nil, err
 	}
 	return json.Marshal(w.at)
-}
-
-// valid reports whether a position may be one of this walk: a caller can forge one.
-func (w *walk) valid(at position) bool {
-	most := len(w.q.IDs)
-	if w.q.IDs == nil {
-		_, values := w.driver()
-		most = max(len(values)-1, 0)
-	}
-	return 0 <= at.Value && at.Value <= most && len(at.Key) <= table.MaxSortKey &&
-		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
 type walk struct {
@@ -81,16 +71,47 @@ type walk struct {
 	most int
 	take func(string, *collab.Thread) bool
 
-	at       position
-	taken    int
-	bytes    int // of the threads taken
-	entries  int // index entries examined
-	sources  int // sources examined to their end
-	full     bool
-	complete bool // the list ends at `at`
+	index     string   // that the walk goes through; "" for the table itself
+	values    []string // asked for in the index, where it is one of values
+	documents []string // the named ones that exist and lie in the folder; nil where none was named
+	probe     []string // further indexes, which may turn out narrower
 
-	threads, items int      // read from the table itself
-	probe          []string // indexes that may turn out narrower than the driver
+	at       position // behind what was offered or passed over
+	ended    bool     // the page ends at `at`
+	complete bool     // the list ends at `at`
+
+	taken, bytes           int     // threads, and their content
+	sources                int     // examined to their end
+	entries, entryBytes    int     // of indexes
+	units                  float64 // of capacity, for reading indexes
+	wholeThreads, theItems int     // read from the table itself
+}
+
+// driver returns the index that a walk goes through, and the values asked for where it is one of values; "" for the table itself.
+func driver(q *collab.AnnotationQuery) (index string, values []string) {
+	switch {
+	case q.UpdatedAfter != nil || q.UpdatedBefore != nil:
+		return table.IndexUpd, nil
+	case q.Locations != nil:
+		return table.IndexIn, q.Locations
+	case q.Creators != nil:
+		return table.IndexBy, q.Creators
+	case q.Statuses != nil:
+		return table.IndexSt, q.Statuses
+	case q.CreatedAfter != nil || q.CreatedBefore != nil:
+		return table.IndexUpd, nil
+	}
+	return "", nil
+}
+
+// valid reports whether a walk of this query can be at the position: a caller can forge one.
+func (w *walk) valid(at position) bool {
+	values := max(1, len(w.values))
+	if w.q.IDs != nil {
+		values = len(w.q.IDs) + 1
+	}
+	return 0 <= at.Value && at.Value < values && len(at.Key) <= table.MaxSortKey &&
+		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
 // entry is one annotation on the way: from an index, or with its thread from the table.
@@ -101,13 +122,13 @@ type entry struct {
 	missing      bool           // there is none: take hears of it
 }
 
-// open checks what the query names, and returns the named documents that exist and lie in the folder; nil where none was named.
-func (w *walk) open(ctx context.Context) ([]string, error) {
+// open checks what the query names, and finds the named documents.
+func (w *walk) open(ctx context.Context) error {
 	acct, org, q := w.org.Account, w.org.Organization, w.q
 	var keys []table.Key
-	inFolder := q.Folder != "" && q.Folder != collab.RootFolder
-	if inFolder {
-		keys = append(keys, table.Folder(acct, org, q.Folder))
+	folder := table.Folder(acct, org, q.Folder)
+	if q.Folder != "" && q.Folder != collab.RootFolder {
+		keys = append(keys, folder)
 	}
 	for _, d := range q.Documents {
 		if k := table.Document(acct, org, d); q.Folder != "" || !w.s.known.has(k, w.s.now()) {
@@ -116,28 +137,27 @@ func (w *walk) open(ctx context.Context) ([]string, error) {
 	}
 	found, err := w.s.seek(ctx, w.org, keys)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if inFolder && found[keys[0]] == nil {
-		return nil, folderMissing(q.Folder)
+	asked := func(k table.Key) bool { return slices.Contains(keys, k) }
+	if asked(folder) && found[folder] == nil {
+		return folderMissing(q.Folder)
 	}
 	if q.Documents == nil {
-		return nil, nil
+		return nil
 	}
-	documents := []string{}
+	w.documents = []string{}
 	for _, d := range q.Documents {
 		k := table.Document(acct, org, d)
-		if it := found[k]; it != nil {
+		it := found[k]
+		if it != nil {
 			w.s.knowDocument(k)
-			if q.Folder != "" && it.text(table.Parent) != q.Folder {
-				continue
-			}
-		} else if slices.Contains(keys, k) {
-			continue
 		}
-		documents = append(documents, d)
+		if !asked(k) || it != nil && (q.Folder == "" || it.text(table.Parent) == q.Folder) {
+			w.documents = append(w.documents, d)
+		}
 	}
-	return documents, nil
+	return nil
 }
 
 // matches reports whether a head passes all filters but those on document and folder.
@@ -154,90 +174,79 @@ func within(t collab.Millis, after, before *collab.Millis) bool {
 	return (after == nil || t >= *after) && (before == nil || t <= *before)
 }
 
-// mayMatch is matches on what an index entry carries; filters on what it does not carry pass.
-func (w *walk) mayMatch(it item, index string) bool {
-	q := &w.q
-	return (q.Locations == nil || index == table.IndexIn || slices.Contains(q.Locations, it.text(table.Location))) &&
-		(q.Creators == nil || index == table.IndexBy || slices.Contains(q.Creators, it.text(table.Creator))) &&
-		(q.Statuses == nil || index == table.IndexSt || slices.Contains(q.Statuses, it.text(table.Status))) &&
-		within(it.num(table.CreatedAt), q.CreatedAfter, q.CreatedBefore)
-}
-
-// offer gives one to take, and reports whether the page goes on.
-func (w *walk) offer(e entry, t *collab.Thread, size int) bool {
-	if w.taken == w.most || !w.take(e.id, t) {
-		w.full = true
-		return false
+// inPlace reports whether a head still has the value under which the index listed it: when it has moved to another value that was
+// asked for, it is listed there.
+func (w *walk) inPlace(e entry, h *collab.Annotation) bool {
+	switch {
+	case w.q.IDs != nil:
+		return true
+	case w.index == table.IndexIn:
+		return h.LocationID == w.values[e.at.Value]
+	case w.index == table.IndexBy:
+		return h.CreatorID == w.values[e.at.Value]
+	case w.index == table.IndexSt:
+		return h.StatusID == w.values[e.at.Value]
 	}
-	w.taken++
-	w.bytes += size
-	w.at = e.at
 	return true
 }
 
-// deliver fetches the threads of the entries side by side and offers those that pass the filters, in order.
-func (w *walk) deliver(ctx context.Context, entries []entry, strong bool) error {
-	type result struct {
-		t    *collab.Thread
-		size int
-		err  error
-	}
+// deliver offers those of the entries that pass the filters, in order. Threads that are not at hand are fetched side by side.
+func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	results := make([]chan result, len(entries))
-	launched := 0
+	threads := make([]<-chan fetched, len(entries))
+	ahead := 0
 	for i, e := range entries {
 		if w.taken == w.most {
-			w.full = true
+			w.ended = true
 			return nil
 		}
-		for ; launched < len(entries) && launched < i+w.window(); launched++ {
-			l := entries[launched]
-			c := make(chan result, 1)
-			results[launched] = c
-			if l.thread != nil || l.missing {
-				c <- result{t: l.thread, size: threadBytes(l.thread)}
-				continue
-			}
-			go func() {
-				t, size, err := w.s.readThread(ctx, w.org.Document(l.document), l.id, strong)
-				c <- result{t, size, err}
-			}()
+		for ; ahead < len(entries) && ahead < i+w.window(); ahead++ {
+			threads[ahead] = w.fetch(ctx, entries[ahead])
 		}
-		r := <-results[i]
-		switch {
-		case r.err != nil:
-			return r.err
-		case r.t == nil && !e.missing && w.q.IDs == nil: // gone from where the index saw it
-		case r.t == nil || w.matches(&r.t.Annotation) && w.inPlace(e, r.t):
-			if !w.offer(e, r.t, r.size) {
+		f := <-threads[i]
+		if f.err != nil {
+			return f.err
+		}
+		offered := w.q.IDs != nil // take hears of a missing one
+		if f.thread != nil {
+			offered = w.matches(&f.thread.Annotation) && w.inPlace(e, &f.thread.Annotation)
+		}
+		if offered {
+			if !w.take(e.id, f.thread) {
+				w.ended = true
 				return nil
 			}
-			continue
+			w.taken++
+			w.bytes += f.bytes
 		}
 		w.at = e.at
 	}
 	return nil
 }
 
-// inPlace reports whether the thread still has the value under which the index listed it: when it has moved to another value that was
-// asked for, it is listed there.
-func (w *walk) inPlace(e entry, t *collab.Thread) bool {
-	if w.q.IDs != nil {
-		return true
-	}
-	switch index, values := w.driver(); index {
-	case table.IndexIn:
-		return t.LocationID == values[e.at.Value]
-	case table.IndexBy:
-		return t.CreatorID == values[e.at.Value]
-	case table.IndexSt:
-		return t.StatusID == values[e.at.Value]
-	}
-	return true
+// fetched is a thread, nil when there is none, and about the bytes of its content.
+type fetched struct {
+	thread *collab.Thread
+	bytes  int
+	err    error
 }
 
-// window is how many threads are worth fetching ahead: no more than the page may take.
+// fetch begins to read the thread of an entry. The channel gives it once.
+func (w *walk) fetch(ctx context.Context, e entry) <-chan fetched {
+	c := make(chan fetched, 1)
+	if e.thread != nil || e.missing {
+		c <- fetched{thread: e.thread, bytes: threadBytes(e.thread)}
+		return c
+	}
+	go func() {
+		t, bytes, err := w.s.readThread(ctx, w.org.Document(e.document), e.id, w.q.IDs != nil)
+		c <- fetched{t, bytes, err}
+	}()
+	return c
+}
+
+// window is how many threads are worth fetching side by side: no more than the page may take.
 func (w *walk) window() int {
 	n := min(concurrency, w.most-w.taken)
 	if w.taken == 0 {
@@ -261,15 +270,19 @@ func threadBytes(t *collab.Thread) int {
 }
 
 // byID walks the annotations of q.IDs, in the named documents or all.
-func (w *walk) byID(ctx context.Context, documents []string) error {
-	acct, org := w.org.Account, w.org.Organization
+func (w *walk) byID(ctx context.Context) error {
 	found := make([][]string, len(w.q.IDs)) // documents by id
-	if len(documents) == 1 && w.q.Documents != nil && w.q.Folder == "" {
+	if len(w.q.Documents) == 1 && len(w.documents) == 1 && w.q.Folder == "" {
 		for i := range found {
-			found[i] = documents
+			found[i] = w.documents
 		}
 	} else if err := each(ctx, len(found), func(ctx context.Context, i int) error {
-		items, err := w.s.query(ctx, scan{pk: table.AnnotationID(acct, org, w.q.IDs[i], "").PK, keys: everything, strong: true})
+		if i+1 < w.at.Value {
+			return nil
+		}
+		items, err := w.s.query(ctx, scan{
+			pk: table.AnnotationID(w.org.Account, w.org.Organization, w.q.IDs[i], "").PK, keys: everything, strong: true,
+		})
 		for _, it := range items {
 			d, err := table.Unescape(it.text(table.SK))
 			if err != nil {
@@ -289,10 +302,11 @@ func (w *walk) byID(ctx context.Context, documents []string) error {
 	}
 	var entries []entry
 	for i, id := range w.q.IDs {
-		if len(found[i]) == 0 {
-			found[i] = []string{""}
+		documents := found[i]
+		if len(documents) == 0 {
+			documents = []string{""}
 		}
-		for _, d := range found[i] {
+		for _, d := range documents {
 			e := entry{document: d, id: id, at: position{Value: i + 1, Key: table.Escape(d)}, missing: d == ""}
 			behind := e.at.Value > w.at.Value || e.at.Value == w.at.Value && e.at.Key > w.at.Key
 			if behind && (e.missing || inFolder(d)) {
@@ -300,8 +314,8 @@ func (w *walk) byID(ctx context.Context, documents []string) error {
 			}
 		}
 	}
-	err = w.deliver(ctx, entries, true)
-	w.complete = !w.full
+	err = w.deliver(ctx, entries)
+	w.complete = !w.ended
 	return err
 }
 
@@ -323,29 +337,10 @@ func (w *walk) inFolder(ctx context.Context, found [][]string) (func(document st
 	}, err
 }
 
-// driver returns the index that the walk goes through, and the values asked for where it is one of values; "" for the table itself.
-func (w *walk) driver() (index string, values []string) {
-	q := &w.q
-	switch {
-	case q.UpdatedAfter != nil || q.UpdatedBefore != nil:
-		return table.IndexUpd, nil
-	case q.Locations != nil:
-		return table.IndexIn, q.Locations
-	case q.Creators != nil:
-		return table.IndexBy, q.Creators
-	case q.Statuses != nil:
-		return table.IndexSt, q.Statuses
-	case q.CreatedAfter != nil || q.CreatedBefore != nil:
-		return table.IndexUpd, nil
-	}
-	return "", nil
-}
-
 // bySource walks one source after the other: the documents, and in each the values, that the query asks for.
-func (w *walk) bySource(ctx context.Context, documents []string) error {
-	list := newSourceList(w, documents)
-	index, _ := w.driver()
-	w.probe = w.alternatives(documents)
+func (w *walk) bySource(ctx context.Context) error {
+	list := newSourceList(w)
+	w.probe = w.alternatives()
 	for {
 		group, err := list.next(ctx, w.width())
 		if err != nil {
@@ -361,34 +356,17 @@ func (w *walk) bySource(ctx context.Context, documents []string) error {
 		}
 		first := make([]part, len(group))
 		if err := each(ctx, len(group), func(ctx context.Context, i int) (err error) {
-			first[i], err = group[i].read(ctx, want)
+			first[i], err = group[i].read(ctx, want, len(group))
 			return err
 		}); err != nil {
 			return err
 		}
 		for i, src := range group {
-			for p := first[i]; ; {
-				w.entries += p.examined
-				if err := w.deliver(ctx, p.entries, index == "" && w.q.Documents != nil); err != nil || w.full {
-					return err
-				}
-				if p.done {
-					break
-				}
-				w.at = p.at
-				if w.entries >= mostEntries || w.taken == w.most {
-					return nil
-				}
-				if done, err := w.tryNarrow(ctx, documents); done || err != nil {
-					return err
-				}
-				if p, err = src.read(ctx, w.most-w.taken); err != nil {
-					return err
-				}
+			if err := w.exhaust(ctx, src, first[i]); err != nil || w.ended {
+				return err
 			}
-			w.at = src.end()
 			w.sources++
-			if w.taken == w.most || w.sources >= mostSources {
+			if w.taken == w.most || w.spent() {
 				w.complete = i+1 == len(group) && list.ended()
 				return nil
 			}
@@ -396,18 +374,67 @@ func (w *walk) bySource(ctx context.Context, documents []string) error {
 	}
 }
 
-// perSource is about how many annotations the sources seen so far had.
-func (w *walk) perSource() int {
-	if w.sources == 0 {
-		return 0
+// exhaust offers what a source holds, of which the first part was read.
+func (w *walk) exhaust(ctx context.Context, src *source, p part) error {
+	for {
+		w.count(p)
+		if err := w.deliver(ctx, p.entries); err != nil || w.ended {
+			return err
+		}
+		w.at = src.position()
+		if p.done {
+			return nil
+		}
+		if w.ended = w.taken == w.most || w.spent(); w.ended {
+			return nil
+		}
+		if err := w.tryNarrow(ctx); err != nil || w.ended {
+			return err
+		}
+		var err error
+		if p, err = src.read(ctx, w.most-w.taken, 1); err != nil {
+			return err
+		}
 	}
-	return w.taken / w.sources
 }
+
+// count adds up what was examined.
+func (w *walk) count(p part) {
+	w.entries += p.examined
+	w.entryBytes += p.bytes
+	w.units += p.units
+	w.theItems += p.items
+	if p.items > 0 {
+		w.wholeThreads += len(p.entries)
+	}
+}
+
+// spent reports whether the walk has examined as much as it may.
+func (w *walk) spent() bool {
+	return w.entries >= mostEntries || w.units >= mostUnits || w.sources >= mostSources
+}
+
+// allowance is how many index entries each of n sources that are read side by side may examine.
+func (w *walk) allowance(n int) int {
+	bytes := 300.0 // of an entry
+	if w.entries > 0 {
+		bytes = float64(w.entryBytes) / float64(w.entries)
+	}
+	left := min(float64(mostEntries-w.entries), (mostUnits-w.units)*bytesPerUnit/bytes)
+	return max(1, int(left)/n)
+}
+
+// perSource is about how many annotations the sources seen so far had.
+func (w *walk) perSource() int { return w.taken / max(1, w.sources) }
 
 // width is how many sources are worth reading side by side: one while nothing is known, many when they turn out small.
 func (w *walk) width() int {
 	if w.sources == 0 {
 		return 1
 	}
-	return int(min(readAhead, math.Ceil(float64(w.most-w.taken)/float64(max(1, w.perSource())))))
+	n := min(readAhead, math.Ceil(float64(w.most-w.taken)/float64(max(1, w.perSource()))))
+	if average := w.bytes / w.sources; average > 0 {
+		n = min(n, math.Ceil(float64(pageBytes-w.bytes)/float64(average)))
+	}
+	return max(1, int(n))
 }

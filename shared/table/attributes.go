@@ -14,7 +14,10 @@ const (
 	LastComment   = "lc"  // the largest comment id so far
 	Authors       = "au"  // map of user id to the time of the latest comment
 	Batches       = "bs"  // set of the marks of batches whose comments are shown
-	Writer        = "w"   // what the last write was made by: tells a repeat of it from another's write
+	AddedBy       = "m"   // mark of the request that added the item: tells a repeat of it from another's item
+	Writer        = "w"   // mark of the request that changed the item last: tells a repeat of it from another's change
+	Writer2       = "w2"  // of the one before
+	Writer3       = "w3"
 
 	Text         = "txt"
 	HTML         = "htm"
@@ -23,6 +26,7 @@ const (
 	Tagged       = "tag"
 	Attachments  = "att"
 	Batch        = "bm" // mark of the batch that the comment came with; shown when the head's Batches lists it
+	BatchedAt    = "bt" // milliseconds: when the batch put the comment
 )
 
 // Attributes of the other items.

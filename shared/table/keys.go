@@ -128,9 +128,12 @@ func NotificationState(acct, org, user string, ms int64, id string) Key {
 // Event is an event in the outbox.
 func Event(acct, id string) Key { return Key{Join("A", acct, "EVT", id), "EVT"} }
 
+// EventPeoplePrefix begins the sort keys of an event's list of people.
+const EventPeoplePrefix = "EVT#PEOPLE#"
+
 // EventPeople is a part of an event's list of people, where it is too long for the event.
 func EventPeople(acct, id string, part int) Key {
-	return Key{Join("A", acct, "EVT", id), fmt.Sprintf("EVT#PEOPLE#%03d", part)}
+	return Key{Join("A", acct, "EVT", id), fmt.Sprintf("%s%03d", EventPeoplePrefix, part)}
 }
 
 // EventPeopleEnd ends the span of sort keys from an event to the last part of its people.

@@ -1,0 +1,181 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
+
+// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
+	t.Run("plain", func(t *testing.T) { test(t, newStore(t)) })
+	t.Run("chaos", func(t *testing.T) { test(t, newChaosStore(t)) })
+}
+
+// newChaosStore returns a store on a table of its own, behind the chaos transport, that tries again without waiting.
+func newChaosStore(t testing.TB) *Store {
+	h := fnv.New64a()
+	io.WriteString(h, t.Name())
+	s := newStore(t, func(cfg *aws.Config) {
+		cfg.HTTPClient = &chaos{next: cfg.HTTPClient, random: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
+	})
+	s.wait = func(int) time.Duration { return 0 }
+	return s
+}
+
+// chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for
+// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done.
+type chaos struct {
+	next aws.HTTPClient
+
+	mu     sync.Mutex
+	random *rand.Rand
+}
+
+// Do sends a request to DynamoDB, or does not.
+func (c *chaos) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	operation := r.Header.Get("X-Amz-Target")
+	operation = operation[strings.LastIndexByte(operation, '.')+1:]
+	writes := strings.HasSuffix(operation, "Item") && operation != "GetItem"
+	var request map[string]json.RawMessage
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	send := func() (*http.Response, error) {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		return c.next.Do(r)
+	}
+	switch dice := c.roll(100); {
+	case dice < 3:
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	case dice < 9:
+		response, err := send()
+		if err != nil {
+			return nil, err
+		}
+		response.Body.Close()
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+	case dice < 12:
+		return answer(400, failure("ProvisionedThroughputExceededException")), nil
+	case dice < 18 && operation == "TransactWriteItems":
+		return answer(400, c.cancel(request, "TransactionConflict")), nil
+	case dice < 21 && operation == "TransactWriteItems":
+		return answer(400, c.cancel(request, "ThrottlingError")), nil
+	case dice < 18 && writes:
+		return answer(400, failure("TransactionConflictException")), nil
+	case dice < 50 && operation == "BatchGetItem":
+		return c.leaveOver(r, request)
+	case dice < 40 && operation == "Query":
+		request["Limit"] = marshal(1 + c.roll(5))
+		body = marshal(request)
+		r.ContentLength = int64(len(body))
+	}
+	return send()
+}
+
+func (c *chaos) roll(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.random.IntN(n)
+}
+
+// cancel is the answer to a transaction one of whose writes is refused.
+func (c *chaos) cancel(request map[string]json.RawMessage, code string) any {
+	var writes []json.RawMessage
+	if err := json.Unmarshal(request["TransactItems"], &writes); err != nil {
+		panic(err)
+	}
+	reasons := make([]map[string]string, len(writes))
+	for i := range reasons {
+		reasons[i] = map[string]string{"Code": "None"}
+	}
+	reasons[c.roll(len(reasons))]["Code"] = code
+	f := failure("TransactionCanceledException")
+	f["CancellationReasons"] = reasons
+	return f
+}
+
+// leaveOver has some of a batch's keys read, or none, and answers with the others as not processed.
+func (c *chaos) leaveOver(r *http.Request, request map[string]json.RawMessage) (*http.Response, error) {
+	var tables map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(request["RequestItems"], &tables); err != nil {
+		return nil, err
+	}
+	type response struct {
+		Responses        map[string]json.RawMessage
+		UnprocessedKeys  map[string]map[string]json.RawMessage
+		ConsumedCapacity json.RawMessage `json:",omitempty"`
+	}
+	left := map[string]map[string]json.RawMessage{}
+	some := false
+	for name, batch := range tables {
+		var all []json.RawMessage
+		if err := json.Unmarshal(batch["Keys"], &all); err != nil {
+			return nil, err
+		}
+		n := c.roll(len(all) + 1)
+		some = some || n > 0
+		if n < len(all) {
+			left[name] = maps.Clone(batch)
+			left[name]["Keys"] = marshal(all[n:])
+		}
+		batch["Keys"] = marshal(all[:n])
+	}
+	if !some {
+		return answer(200, response{UnprocessedKeys: left}), nil
+	}
+	request["RequestItems"] = marshal(tables)
+	body := marshal(request)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	done, err := c.next.Do(r)
+	if err != nil || done.StatusCode != 200 {
+		return done, err
+	}
+	defer done.Body.Close()
+	var out response
+	if err := json.NewDecoder(done.Body).Decode(&out); err != nil {
+		return nil, err
+	}
+	out.UnprocessedKeys = left
+	return answer(200, out), nil
+}
+
+func failure(code string) map[string]any {
+	return map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "injected"}
+}
+
+func answer(status int, body any) *http.Response {
+	text := marshal(body)
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text)),
+	}
+}
+
+func marshal(v any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
