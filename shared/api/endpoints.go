@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/webhooks"
 )
 
 // Touch says what an endpoint may touch of the deployment. The CDK app grants exactly this.
@@ -37,9 +38,10 @@ type Deps struct {
 	Annotations   *commentannotations.Service
 	Organizations *organizations.Service
 	Notifications *notifications.Service
+	Webhooks      *webhooks.Service
 }
 
-// Endpoints returns the table of endpoints, in the order of the contract.
+// Endpoints returns the table of endpoints, in the order of the contract, its extensions behind it.
 func Endpoints() []Endpoint {
 	return []Endpoint{
 		{"/v2/commentannotations/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
@@ -80,6 +82,36 @@ func Endpoints() []Endpoint {
 		}},
 		{"/v1/notifications/add", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Notifications.AddV1, rpc.Idempotent())
+		}},
+		{"/v2/notifications/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.Get)
+		}},
+		{"/v2/notifications/update", ReadTable | WriteTable | SendEvents, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.Update)
+		}},
+		{"/v2/notifications/config/set", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Notifications.ConfigSet)
+		}},
+		{"/v2/webhooks/add", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.Add, rpc.Idempotent())
+		}},
+		{"/v2/webhooks/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.Get)
+		}},
+		{"/v2/webhooks/update", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.Update)
+		}},
+		{"/v2/webhooks/delete", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.Delete)
+		}},
+		{"/v2/webhooks/secrets/rotate", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.RotateSecret)
+		}},
+		{"/v2/webhooks/deliveries/get", ReadTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.GetDeliveries)
+		}},
+		{"/v2/webhooks/deliveries/replay", ReadTable | WriteTable, func(d Deps) http.Handler {
+			return rpc.Handle(d.Server, d.Webhooks.ReplayDeliveries)
 		}},
 	}
 }

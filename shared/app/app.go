@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"collabdata/shared/api"
@@ -15,9 +16,11 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -29,6 +32,8 @@ type Config struct {
 	Table     string     // the table's name
 	EventsURL string     // URL of the events queue
 
+	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
+
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
 	Random io.Reader        // nil for the system's
@@ -39,6 +44,7 @@ type Service struct {
 	Store  *store.Store
 	Events *queue.Queue
 
+	guard  *webhook.Guard
 	now    func() time.Time
 	random io.Reader
 	log    *slog.Logger
@@ -55,6 +61,7 @@ func New(c Config) *Service {
 	return &Service{
 		Store:  store.New(c.DynamoDB, c.Table, c.Now, c.Random),
 		Events: queue.New(c.SQS, c.EventsURL, c.Log),
+		guard:  webhook.NewGuard(c.PrivateRanges),
 		now:    c.Now,
 		random: c.Random,
 		log:    c.Log,
@@ -83,5 +90,8 @@ func (s *Service) deps() api.Deps {
 		Annotations:   &commentannotations.Service{Store: s.Store, Events: s.Events, Log: s.log},
 		Organizations: &organizations.Service{Store: s.Store},
 		Notifications: &notifications.Service{Store: s.Store, Events: s.Events},
+		Webhooks: &webhooks.Service{
+			Store: s.Store, URLs: s.guard, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+		},
 	}
 }

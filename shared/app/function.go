@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/auth"
 	"collabdata/shared/lambdahttp"
+	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -62,6 +63,11 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 			return Config{}, fmt.Errorf("the environment variable %s is missing", name)
 		}
 		*field = value
+	}
+	ranges, _ := lookup("ALLOWED_PRIVATE_CIDRS")
+	var err error
+	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
+		return Config{}, fmt.Errorf("the environment variable ALLOWED_PRIVATE_CIDRS: %w", err)
 	}
 	cfg, err := LoadAWS(ctx)
 	c.DynamoDB, c.SQS = cfg, cfg

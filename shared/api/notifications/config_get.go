@@ -40,8 +40,8 @@ type Metadata struct {
 // for the organization, else the default. Documents need not exist. It fails with FAILED_PRECONDITION where the account's notification
 // preferences are off.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]Config, error) {
-	if call.Settings.NotificationPreferencesOff {
-		return nil, collab.Errorf(collab.FailedPrecondition, `the setting "notification preferences" of the account is off`)
+	if err := checkPreferences(call.Settings); err != nil {
+		return nil, err
 	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	if err := s.Store.CheckOrganization(ctx, org); err != nil {

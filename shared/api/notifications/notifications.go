@@ -29,10 +29,34 @@ type Store interface {
 	// Preferences returns a user's preferences for each of the documents, which need not exist, in their order: the document's, else the
 	// organization's, else collab.DefaultPreferences.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
+
+	// SetPreferences writes a user's preferences for a document, or for the organization when document is "". A channel that is "" has
+	// none: it falls back.
+	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
+
+	// Members returns those of the users who are members of the organization, by user id.
+	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+
+	// Inbox returns up to most notifications of a user, newest first and by id where times are equal, behind a position ("" for the newest).
+	// next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
+	Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error)
+
+	// MarkNotification records that a user read a notification of the inbox, or clicked it, which is reading it too. What was recorded
+	// before stays. A first click records the event that click makes of the notification, both or neither; clicked reports that it did. It
+	// fails with NOT_FOUND when the notification is not in one of the user's lists.
+	MarkNotification(ctx context.Context, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool, err error)
 }
 
 // Events is where delivery hears of what was recorded.
 type Events interface {
 	// Send asks for the delivery of recorded events. It never fails: events that it could not send are sent again later.
 	Send(ctx context.Context, events ...collab.EventRef)
+}
+
+// checkPreferences fails with FAILED_PRECONDITION where the account's notification preferences are off.
+func checkPreferences(s collab.Settings) error {
+	if s.NotificationPreferencesOff {
+		return collab.Errorf(collab.FailedPrecondition, `the setting "notification preferences" of the account is off`)
+	}
+	return nil
 }

@@ -1,0 +1,5 @@
+package main
+
+import "collabdata/shared/app"
+
+func main() { app.Serve("/v2/webhooks/deliveries/get") }

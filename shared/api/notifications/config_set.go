@@ -1,0 +1,60 @@
+package notifications
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
+type ConfigSetRequest struct {
+	OrganizationID string         `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid"`
+	UserID         string         `json:"userId" rule:"required,id"`
+	Config         ChannelsChange `json:"config" rule:"required"`
+}
+
+// ChannelsChange replaces a user's preferences. A channel that is left out, or null, has none of its own: it falls back from the document to
+// the organization, and from there to the default.
+type ChannelsChange struct {
+	Inbox rpc.Opt[collab.Preference] `json:"inbox" rule:"oneof=ALL|MINE|NONE"`
+	Email rpc.Opt[collab.Preference] `json:"email" rule:"oneof=ALL|MINE|NONE"`
+}
+
+// Validate demands that a channel is named.
+func (c *ChannelsChange) Validate(m *rpc.Mistakes) {
+	if !c.Inbox.Sent() && !c.Email.Sent() {
+		m.Add("", "must name inbox or email")
+	}
+}
+
+// ConfigSetResult is the answer to a config set.
+type ConfigSetResult struct {
+	Success bool   `json:"success"`
+	Message string `json:"message"`
+}
+
+// ConfigSet sets a user's preferences for documents, which need not exist, or for the organization. It fails with FAILED_PRECONDITION where
+// the account's notification preferences are off.
+func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (ConfigSetResult, error) {
+	if err := checkPreferences(call.Settings); err != nil {
+		return ConfigSetResult{}, err
+	}
+	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+		return ConfigSetResult{}, err
+	}
+	documents := req.DocumentIDs
+	if documents == nil {
+		documents = []string{""} // the organization itself
+	}
+	preferences := collab.Preferences{Inbox: req.Config.Inbox.Value, Email: req.Config.Email.Value}
+	for _, d := range documents {
+		if err := s.Store.SetPreferences(ctx, org, req.UserID, d, preferences); err != nil {
+			return ConfigSetResult{}, err
+		}
+	}
+	call.Items = len(documents)
+	return ConfigSetResult{true, "the notification configuration was set"}, nil
+}

@@ -1,0 +1,265 @@
+package notifications_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.
+func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ...string) {
+	t.Helper()
+	n.CreatedAt = noon.Add(time.Duration(number) * time.Minute).UnixMilli()
+	if n.ActionUser.UserID == "" {
+		n.ActionUser.UserID = "boss"
+	}
+	if n.DocumentID == "" {
+		n.DocumentID = "doc"
+	}
+	err := f.store.MakeNotification(t.Context(), org, n)
+	if err == nil && len(users) > 0 {
+		err = f.store.AddToInbox(t.Context(), org, n, users)
+	} else if err == nil {
+		err = f.store.AddToInboxOfAll(t.Context(), org, n)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// page is an answer of notifications get; size is that of its body as Lambda wraps it.
+type page struct {
+	code, size int
+	Result     struct {
+		Data          []notifications.Notification
+		NextPageToken string
+	}
+	Error struct{ Message string }
+}
+
+func (f *fixture) get(t *testing.T, user string, size int, token string) page {
+	t.Helper()
+	body := fmt.Sprintf(`{"data":{"organizationId":"org","userId":%q,"pageSize":%d,"pageToken":%q}}`, user, size, token)
+	r := httptest.NewRequest(http.MethodPost, "/v2/notifications/get", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
+	rpc.Handle(f.server, f.Get).ServeHTTP(w, r.WithContext(ctx))
+	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.code != http.StatusOK || p.size > 5_000_000 || len(p.Result.Data) > size {
+		t.Fatalf("%d %s: %d notifications, %d bytes", p.code, p.Error.Message, len(p.Result.Data), p.size)
+	}
+	return p
+}
+
+// walk returns the ids of all of a user's notifications in pages of size, and how many pages it were.
+func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages int) {
+	t.Helper()
+	for token := ""; ; {
+		p := f.get(t, user, size, token)
+		pages++
+		for _, n := range p.Result.Data {
+			ids = append(ids, n.NotificationID)
+		}
+		if token = p.Result.NextPageToken; token == "" {
+			return ids, pages
+		}
+	}
+}
+
+func TestGet(t *testing.T) {
+	f := newFixture(t)
+	member := collab.Member{User: collab.User{UserID: "ann", Name: ptr("Ann")}}
+	if err := f.store.PutMember(t.Context(), org, member); err != nil {
+		t.Fatal(err)
+	}
+	f.give(t, 0, collab.Notification{
+		ID: "full", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
+		Headline: "{actionUser} told {recipientUser}: {what} {nobody}", TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)},
+		Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
+	}, "ann", "cid")
+	f.give(t, 1, collab.Notification{ID: "all"})
+
+	want := []notifications.Notification{{
+		NotificationID: "all", DocumentID: "doc", ActionUser: collab.User{UserID: "boss"}, NotifyAll: true, CreatedAt: "2026-03-04T12:01:00.000Z",
+	}, {
+		NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
+		Headline: "<Bob> told Ann: {x} {nobody}", Template: "{actionUser} told {recipientUser}: {what} {nobody}",
+		TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)}, Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
+		CreatedAt: "2026-03-04T12:00:00.000Z",
+	}}
+	if diff := cmp.Diff(want, f.get(t, "ann", 1000, "").Result.Data); diff != "" {
+		t.Error(diff)
+	}
+	want[1].Headline = "<Bob> told cid: {x} {nobody}" // no member: the id is all that is known
+	if diff := cmp.Diff(want, f.get(t, "cid", 1000, "").Result.Data); diff != "" {
+		t.Error(diff)
+	}
+	if ids, _ := f.walk(t, "boss", 10); ids != nil {
+		t.Errorf("who sent it to all has %v", ids)
+	}
+	if ids, _ := f.walk(t, "dan", 10); !cmp.Equal(ids, []string{"all"}) {
+		t.Errorf("anyone has %v", ids)
+	}
+}
+
+// TestGetWalks walks an inbox of both lists in pages of every kind, while newer notifications arrive.
+func TestGetWalks(t *testing.T) {
+	f := newFixture(t)
+	var want []string
+	for i := range 250 {
+		id := fmt.Sprintf("n%03d", i)
+		want = append([]string{id}, want...)
+		if i%5 == 0 {
+			f.give(t, i/2, collab.Notification{ID: id}) // two at the same time
+		} else {
+			f.give(t, i/2, collab.Notification{ID: id}, "ann")
+		}
+	}
+	for _, size := range []int{1000, 249, 101, 100, 7} {
+		if ids, _ := f.walk(t, "ann", size); !cmp.Equal(want, ids) {
+			t.Errorf("pages of %d: %s", size, cmp.Diff(want, ids))
+		}
+	}
+	first := f.get(t, "ann", 30, "")
+	for i := range 150 {
+		f.give(t, 1000+i, collab.Notification{ID: fmt.Sprintf("late%03d", i)}, "ann")
+	}
+	second := f.get(t, "ann", 5, first.Result.NextPageToken) // of another size
+	var got []string
+	for _, n := range append(first.Result.Data, second.Result.Data...) {
+		got = append(got, n.NotificationID)
+	}
+	if diff := cmp.Diff(want[:35], got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestGetEndsPagesBySize walks notifications that fill pages before pageSize does, also where others arrive before the first page's
+// end is passed.
+func TestGetEndsPagesBySize(t *testing.T) {
+	f := newFixture(t)
+	var want []string
+	for i := range 24 {
+		id := fmt.Sprintf("n%02d", i)
+		want = append([]string{id}, want...)
+		f.give(t, i, collab.Notification{ID: id, Body: strings.Repeat(`"`, 150_000)}, "ann")
+	}
+	first := f.get(t, "ann", 1000, "")
+	f.give(t, 100, collab.Notification{ID: "late"}, "ann")
+	var got []string
+	p, pages := first, 1
+	for {
+		for _, n := range p.Result.Data {
+			got = append(got, n.NotificationID)
+		}
+		if p.Result.NextPageToken == "" {
+			break
+		}
+		size := 1000
+		if pages == 1 {
+			size = 3 // less than the page before it
+		}
+		p = f.get(t, "ann", size, p.Result.NextPageToken)
+		pages++
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%d pages:\n%s", pages, diff)
+	}
+	if pages < 4 {
+		t.Errorf("24 notifications of 600 KB as wrapped in %d pages", pages)
+	}
+}
+
+// TestUpdate holds what a user's reading and clicking records.
+func TestUpdate(t *testing.T) {
+	f := newFixture(t)
+	f.give(t, 0, collab.Notification{ID: "mine", AnnotationID: "a1", SourceData: collab.JSON(`{"go":"there"}`)}, "ann")
+	f.give(t, 1, collab.Notification{ID: "all"})
+	f.give(t, 2, collab.Notification{ID: "theirs"}, "bob")
+	type result struct {
+		Success bool
+		ID      string
+		Code    collab.Code
+	}
+	update := func(user, ids, data string) map[string]result {
+		t.Helper()
+		a := post(t, f, f.Update, fmt.Sprintf(`"userId":%q,"notificationIds":[%s],"updatedData":%s`, user, ids, data))
+		if a.code != http.StatusOK {
+			t.Fatalf("%d %s", a.code, a.Error.Message)
+		}
+		var results map[string]result
+		if err := json.Unmarshal(a.Result.Data, &results); err != nil {
+			t.Fatal(err)
+		}
+		return results
+	}
+	marks := func(user string) string {
+		text := ""
+		for _, n := range f.get(t, user, 10, "").Result.Data {
+			text += fmt.Sprintf("%s %t %t %t %t; ", n.NotificationID, n.Read, n.ReadAt != "", n.Clicked, n.ClickedAt != "")
+		}
+		return text
+	}
+
+	got := update("ann", `"mine","theirs","nothing"`, `{"read":true}`)
+	want := map[string]result{
+		"mine": {true, "mine", ""}, "theirs": {false, "theirs", collab.NotFound}, "nothing": {false, "nothing", collab.NotFound},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got, want := marks("ann"), "all false false false false; mine true true false false; "; got != want {
+		t.Errorf("ann has %s, want %s", got, want)
+	}
+	if len(f.sent) != 0 {
+		t.Errorf("reading sent %v", f.sent)
+	}
+
+	update("ann", `"mine","all"`, `{"clicked":true}`)
+	update("ann", `"all","mine"`, `{"read":true,"clicked":true}`)
+	update("bob", `"all"`, `{"clicked":true}`)
+	if got, want := marks("ann"), "all true true true true; mine true true true true; "; got != want {
+		t.Errorf("ann has %s, want %s", got, want)
+	}
+	if got, want := marks("bob"), "theirs false false false false; all true true true true; "; got != want {
+		t.Errorf("bob has %s, want %s", got, want)
+	}
+	var events []collab.Event
+	for _, ref := range f.sent {
+		ev, err := f.store.Event(t.Context(), ref.Account, ref.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ev.ID = ""
+		events = append(events, *ev)
+	}
+	click := func(user string, number int, n collab.Notification) collab.Event {
+		n.DocumentID, n.ActionUser.UserID, n.CreatedAt = "doc", "boss", noon.Add(time.Duration(number)*time.Minute).UnixMilli()
+		return collab.Event{
+			Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", DocumentID: "doc", AnnotationID: n.AnnotationID,
+			Time: noon.UnixMilli(), Actor: &collab.User{UserID: user}, Notification: &n,
+		}
+	}
+	wantEvents := []collab.Event{
+		click("ann", 0, collab.Notification{ID: "mine", AnnotationID: "a1", SourceData: collab.JSON(`{"go":"there"}`)}),
+		click("ann", 1, collab.Notification{ID: "all"}),
+		click("bob", 1, collab.Notification{ID: "all"}),
+	}
+	if diff := cmp.Diff(wantEvents, events); diff != "" {
+		t.Errorf("events (- want, + got):\n%s", diff)
+	}
+}

@@ -1,0 +1,105 @@
+package notifications
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// UpdateRequest is the data of POST /v2/notifications/update.
+type UpdateRequest struct {
+	OrganizationID  string              `json:"organizationId" rule:"required,id"`
+	UserID          string              `json:"userId" rule:"required,id"`
+	NotificationIDs []string            `json:"notificationIds" rule:"required,nonempty,max=30,each=id"`
+	UpdatedData     rpc.One[UpdateData] `json:"updatedData" rule:"required"`
+}
+
+// UpdateData is what the user did with the notifications. A click is reading, too.
+type UpdateData struct {
+	Read    *bool `json:"read" rule:"notnull"`
+	Clicked *bool `json:"clicked" rule:"notnull"`
+}
+
+// Validate demands that something was done: what was read or clicked stays so.
+func (d *UpdateData) Validate(m *rpc.Mistakes) {
+	if d.Read == nil && d.Clicked == nil {
+		m.Add("", "must have at least one field")
+	}
+	const stays = "must be true: what was read or clicked stays so"
+	if d.Read != nil && !*d.Read {
+		m.Add("read", stays)
+	}
+	if d.Clicked != nil && !*d.Clicked {
+		m.Add("clicked", stays)
+	}
+}
+
+// UpdateResult is what became of one notification.
+type UpdateResult struct {
+	Success bool        `json:"success"`
+	ID      string      `json:"id"`
+	Message string      `json:"message"`
+	Code    collab.Code `json:"code,omitempty"` // of a failure
+}
+
+// Update records what a user did with notifications: read or clicked them. The first click of each raises notification.clicked, which carries
+// the notification's source data. The answer has them by id in the order sent, repeats once; one that the user does not have fails with
+// NOT_FOUND. A call that fails may be sent again: what it did is not done twice.
+func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
+	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+		return nil, err
+	}
+	var (
+		results rpc.Keyed[UpdateResult]
+		seen    = map[string]bool{}
+	)
+	for _, id := range req.NotificationIDs {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		result := UpdateResult{Success: true, ID: id, Message: "the notification was updated"}
+		err := s.mark(ctx, call, org, req, id)
+		switch code := collab.CodeOf(err); code {
+		case "":
+			call.Items++
+		case collab.NotFound, collab.Aborted:
+			result = UpdateResult{ID: id, Message: collab.MessageOf(err), Code: code}
+		default:
+			return nil, err
+		}
+		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: result})
+	}
+	call.Message = fmt.Sprintf("%d notifications updated, %d failed", call.Items, len(results)-call.Items)
+	return results, nil
+}
+
+// mark records what the user did with one notification. A first click is sent on its way.
+func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, id string) error {
+	var ref collab.EventRef
+	click := func(n collab.Notification) *collab.Event {
+		ref = collab.EventRef{Account: call.Account, ID: call.IDs.Next()}
+		return &collab.Event{
+			ID:             ref.ID,
+			Type:           collab.NotificationClicked,
+			Account:        call.Account,
+			OrganizationID: org.Organization,
+			DocumentID:     n.DocumentID,
+			AnnotationID:   n.AnnotationID,
+			Time:           call.Now.UnixMilli(),
+			Actor:          &collab.User{UserID: req.UserID},
+			Notification:   &n,
+		}
+	}
+	if req.UpdatedData.Value.Clicked == nil {
+		click = nil
+	}
+	_, clicked, err := s.Store.MarkNotification(ctx, org, req.UserID, id, click)
+	if clicked {
+		s.Events.Send(ctx, ref)
+	}
+	return err
+}

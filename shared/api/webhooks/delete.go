@@ -1,0 +1,29 @@
+package webhooks
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+)
+
+// DeleteRequest is the data of POST /v2/webhooks/delete.
+type DeleteRequest struct {
+	WebhookID string `json:"webhookId" rule:"required,id"`
+}
+
+// DeleteResult is the answer to a delete.
+type DeleteResult struct {
+	Success   bool   `json:"success"`
+	WebhookID string `json:"webhookId"`
+	Message   string `json:"message"`
+}
+
+// Delete deletes a webhook endpoint: nothing is posted to it any more, what is on its way is canceled. It fails with NOT_FOUND when there is
+// no such endpoint.
+func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (DeleteResult, error) {
+	if err := s.Store.DeleteWebhook(ctx, call.Account, req.WebhookID); err != nil {
+		return DeleteResult{}, err
+	}
+	call.Items = 1
+	return DeleteResult{true, req.WebhookID, "the webhook was deleted"}, nil
+}

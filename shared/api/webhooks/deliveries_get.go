@@ -1,0 +1,123 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// GetDeliveriesRequest is the data of POST /v2/webhooks/deliveries/get. All filters combine; times are those of the events, bounds are
+// inclusive.
+type GetDeliveriesRequest struct {
+	WebhookID     string                `json:"webhookId" rule:"required,id"`
+	State         *collab.DeliveryState `json:"state" rule:"notnull,oneof=pending|delivered|exhausted|canceled"`
+	EventType     *collab.EventType     `json:"eventType" rule:"notnull,oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
+	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time"`
+	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time"`
+	PageSize      *int64                `json:"pageSize" rule:"notnull,min=1,max=1000"`
+	PageToken     string                `json:"pageToken"`
+}
+
+// Validate refuses a window that ends before it begins.
+func (r *GetDeliveriesRequest) Validate(m *rpc.Mistakes) {
+	if r.CreatedAfter != nil && r.CreatedBefore != nil && *r.CreatedAfter > *r.CreatedBefore {
+		m.Add("createdBefore", "must not be earlier than createdAfter")
+	}
+}
+
+func (r *GetDeliveriesRequest) filter() collab.DeliveryFilter {
+	var f collab.DeliveryFilter
+	if r.State != nil {
+		f.State = *r.State
+	}
+	if r.EventType != nil {
+		f.Type = *r.EventType
+	}
+	if r.CreatedAfter != nil {
+		f.After = *r.CreatedAfter
+	}
+	if r.CreatedBefore != nil {
+		f.Before = max(*r.CreatedBefore, 1) // 0 would be no bound
+	}
+	return f
+}
+
+// Delivery is the delivery of an event to a webhook endpoint as it is answered.
+type Delivery struct {
+	WebhookID   string               `json:"webhookId"`
+	EventID     string               `json:"eventId"` // also the header webhook-id of every post
+	EventType   collab.EventType     `json:"eventType"`
+	State       collab.DeliveryState `json:"state"`
+	Attempts    []Attempt            `json:"attempts"`              // oldest first, the last collab.MaxDeliveryAttempts
+	NextAttempt string               `json:"nextAttempt,omitempty"` // of a pending one, unless the endpoint rests
+	CreatedAt   string               `json:"createdAt"`
+	LastUpdated string               `json:"lastUpdated"`
+}
+
+// Attempt is one post of a delivery.
+type Attempt struct {
+	At         string `json:"at"`
+	Status     int    `json:"status,omitempty"` // HTTP status of the answer, absent where there was none
+	Reason     string `json:"reason,omitempty"` // why it failed
+	DurationMS int64  `json:"durationMs"`
+}
+
+func showDelivery(d collab.Delivery) Delivery {
+	shown := Delivery{
+		WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.Type, State: d.State, Attempts: []Attempt{},
+		CreatedAt: timestamp(d.CreatedAt), LastUpdated: timestamp(d.LastUpdated),
+	}
+	if d.State == collab.DeliveryPending {
+		shown.NextAttempt = timestamp(d.NextAttempt)
+	}
+	for _, a := range d.Attempts {
+		shown.Attempts = append(shown.Attempts, Attempt{timestamp(a.At), a.Status, a.Reason, a.Duration})
+	}
+	return shown
+}
+
+// maxPage is the most that the deliveries of a page take, in bytes as Lambda wraps them: 5 MB less what stands around them.
+const maxPage = 4_990_000
+
+// GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at pageSize,
+// before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
+// endpoint.
+func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) ([]collab.JSON, error) {
+	var after string // the event of the last delivery looked at
+	if err := call.Position(req.PageToken, &after); err != nil {
+		return nil, err
+	}
+	if _, err := s.Store.Webhook(ctx, call.Account, req.WebhookID); err != nil {
+		return nil, err
+	}
+	most := collab.MaxPageSize
+	if req.PageSize != nil {
+		most = int(*req.PageSize)
+	}
+	deliveries, next, err := s.Store.Deliveries(ctx, call.Account, req.WebhookID, req.filter(), after, most)
+	if err != nil {
+		return nil, err
+	}
+	var page []collab.JSON
+	left := maxPage
+	for i, d := range deliveries {
+		text, err := json.Marshal(showDelivery(d))
+		if err != nil {
+			return nil, err
+		}
+		if left -= rpc.WrappedLen(text) + len(","); left < 0 {
+			next = deliveries[i-1].EventID // no delivery is as large as a page
+			break
+		}
+		page = append(page, text)
+	}
+	if next != "" {
+		call.NextPageToken = call.PageToken(next)
+	}
+	call.Items = len(page)
+	call.Message = fmt.Sprintf("%d deliveries", call.Items)
+	return page, nil
+}

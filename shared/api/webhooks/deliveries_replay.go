@@ -1,0 +1,94 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// ReplayDeliveriesRequest is the data of POST /v2/webhooks/deliveries/replay: one delivery by its event, or all of the events since a time,
+// a page of them per call.
+type ReplayDeliveriesRequest struct {
+	WebhookID string                `json:"webhookId" rule:"required,id"`
+	EventID   *string               `json:"eventId" rule:"notnull,id"`
+	Since     *int64                `json:"since" rule:"notnull,time"`
+	State     *collab.DeliveryState `json:"state" rule:"notnull,oneof=pending|delivered|exhausted|canceled"` // with since: only these
+	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=1000"`
+	PageToken string                `json:"pageToken"`
+}
+
+// Validate demands either one delivery or a time.
+func (r *ReplayDeliveriesRequest) Validate(m *rpc.Mistakes) {
+	switch {
+	case r.EventID == nil && r.Since == nil:
+		m.Add("since", "is required when there is no eventId")
+	case r.EventID != nil && (r.Since != nil || r.State != nil || r.PageSize != nil || r.PageToken != ""):
+		m.Add("eventId", "must stand alone: since, state, pageSize and pageToken replay others")
+	}
+}
+
+// ReplayDeliveriesResult is the answer to a replay.
+type ReplayDeliveriesResult struct {
+	Replayed int `json:"replayed"` // deliveries that are pending again
+}
+
+// ReplayDeliveries makes deliveries pending again, whatever had become of them, with all their attempts before them; the first posts are made
+// within a minute or so. With since, a page without a nextPageToken is the last. It fails with NOT_FOUND when there is no such endpoint or no
+// delivery of the event to it, and with FAILED_PRECONDITION when the endpoint is disabled.
+func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *ReplayDeliveriesRequest) (ReplayDeliveriesResult, error) {
+	var result ReplayDeliveriesResult
+	var after string
+	if err := call.Position(req.PageToken, &after); err != nil {
+		return result, err
+	}
+	if req.EventID != nil {
+		if err := s.checkEnabled(ctx, call.Account, req.WebhookID); err != nil {
+			return result, err
+		}
+		if _, err := s.Store.ReplayDelivery(ctx, call.Account, req.WebhookID, *req.EventID); err != nil {
+			return result, err
+		}
+		result.Replayed = 1
+	} else {
+		most := collab.MaxPageSize
+		if req.PageSize != nil {
+			most = int(*req.PageSize)
+		}
+		filter := collab.DeliveryFilter{After: *req.Since}
+		if req.State != nil {
+			filter.State = *req.State
+		}
+		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, most)
+		if err != nil {
+			return result, err
+		}
+		if next != "" {
+			call.NextPageToken = call.PageToken(next)
+		}
+		result.Replayed = replayed
+	}
+	call.Items = result.Replayed
+	call.Message = fmt.Sprintf("%d deliveries are pending again", call.Items)
+	return result, nil
+}
+
+// ReplaySince makes up to most deliveries that pass the filter pending again, newest event first, behind the position after ("" for the
+// newest). next is the position behind them, "" when there are no more. It fails as ReplayDeliveries does.
+func (s *Service) ReplaySince(ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
+	if err := s.checkEnabled(ctx, acct, webhook); err != nil {
+		return 0, "", err
+	}
+	return s.Store.ReplayDeliveries(ctx, acct, webhook, f, after, most)
+}
+
+// checkEnabled fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when it is disabled: what is replayed would
+// be canceled at once.
+func (s *Service) checkEnabled(ctx context.Context, acct, id string) error {
+	w, err := s.Store.Webhook(ctx, acct, id)
+	if err == nil && w.Disabled {
+		err = collab.Errorf(collab.FailedPrecondition, "webhook %q is disabled: enable it before", id)
+	}
+	return err
+}

@@ -1,0 +1,33 @@
+package webhooks
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// RotateSecretRequest is the data of POST /v2/webhooks/secrets/rotate.
+type RotateSecretRequest struct {
+	WebhookID string `json:"webhookId" rule:"required,id"`
+}
+
+// RotateSecret gives a webhook endpoint a new secret and shows it, which nothing does again. The one before signs beside it for
+// collab.SecretRotation. It fails with NOT_FOUND when there is no such endpoint, and with RESOURCE_EXHAUSTED when
+// collab.MaxWebhookSecrets sign already.
+func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateSecretRequest) (WebhookWithSecret, error) {
+	secret, err := s.NewSecret()
+	if err != nil {
+		return WebhookWithSecret{}, err
+	}
+	w, err := s.change(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
+		w.LastUpdated = call.Now.UnixMilli()
+		return w.Rotate(secret, call.Now.UnixMilli())
+	})
+	if err != nil {
+		return WebhookWithSecret{}, err
+	}
+	call.Items = 1
+	call.Message = "the secret was rotated: keep the new one, which is not shown again; the one before signs for 24 h more"
+	return showWithSecret(w, call.Now), nil
+}

@@ -1,0 +1,67 @@
+package webhooks
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// UpdateRequest is the data of POST /v2/webhooks/update.
+type UpdateRequest struct {
+	WebhookID   string              `json:"webhookId" rule:"required,id"`
+	UpdatedData rpc.One[UpdateData] `json:"updatedData" rule:"required"`
+}
+
+// UpdateData is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
+// are posted.
+type UpdateData struct {
+	URL         rpc.Opt[string]             `json:"url" rule:"notnull,nonempty"`
+	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`
+	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30,each=oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
+	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull"`
+}
+
+// Validate demands that there is something to update.
+func (d *UpdateData) Validate(m *rpc.Mistakes) {
+	if !d.URL.Sent() && !d.Description.Sent() && !d.EventTypes.Sent() && !d.Disabled.Sent() {
+		m.Add("", "must have at least one field")
+	}
+}
+
+// Update changes a webhook endpoint, and forgets how it failed: it begins afresh. It fails with INVALID_ARGUMENT for a URL that nothing may
+// be posted to, and with NOT_FOUND when there is no such endpoint.
+func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (Webhook, error) {
+	data := req.UpdatedData.Value
+	if data.URL.Given() {
+		if err := s.checkURL("data.updatedData.url", data.URL.Value); err != nil {
+			return Webhook{}, err
+		}
+	}
+	w, err := s.change(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
+		data.apply(w)
+		w.LastUpdated = call.Now.UnixMilli()
+		return nil
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	call.Items = 1
+	call.Message = "the webhook was updated"
+	return show(w, call.Now), nil
+}
+
+func (d *UpdateData) apply(w *collab.Webhook) {
+	if d.URL.Given() {
+		w.URL = d.URL.Value
+	}
+	if d.Description.Sent() {
+		w.Description = d.Description.Value
+	}
+	if d.EventTypes.Sent() {
+		w.EventTypes = distinct(d.EventTypes.Value)
+	}
+	if d.Disabled.Given() {
+		w.Disabled, w.DisabledReason = d.Disabled.Value, ""
+	}
+}

@@ -1,0 +1,151 @@
+// Package webhooks has the operations on the webhook endpoints of an account, and on what was delivered to them.
+package webhooks
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// Service carries out the operations.
+type Service struct {
+	Store     Store
+	URLs      URLs
+	NewSecret func() (string, error) // returns a new random secret that signs
+}
+
+// URLs knows where webhooks may be posted to.
+type URLs interface {
+	// CheckURL reports the rule that a URL breaks, or nil. The error's text is a predicate for the caller: `must begin with https://`.
+	CheckURL(url string) error
+}
+
+// Store is what the operations need of the table.
+type Store interface {
+	// Webhooks returns the webhook endpoints of the account by id.
+	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
+
+	// Webhook reads a webhook endpoint of the account; NOT_FOUND when it does not exist.
+	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
+
+	// PutWebhook adds a webhook endpoint whose Rev is 0, and fails with ALREADY_EXISTS when there is one with its id. With another Rev it
+	// changes the endpoint, and fails with ABORTED when that is no longer its Rev and NOT_FOUND when it does not exist. It returns the
+	// endpoint as it is then, its health forgotten.
+	PutWebhook(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error)
+
+	// DeleteWebhook deletes a webhook endpoint; NOT_FOUND when it does not exist.
+	DeleteWebhook(ctx context.Context, acct, id string) error
+
+	// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for
+	// the newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
+	Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error)
+
+	// ReplayDelivery makes a delivery pending again, whatever had become of it; NOT_FOUND when there is none.
+	ReplayDelivery(ctx context.Context, acct, hook, event string) (collab.Delivery, error)
+
+	// ReplayDeliveries does so with one page of Deliveries, whose positions it takes and returns. replayed is how many it were.
+	ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error)
+}
+
+// Webhook is a webhook endpoint as it is answered: without the text of its secrets.
+type Webhook struct {
+	WebhookID      string             `json:"webhookId"`
+	URL            string             `json:"url"`
+	Description    string             `json:"description"`
+	EventTypes     []collab.EventType `json:"eventTypes"` // null: all
+	Disabled       bool               `json:"disabled"`
+	DisabledReason string             `json:"disabledReason,omitempty"` // where the service disabled it
+	Failures       int                `json:"failures"`                 // posts that failed since the last one that succeeded
+	FailingSince   string             `json:"failingSince,omitempty"`
+	Resting        bool               `json:"resting"` // after too many failures posts are held back, but for a probe from time to time
+	Secrets        []Secret           `json:"secrets"` // those that sign, the present one first
+	CreatedAt      string             `json:"createdAt"`
+	LastUpdated    string             `json:"lastUpdated"`
+}
+
+// Secret is a secret as it is answered: without its text.
+type Secret struct {
+	CreatedAt string `json:"createdAt"`
+	Expires   string `json:"expires,omitempty"` // it signs until then, beside the present one
+}
+
+// WebhookWithSecret is the answer of the operations that make a secret, which show it this once.
+type WebhookWithSecret struct {
+	Webhook
+	Secret string `json:"secret"`
+}
+
+// show returns an endpoint as it is answered at the time now.
+func show(w collab.Webhook, now time.Time) Webhook {
+	shown := Webhook{
+		WebhookID: w.ID, URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
+		Disabled: w.Disabled, DisabledReason: w.DisabledReason,
+		Failures: w.Health.Failures, FailingSince: timestamp(w.Health.FailingSince), Resting: w.Health.Resting(),
+		CreatedAt: timestamp(w.CreatedAt), LastUpdated: timestamp(w.LastUpdated),
+	}
+	for _, s := range w.Secrets {
+		if s.Expires == 0 || now.UnixMilli() < s.Expires {
+			shown.Secrets = append(shown.Secrets, Secret{timestamp(s.CreatedAt), timestamp(s.Expires)})
+		}
+	}
+	return shown
+}
+
+// showWithSecret is show, with the text of the present secret.
+func showWithSecret(w collab.Webhook, now time.Time) WebhookWithSecret {
+	return WebhookWithSecret{show(w, now), w.SigningSecrets(now.UnixMilli())[0]}
+}
+
+// timestamp is a time as ISO 8601 in UTC with milliseconds, "" for none.
+func timestamp(ms collab.Millis) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.
+func (s *Service) checkURL(field, url string) error {
+	err := s.URLs.CheckURL(url)
+	if err == nil {
+		return nil
+	}
+	return &collab.Error{
+		Code:    collab.InvalidArgument,
+		Message: field + " " + err.Error(),
+		Details: []collab.FieldError{{Field: field, Message: err.Error()}},
+	}
+}
+
+// tries is how often a change is begun when others change the same endpoint.
+const tries = 5
+
+// change changes an endpoint and returns it as it is then. The change may be made again on what others wrote meanwhile. It fails with
+// NOT_FOUND when the endpoint does not exist, and with ABORTED when others kept changing it.
+func (s *Service) change(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
+	for try := 1; ; try++ {
+		w, err := s.Store.Webhook(ctx, acct, id)
+		if err == nil {
+			err = change(&w)
+		}
+		if err == nil {
+			w, err = s.Store.PutWebhook(ctx, acct, w)
+		}
+		if collab.CodeOf(err) != collab.Aborted || try == tries {
+			return w, err
+		}
+	}
+}
+
+// distinct returns each value once, in the order of their first.
+func distinct[T comparable](list []T) []T {
+	var once []T
+	for _, v := range list {
+		if !slices.Contains(once, v) {
+			once = append(once, v)
+		}
+	}
+	return once
+}

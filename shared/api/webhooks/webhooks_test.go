@@ -1,0 +1,407 @@
+package webhooks_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/webhooks"
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/webhook"
+)
+
+// fixture is the service on a table of its own.
+type fixture struct {
+	*webhooks.Service
+	store  *store.Store
+	server *rpc.Server
+	now    time.Time
+	secret int // of the secrets made
+}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
+	now := func() time.Time { return f.now }
+	f.store = store.New(aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
+	}, "webhooks-"+rand.Text(), now, rand.Reader)
+	if err := f.store.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: f.store}
+	f.Service = &webhooks.Service{Store: f.store, URLs: webhook.NewGuard(nil), NewSecret: func() (string, error) {
+		f.secret++
+		return fmt.Sprintf("whsec_%d", f.secret), nil
+	}}
+	return f
+}
+
+type answer[Data any] struct {
+	code   int
+	Result struct {
+		Data          Data
+		NextPageToken string
+	}
+	Error struct {
+		Status  collab.Code
+		Message string
+	}
+}
+
+// post sends data to an operation. Into is what its answer is read into.
+func post[Into, Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string, header ...string) answer[Into] {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(`{"data":{`+data+`}}`))
+	r.Header.Set("Content-Type", "application/json")
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
+	rpc.Handle(f.server, op, rpc.Idempotent()).ServeHTTP(w, r.WithContext(ctx))
+	a := answer[Into]{code: w.Code}
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (f *fixture) mustAdd(t *testing.T, id string) {
+	t.Helper()
+	a := post[webhooks.WebhookWithSecret](t, f, f.Add, fmt.Sprintf(`"webhookId":%q,"url":"https://example.com"`, id))
+	if a.code != http.StatusOK {
+		t.Fatal(a.Error.Message)
+	}
+}
+
+// TestEventTypes holds the event types that requests may name against those that there are.
+func TestEventTypes(t *testing.T) {
+	var list []string
+	for _, e := range webhook.EventTypes() {
+		list = append(list, string(e))
+	}
+	want := "oneof=" + strings.Join(list, "|")
+	for _, field := range []struct {
+		of   reflect.Type
+		name string
+	}{
+		{reflect.TypeFor[webhooks.AddRequest](), "EventTypes"},
+		{reflect.TypeFor[webhooks.UpdateData](), "EventTypes"},
+		{reflect.TypeFor[webhooks.GetDeliveriesRequest](), "EventType"},
+	} {
+		f, _ := field.of.FieldByName(field.name)
+		if rule := f.Tag.Get("rule"); !strings.HasSuffix(rule, want) {
+			t.Errorf("%s.%s has the rule %s, want %s", field.of, field.name, rule, want)
+		}
+	}
+}
+
+// crash fails once after the endpoint was put.
+type crash struct {
+	webhooks.Store
+	crashed bool
+}
+
+func (c *crash) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
+	return c.Store.Webhook(ctx, acct, id)
+}
+
+func (c *crash) PutWebhook(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error) {
+	w, err := c.Store.PutWebhook(ctx, acct, w)
+	if err == nil && !c.crashed {
+		c.crashed = true
+		return w, errors.New("crash")
+	}
+	return w, err
+}
+
+// TestAddAgain holds that an add that is sent again under its key after a crash finishes the first attempt.
+func TestAddAgain(t *testing.T) {
+	for _, id := range []string{"", `"webhookId":"mine",`} {
+		f := newFixture(t)
+		f.Service.Store = &crash{Store: f.store}
+		body := id + `"url":"https://example.com"`
+		if a := post[webhooks.WebhookWithSecret](t, f, f.Add, body, "Idempotency-Key", "k"); a.code != http.StatusInternalServerError {
+			t.Fatalf("the crash is answered with %d", a.code)
+		}
+		f.now = f.now.Add(time.Minute)
+		second := post[webhooks.WebhookWithSecret](t, f, f.Add, body, "Idempotency-Key", "k")
+		third := post[webhooks.WebhookWithSecret](t, f, f.Add, body, "Idempotency-Key", "k")
+		if diff := cmp.Diff(second, third, cmp.AllowUnexported(answer[webhooks.WebhookWithSecret]{})); diff != "" {
+			t.Errorf("the third answer differs:\n%s", diff)
+		}
+		all, err := f.store.Webhooks(t.Context(), "acct")
+		if err != nil || len(all) != 1 || second.code != http.StatusOK {
+			t.Fatalf("%d %s, %d endpoints, %v", second.code, second.Error.Message, len(all), err)
+		}
+		if got := second.Result.Data; got.WebhookID != all[0].ID || got.Secret != all[0].Secrets[0].Secret || got.Secret != "whsec_1" {
+			t.Errorf("answered %+v, there is %+v", got, all[0])
+		}
+	}
+}
+
+func TestAddTooMany(t *testing.T) {
+	f := newFixture(t)
+	for i := range collab.MaxWebhooks {
+		f.mustAdd(t, fmt.Sprintf("h%02d", i))
+	}
+	a := post[webhooks.WebhookWithSecret](t, f, f.Add, `"url":"https://example.com"`)
+	if a.code != http.StatusTooManyRequests || a.Error.Status != collab.ResourceExhausted {
+		t.Errorf("one too many is answered with %d %s", a.code, a.Error.Message)
+	}
+	f.now = f.now.Add(time.Millisecond)
+	a = post[webhooks.WebhookWithSecret](t, f, f.Add, `"webhookId":"h07","url":"https://example.com"`)
+	if a.Error.Status != collab.AlreadyExists {
+		t.Errorf("one that is there is answered with %d %s", a.code, a.Error.Message)
+	}
+}
+
+// TestHealth holds that it can be seen how an endpoint fails and why it was disabled, and that an update lets it begin afresh.
+func TestHealth(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	for range collab.RestAfter {
+		if _, err := f.store.CountFailure(t.Context(), "acct", "hook", f.now.UnixMilli(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct"}
+	if disabled, err := f.store.DisableWebhook(t.Context(), "acct", "hook", "answered 410 Gone", ev); err != nil || !disabled {
+		t.Fatal(disabled, err)
+	}
+	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
+	at := "2026-03-04T12:00:00.000Z"
+	want := webhooks.Webhook{
+		WebhookID: "hook", URL: "https://example.com", Disabled: true, DisabledReason: "answered 410 Gone", Failures: collab.RestAfter,
+		FailingSince: at, Resting: true, Secrets: []webhooks.Secret{{CreatedAt: at}}, CreatedAt: at, LastUpdated: at,
+	}
+	if diff := cmp.Diff([]webhooks.Webhook{want}, got); diff != "" {
+		t.Error(diff)
+	}
+	updated := post[webhooks.Webhook](t, f, f.Update, `"webhookId":"hook","updatedData":{"disabled":false}`).Result.Data
+	want.Disabled, want.DisabledReason, want.Failures, want.FailingSince, want.Resting = false, "", 0, "", false
+	if diff := cmp.Diff(want, updated); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRotate holds which secrets sign as time passes.
+func TestRotate(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	f.now = f.now.Add(time.Hour)
+	rotated := post[webhooks.WebhookWithSecret](t, f, f.RotateSecret, `"webhookId":"hook"`).Result.Data
+	want := []webhooks.Secret{
+		{CreatedAt: "2026-03-04T13:00:00.000Z"},
+		{CreatedAt: "2026-03-04T12:00:00.000Z", Expires: "2026-03-05T13:00:00.000Z"},
+	}
+	if diff := cmp.Diff(want, rotated.Secrets); diff != "" || rotated.Secret != "whsec_2" {
+		t.Errorf("the secret is %s\n%s", rotated.Secret, diff)
+	}
+	f.now = f.now.Add(24 * time.Hour)
+	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
+	if diff := cmp.Diff(want[:1], got[0].Secrets); diff != "" {
+		t.Errorf("a day later:\n%s", diff)
+	}
+}
+
+// busy lets another change every endpoint between reading and writing it, the first times.
+type busy struct {
+	webhooks.Store
+	times int
+}
+
+func (b *busy) PutWebhook(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error) {
+	if b.times > 0 {
+		b.times--
+		other, err := b.Store.Webhook(ctx, acct, w.ID)
+		if err != nil {
+			return w, err
+		}
+		other.Description += "x"
+		if _, err := b.Store.PutWebhook(ctx, acct, other); err != nil {
+			return w, err
+		}
+	}
+	return b.Store.PutWebhook(ctx, acct, w)
+}
+
+// TestUpdateTogether holds that two who update an endpoint at once lose nothing of each other's, and that it gives up in the end.
+func TestUpdateTogether(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	f.Service.Store = &busy{Store: f.store, times: 4}
+	got := post[webhooks.Webhook](t, f, f.Update, `"webhookId":"hook","updatedData":{"url":"https://example.org"}`)
+	if w := got.Result.Data; w.URL != "https://example.org" || w.Description != "xxxx" {
+		t.Errorf("%d: %+v", got.code, w)
+	}
+	f.Service.Store = &busy{Store: f.store, times: 5}
+	got = post[webhooks.Webhook](t, f, f.Update, `"webhookId":"hook","updatedData":{"url":"https://example.net"}`)
+	if got.Error.Status != collab.Aborted {
+		t.Errorf("%d %s", got.code, got.Error.Status)
+	}
+}
+
+// deliveries adds deliveries of n events, a minute apart, with the states in turn.
+func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState) (events []string) {
+	t.Helper()
+	for i := range n {
+		at := f.now.Add(time.Duration(i) * time.Minute)
+		ids := collab.NewIDs(at, []byte(fmt.Sprintf("seed of event %04d", i)))
+		d := collab.Delivery{
+			WebhookID: "hook", EventID: ids.Next(), Type: collab.CommentAdded, State: states[i%len(states)], Made: 8,
+			NextAttempt: at.Add(time.Hour).UnixMilli(), CreatedAt: at.UnixMilli(), LastUpdated: at.UnixMilli(),
+			Attempts: []collab.DeliveryAttempt{{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12}, {At: at.UnixMilli() + 5_000, Duration: 30}},
+		}
+		if i%2 == 1 {
+			d.Type = collab.CommentUpdated
+		}
+		if _, err := f.store.AddDelivery(t.Context(), "acct", d); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, d.EventID)
+	}
+	return events
+}
+
+func TestGetDeliveries(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	f.mustAdd(t, "other")
+	events := f.deliveries(t, 7, collab.DeliveryPending, collab.DeliveryDelivered, collab.DeliveryExhausted)
+
+	newest := post[[]webhooks.Delivery](t, f, f.GetDeliveries, `"webhookId":"hook","pageSize":1`).Result.Data
+	at := "2026-03-04T12:06:00.000Z"
+	want := webhooks.Delivery{
+		WebhookID: "hook", EventID: events[6], EventType: collab.CommentAdded, State: collab.DeliveryPending,
+		NextAttempt: "2026-03-04T13:06:00.000Z", CreatedAt: at, LastUpdated: at,
+		Attempts: []webhooks.Attempt{
+			{At: at, Status: 503, Reason: "answered 503 Service Unavailable", DurationMS: 12},
+			{At: "2026-03-04T12:06:05.000Z", DurationMS: 30},
+		},
+	}
+	if diff := cmp.Diff([]webhooks.Delivery{want}, newest); diff != "" {
+		t.Error(diff)
+	}
+
+	minute := func(i int) int64 { return f.now.Add(time.Duration(i) * time.Minute).UnixMilli() }
+	for _, test := range []struct {
+		name, query string
+		want        []int // events
+	}{
+		{"all", ``, []int{6, 5, 4, 3, 2, 1, 0}},
+		{"state", `"state":"exhausted",`, []int{5, 2}},
+		{"type", `"eventType":"comment.updated",`, []int{5, 3, 1}},
+		{"state and type", `"state":"pending","eventType":"comment.updated",`, []int{3}},
+		{"after", fmt.Sprintf(`"createdAfter":%d,`, minute(5)), []int{6, 5}},
+		{"before", fmt.Sprintf(`"createdBefore":%d,`, minute(1)), []int{1, 0}},
+		{"window", fmt.Sprintf(`"createdAfter":%d,"createdBefore":%d,`, minute(2), minute(4)-1), []int{3, 2}},
+		{"nothing is before all times", `"createdBefore":0,`, nil},
+		{"another endpoint", `"webhookId":"other",`, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if !strings.Contains(test.query, "webhookId") {
+				test.query += `"webhookId":"hook",`
+			}
+			for _, size := range []int{1, 2, 1000} {
+				var got []int
+				for token := ""; ; {
+					a := post[[]webhooks.Delivery](t, f, f.GetDeliveries, fmt.Sprintf(`%s"pageSize":%d,"pageToken":%q`, test.query, size, token))
+					if a.code != http.StatusOK || len(a.Result.Data) > size {
+						t.Fatalf("%d %s, %d of %d", a.code, a.Error.Message, len(a.Result.Data), size)
+					}
+					for _, d := range a.Result.Data {
+						for i, id := range events {
+							if id == d.EventID {
+								got = append(got, i)
+							}
+						}
+					}
+					if token = a.Result.NextPageToken; token == "" {
+						break
+					}
+				}
+				if diff := cmp.Diff(test.want, got); diff != "" {
+					t.Errorf("pages of %d:\n%s", size, diff)
+				}
+			}
+		})
+	}
+}
+
+// states returns what has become of the deliveries of events, by the first letters of their states.
+func (f *fixture) states(t *testing.T, events []string) string {
+	t.Helper()
+	text := ""
+	for _, id := range events {
+		d, err := f.store.Delivery(t.Context(), "acct", "hook", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := d.State == collab.DeliveryPending && d.Made == 0; again != (d.Due == f.now.UnixMilli()) {
+			t.Errorf("%+v is due at %d", d, d.Due)
+		}
+		text += string(d.State[0])
+		if len(d.Attempts) != 2 {
+			t.Errorf("the attempts of %s were forgotten", id)
+		}
+	}
+	return text
+}
+
+func TestReplayDeliveries(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	events := f.deliveries(t, 8, collab.DeliveryDelivered, collab.DeliveryExhausted, collab.DeliveryCanceled)
+	f.now = f.now.Add(24 * time.Hour)
+	since := func(i int) int64 { return f.now.Add(-24 * time.Hour).Add(time.Duration(i) * time.Minute).UnixMilli() }
+	for _, step := range []struct {
+		name, query string
+		replayed    int
+		want        string
+	}{
+		{"nothing is so new", fmt.Sprintf(`"since":%d`, since(8)), 0, "decdecde"},
+		{"one", fmt.Sprintf(`"eventId":%q`, events[0]), 1, "pecdecde"},
+		{"the exhausted ones", fmt.Sprintf(`"since":%d,"state":"exhausted"`, since(2)), 2, "pecdpcdp"},
+		{"those since a time", fmt.Sprintf(`"since":%d`, since(3)), 5, "pecppppp"},
+	} {
+		replayed := 0
+		for token := ""; ; {
+			query := `"webhookId":"hook",` + step.query
+			if strings.Contains(query, "since") {
+				query += fmt.Sprintf(`,"pageSize":2,"pageToken":%q`, token)
+			}
+			a := post[webhooks.ReplayDeliveriesResult](t, f, f.ReplayDeliveries, query)
+			if a.code != http.StatusOK {
+				t.Fatalf("%s: %d %s", step.name, a.code, a.Error.Message)
+			}
+			replayed += a.Result.Data.Replayed
+			if token = a.Result.NextPageToken; token == "" {
+				break
+			}
+		}
+		if got := f.states(t, events); got != step.want || replayed != step.replayed {
+			t.Errorf("%s: replayed %d, want %d; the states are %s, want %s", step.name, replayed, step.replayed, got, step.want)
+		}
+	}
+}
