@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"collabdata/localstack"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // DynamoDB returns the URL of a DynamoDB: the one that AWS_ENDPOINT_URL_DYNAMODB
@@ -50,4 +53,13 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 		t.Fatal(err)
 	}
 	return server.URL
+}
+
+// Config returns how the SDK reaches the stand-in at a URL, with all rights.
+func Config(url string) aws.Config {
+	return aws.Config{
+		Region:       localstack.Region,
+		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+		BaseEndpoint: aws.String(url),
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
@@ -19,19 +18,15 @@ import (
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // service returns a service with a table and queues of its own, and the account acme with the credentials key and token.
 func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 	t.Helper()
 	reach := func(url string) aws.Config {
-		return aws.Config{
-			Region:       localstack.Region,
-			Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-			BaseEndpoint: &url,
-			HTTPClient:   app.HTTPClient(),
-		}
+		cfg := localstacktest.Config(url)
+		cfg.HTTPClient = app.HTTPClient()
+		return cfg
 	}
 	name := fmt.Sprintf("app-%d", time.Now().UnixNano())
 	c := app.Config{

@@ -20,8 +20,6 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -44,15 +42,12 @@ func newBench(b *testing.B) *bench {
 			return next.HandleInitialize(ctx, in)
 		}), middleware.Before)
 	}
+	cfg := localstacktest.Config(localstacktest.DynamoDB(b))
+	cfg.HTTPClient, cfg.APIOptions = app.HTTPClient(), []func(*middleware.Stack) error{stopwatch}
 	service := app.New(app.Config{
-		DynamoDB: aws.Config{
-			Region:       "us-east-1",
-			Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
-			BaseEndpoint: aws.String(localstacktest.DynamoDB(b)),
-			APIOptions:   []func(*middleware.Stack) error{stopwatch},
-		},
-		Table: fmt.Sprintf("bench-%d", time.Now().UnixNano()),
-		Log:   slog.New(slog.DiscardHandler),
+		DynamoDB: cfg,
+		Table:    fmt.Sprintf("bench-%d", time.Now().UnixNano()),
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	ctx := b.Context()
 	for _, err := range []error{

@@ -7,15 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/apitest"
 	"collabdata/shared/app"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 // TestScripts runs every script against the handlers.
@@ -27,21 +23,14 @@ func TestScripts(t *testing.T) {
 // serve serves the handlers, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
-	reach := func(url string) aws.Config {
-		return aws.Config{
-			Region:       localstack.Region,
-			Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-			BaseEndpoint: aws.String(url),
-		}
-	}
-	sqs := reach(localstacktest.MiniStack(t))
+	sqs := localstacktest.Config(localstacktest.MiniStack(t))
 	name := fmt.Sprintf("scripts-%d", time.Now().UnixNano())
 	urls, err := queue.Create(t.Context(), sqs, name+"-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s = app.New(app.Config{
-		DynamoDB:  reach(localstacktest.DynamoDB(t)),
+		DynamoDB:  localstacktest.Config(localstacktest.DynamoDB(t)),
 		SQS:       sqs,
 		Table:     name,
 		EventsURL: urls[table.EventsQueue],

@@ -14,17 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/pagetoken"
 	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
 )
 
 // reader reads annotations of the organization org on a table of its own.
@@ -37,14 +34,7 @@ type reader struct {
 
 func newReader(t testing.TB, documents ...string) *reader {
 	t.Helper()
-	s := store.New(aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}, "get-"+rand.Text(), time.Now, rand.Reader)
-	if err := s.CreateTable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.New(t)
 	r := &reader{
 		store:   s,
 		service: &commentannotations.Service{Store: s},

@@ -16,16 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
 )
 
 // fixture is the service on a table of its own, with the organization org and the document doc.
@@ -49,14 +46,7 @@ func (f *fixture) Send(_ context.Context, refs ...collab.EventRef) {
 
 func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	t.Helper()
-	s := store.New(aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}, fmt.Sprintf("commentannotations-%d", time.Now().UnixNano()), time.Now, rand.Reader)
-	if err := s.CreateTable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.New(t)
 	f := &fixture{store: s, identity: collab.Identity{Account: "acct", Settings: settings}}
 	f.Service = &commentannotations.Service{Store: s, Events: f, Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}

@@ -11,16 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -42,14 +39,7 @@ var org = collab.OrganizationRef{Account: "acct", Organization: "org"}
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := store.New(aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}, "notifications-"+rand.Text(), time.Now, rand.Reader)
-	if err := s.CreateTable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.New(t)
 	if err := s.CheckDocument(t.Context(), org.Document("doc"), collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
 )
 
 const maxAnswer = 5_000_000
@@ -34,14 +31,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := store.New(aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}, "organizations-"+rand.Text(), time.Now, rand.Reader)
-	if err := s.CreateTable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	s := storetest.New(t)
 	return &fixture{
 		Service: organizations.Service{Store: s}, store: s,
 		server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
