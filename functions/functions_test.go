@@ -22,7 +22,7 @@ import (
 	"collabdata/shared/api"
 )
 
-// serve and authorizer are the mains of an endpoint and of the authorizer.
+// The mains: of an endpoint, and of each function that is none.
 const (
 	serve = `package main
 
@@ -36,11 +36,23 @@ import "collabdata/shared/app"
 
 func main() { app.Authorize() }
 `
+	deliver = `package main
+
+import "collabdata/shared/app/deliver"
+
+func main() { deliver.Serve() }
+`
+	relay = `package main
+
+import "collabdata/shared/app/relay"
+
+func main() { relay.Serve() }
+`
 )
 
 // TestMains holds that every endpoint has its main, which serves its own path, and that there is no other main.
 func TestMains(t *testing.T) {
-	want := map[string]string{"authorizer/main.go": authorizer}
+	want := map[string]string{"authorizer/main.go": authorizer, "deliver/main.go": deliver, "relay/main.go": relay}
 	for _, e := range api.Endpoints() {
 		want[e.Path[1:]+"/main.go"] = fmt.Sprintf(serve, e.Path)
 	}

@@ -1,0 +1,5 @@
+package main
+
+import "collabdata/shared/app/deliver"
+
+func main() { deliver.Serve() }

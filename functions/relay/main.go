@@ -1,0 +1,5 @@
+package main
+
+import "collabdata/shared/app/relay"
+
+func main() { relay.Serve() }

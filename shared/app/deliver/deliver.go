@@ -1,0 +1,71 @@
+// Package deliver puts together what delivers events: the function that takes the messages of both queues, and what does the same, and the
+// relay's work too, in the local server. It is apart from package app as it links what renders mail, which no endpoint needs.
+package deliver
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"collabdata/shared/delivery"
+	"collabdata/shared/mail"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// Config is what the delivery is put together from.
+type Config struct {
+	DynamoDB    aws.Config // how to reach the table
+	SQS         aws.Config // how to reach the queues
+	SES         aws.Config // how to reach the mail service
+	Table       string     // the table's name
+	EventsURL   string     // URL of the events queue
+	WebhooksURL string     // URL of the webhooks queue
+
+	MailFrom      string                // sender of mail; "" sends none
+	PrivateRanges []netip.Prefix        // where webhooks may be posted to and permission providers asked, beside public addresses
+	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
+
+	Metrics *metrics.Metrics // nil for none
+	Log     *slog.Logger
+	Now     func() time.Time // nil for the clock
+	Random  io.Reader        // nil for the system's
+}
+
+func (c Config) withDefaults() Config {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Random == nil {
+		c.Random = rand.Reader
+	}
+	return c
+}
+
+func (c Config) store() *store.Store    { return store.New(c.DynamoDB, c.Table, c.Now, c.Random) }
+func (c Config) events() *queue.Queue   { return queue.New(c.SQS, c.EventsURL, c.Log) }
+func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL, c.Log) }
+
+// New puts the delivery together. It calls nothing. The error says what is wrong with MailFrom.
+func New(c Config) (*delivery.Deliverer, error) {
+	c = c.withDefaults()
+	o := delivery.Options{
+		Store: c.store(), Events: c.events(), Webhooks: c.webhooks(),
+		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls,
+		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
+	}
+	if c.MailFrom != "" {
+		mailer, err := mail.New(c.SES, mail.Options{From: c.MailFrom})
+		if err != nil {
+			return nil, err
+		}
+		o.Mailer = mailer
+	}
+	return delivery.New(o), nil
+}

@@ -1,0 +1,79 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"collabdata/shared/app"
+	"collabdata/shared/env"
+	"collabdata/shared/metrics"
+	"collabdata/shared/webhook"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+// Serve runs the function that takes the messages of both queues. It reads the environment once and does not return.
+func Serve() {
+	log := app.NewLog(os.Stdout)
+	c, err := fromEnvironment(context.Background(), os.LookupEnv)
+	if err == nil {
+		c.Log = log
+		var handler func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+		if handler, err = newHandler(c); err == nil {
+			lambda.Start(handler)
+		}
+	}
+	log.Error("start", "cause", err)
+	os.Exit(1)
+}
+
+// fromEnvironment returns the configuration that the function's variables and those of the SDK describe.
+func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (Config, error) {
+	r := env.Reader{Lookup: lookup}
+	c := Config{
+		Table: r.Required("TABLE_NAME"), EventsURL: r.Required("EVENTS_QUEUE_URL"), WebhooksURL: r.Required("WEBHOOKS_QUEUE_URL"),
+		MailFrom: r.Optional("MAIL_FROM"),
+		Metrics:  metrics.New(os.Stdout, r.Required("STAGE"), time.Now),
+	}
+	var err error
+	c.PrivateRanges, err = webhook.ParseRanges(r.Optional("ALLOWED_PRIVATE_CIDRS"))
+	r.Note("ALLOWED_PRIVATE_CIDRS", err)
+	if err := r.Err(); err != nil {
+		return c, err
+	}
+	cfg, err := app.LoadAWS(ctx)
+	c.DynamoDB, c.SQS, c.SES = cfg, cfg, cfg
+	return c, err
+}
+
+// newHandler returns what does the work of a batch of messages, side by side. It answers which of them are to come again.
+func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
+	d, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, batch events.SQSEvent) (events.SQSEventResponse, error) {
+		response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}} // a list, even when it is empty
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		for _, m := range batch.Records {
+			wg.Go(func() {
+				err := d.Take(ctx, m.Body)
+				if err == nil {
+					return
+				}
+				c.Log.LogAttrs(ctx, slog.LevelWarn, "message to come again", slog.String("message", m.MessageId),
+					slog.String("receives", m.Attributes["ApproximateReceiveCount"]), slog.Any("cause", err))
+				mu.Lock()
+				defer mu.Unlock()
+				response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: m.MessageId})
+			})
+		}
+		wg.Wait()
+		return response, c.Metrics.Flush()
+	}, nil
+}

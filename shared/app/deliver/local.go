@@ -1,0 +1,112 @@
+package deliver
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"collabdata/shared/delivery"
+	"collabdata/shared/queue"
+	"collabdata/shared/relay"
+)
+
+const (
+	localRuns  = 32               // messages worked on at the same time, of each queue
+	localRelay = 3 * time.Second  // between two runs of the relay
+	localTime  = 90 * time.Second // for one message, as the function has
+	localGrace = 5 * time.Second  // for messages under way, at the end
+	localPause = time.Second      // after a queue could not be reached
+)
+
+// Local delivers events in the local server: it polls both queues, and does the relay's work every few seconds.
+type Local struct {
+	deliverer        *delivery.Deliverer
+	relay            *relay.Relay
+	events, webhooks *queue.Queue
+	config           Config
+}
+
+// NewLocal puts it together. It calls nothing: the table and the queues may be made later. The error says what is wrong with MailFrom.
+func NewLocal(c Config) (*Local, error) {
+	c = c.withDefaults()
+	d, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	l := &Local{deliverer: d, events: c.events(), webhooks: c.webhooks(), config: c}
+	l.relay = &relay.Relay{Store: c.store(), Events: l.events, Webhooks: l.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
+	return l, nil
+}
+
+// Run works until the context ends, and returns once what is under way has ended: 5 s later at most. What did not end is done again when it
+// runs the next time.
+func (l *Local) Run(ctx context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(localGrace, cancel)
+		context.AfterFunc(work, func() { timer.Stop() })
+	})
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { l.poll(ctx, work, l.events) })
+	wg.Go(func() { l.poll(ctx, work, l.webhooks) })
+	wg.Go(func() {
+		for pause(ctx, localRelay) {
+			if err := l.relay.Run(ctx); err != nil && ctx.Err() == nil {
+				l.config.Log.LogAttrs(ctx, slog.LevelWarn, "relay", slog.Any("cause", err))
+			}
+			if err := l.config.Metrics.Flush(); err != nil {
+				l.config.Log.LogAttrs(ctx, slog.LevelWarn, "metrics", slog.Any("cause", err))
+			}
+		}
+	})
+	wg.Wait()
+}
+
+// poll works on the messages of a queue until ctx ends; what is under way then goes on in work.
+func (l *Local) poll(ctx, work context.Context, q *queue.Queue) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	runs := make(chan struct{}, localRuns)
+	for ctx.Err() == nil {
+		messages, err := q.Receive(ctx, queue.MaxReceive, queue.MaxWait)
+		if err != nil && ctx.Err() == nil {
+			l.config.Log.LogAttrs(ctx, slog.LevelWarn, "queue not reached", slog.Any("cause", err))
+			pause(ctx, localPause)
+		}
+		for _, m := range messages {
+			runs <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-runs }()
+				l.take(work, q, m)
+			})
+		}
+	}
+}
+
+// take does what a message asks for, and deletes it unless it is to come again.
+func (l *Local) take(ctx context.Context, q *queue.Queue, m queue.Message) {
+	ctx, cancel := context.WithTimeout(ctx, localTime)
+	defer cancel()
+	err := l.deliverer.Take(ctx, m.Text)
+	if err == nil {
+		err = q.Delete(ctx, m)
+	}
+	if err != nil {
+		l.config.Log.LogAttrs(ctx, slog.LevelWarn, "message to come again", slog.Int("receives", m.Receives), slog.Any("cause", err))
+	}
+}
+
+// pause waits, and reports whether the context goes on.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

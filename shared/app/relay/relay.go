@@ -1,0 +1,63 @@
+// Package relay puts together the function that sends pending work to the queues again.
+package relay
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"time"
+
+	"collabdata/shared/app"
+	"collabdata/shared/env"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/relay"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-lambda-go/lambda"
+)
+
+// Serve runs the function. It reads the environment once and does not return.
+func Serve() {
+	log := app.NewLog(os.Stdout)
+	r, err := fromEnvironment(context.Background(), os.LookupEnv, os.Stdout)
+	if err == nil {
+		lambda.Start(handler(r))
+	}
+	log.Error("start", "cause", err)
+	os.Exit(1)
+}
+
+// fromEnvironment returns the relay that the function's variables and those of the SDK describe.
+func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*relay.Relay, error) {
+	v := env.Reader{Lookup: lookup}
+	table, events, webhooks, stage := v.Required("TABLE_NAME"), v.Required("EVENTS_QUEUE_URL"), v.Required("WEBHOOKS_QUEUE_URL"), v.Required("STAGE")
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	cfg, err := app.LoadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	log := app.NewLog(out)
+	return &relay.Relay{
+		Store:    store.New(cfg, table, time.Now, rand.Reader),
+		Events:   queue.New(cfg, events, log),
+		Webhooks: queue.New(cfg, webhooks, log),
+		Metrics:  metrics.New(out, stage, time.Now),
+		Log:      log,
+		Now:      time.Now,
+	}, nil
+}
+
+// handler runs the relay once for each event of the schedule.
+func handler(r *relay.Relay) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := r.Run(ctx)
+		if flushed := r.Metrics.Flush(); err == nil {
+			err = flushed
+		}
+		return err
+	}
+}

@@ -1,0 +1,260 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/metrics"
+)
+
+// Limits on what a circle keeps of a person, in bytes.
+const (
+	maxName  = 200
+	maxEmail = 320
+)
+
+// toAllAtOnce reports whether everyone of the organization is told by one entry in the list for all: who is left out is decided when
+// somebody reads it.
+func (w *work) toAllAtOnce() bool { return w.event.NotifyAll && !w.event.VerifyAccess }
+
+// circle returns the part of the recipients that begins at a cursor, as it was kept, or works it out and keeps it.
+func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab.Circle, error) {
+	if !w.event.Notify || w.toAllAtOnce() && d.Mailer == nil {
+		return &collab.Circle{}, nil
+	}
+	circle, err := d.Store.Circle(ctx, w.EventRef, cursor)
+	if err != nil || circle != nil {
+		return circle, err
+	}
+	people, next, err := d.concerned(ctx, w, cursor)
+	if err != nil {
+		return nil, err
+	}
+	circle = &collab.Circle{Next: next}
+	if circle.Recipients, err = d.recipients(ctx, w, people); err != nil {
+		return nil, err
+	}
+	if circle.MailWaits, err = d.mailWaits(ctx, w, cursor, circle); err != nil {
+		return nil, err
+	}
+	if cursor == "" && next == "" && len(circle.Recipients) == 0 {
+		return circle, nil
+	}
+	return d.Store.KeepCircle(ctx, w.EventRef, cursor, circle)
+}
+
+// mailWaits decides in the first part whether the mails about an event wait; the others follow it.
+func (d *Deliverer) mailWaits(ctx context.Context, w *work, cursor string, circle *collab.Circle) (bool, error) {
+	if cursor != "" {
+		first, err := d.Store.Circle(ctx, w.EventRef, "")
+		return first != nil && first.MailWaits, err
+	}
+	waits := circle.Next != ""
+	for _, r := range circle.Recipients {
+		waits = waits || r.Mail
+	}
+	return waits && d.Mailer != nil && w.event.AnnotationID != "" && !w.settings.MailGroupingOff, nil
+}
+
+// concerned returns up to collab.MaxCircle of those whom an event concerns, and the cursor of the others. The cursor is the position among
+// the people whom the event names, or the member of the organization behind whom the list goes on.
+func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
+	if !w.event.NotifyAll {
+		all := named(w.event)
+		at := 0
+		if cursor != "" {
+			if at, err = strconv.Atoi(cursor); err != nil || at < 0 || at > len(all) {
+				return nil, "", fmt.Errorf("delivery: cursor %q of event %s", cursor, w.ID)
+			}
+		}
+		end := min(at+collab.MaxCircle, len(all))
+		if end < len(all) {
+			next = strconv.Itoa(end)
+		}
+		return all[at:end], next, nil
+	}
+	members, more, err := d.Store.ListMembers(ctx, w.document.OrganizationRef, strings.TrimPrefix(cursor, "@"), collab.MaxCircle)
+	if err != nil {
+		return nil, "", err
+	}
+	if more && len(members) > 0 {
+		next = "@" + members[len(members)-1].UserID
+	}
+	for _, m := range members {
+		if !acted(w.event, m.UserID) {
+			people = append(people, m.User)
+		}
+	}
+	return people, next, nil
+}
+
+func acted(ev *collab.Event, user string) bool { return ev.Actor != nil && ev.Actor.UserID == user }
+
+// named returns the people whom an event concerns, each once, without the one who acted: tagged or named ones, the assignee, those who
+// took part.
+func named(ev *collab.Event) []collab.User {
+	var list []collab.User
+	at := map[string]int{}
+	add := func(u collab.User) {
+		if u.UserID == "" || acted(ev, u.UserID) {
+			return
+		}
+		if i, ok := at[u.UserID]; !ok {
+			at[u.UserID] = len(list)
+			list = append(list, u)
+		} else if collab.Deref(list[i].Email) == "" {
+			list[i].Email = u.Email
+		}
+	}
+	for _, u := range ev.People {
+		add(u)
+	}
+	if ev.Annotation != nil && ev.Annotation.AssignedTo != nil {
+		var assignee collab.User
+		if json.Unmarshal(ev.Annotation.AssignedTo, &assignee) == nil {
+			add(assignee)
+		}
+	}
+	for _, id := range ev.Participants {
+		add(collab.User{UserID: id})
+	}
+	return list
+}
+
+// recipients returns those of the people who may know of an event and want to be told, with the channels by which.
+func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.User) ([]collab.Recipient, error) {
+	if len(people) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(people))
+	for i, u := range people {
+		ids[i] = u.UserID
+	}
+	if w.event.VerifyAccess {
+		allowed, err := d.allowed(ctx, w, ids)
+		if err != nil {
+			return nil, err
+		}
+		kept := people[:0:0]
+		ids = ids[:0]
+		for _, u := range people {
+			if allowed[u.UserID] {
+				kept, ids = append(kept, u), append(ids, u.UserID)
+			}
+		}
+		people = kept
+	}
+	preferences := map[string]collab.Preferences{}
+	if !w.settings.NotificationPreferencesOff {
+		var err error
+		if preferences, err = d.Store.UserPreferences(ctx, w.document, ids); err != nil {
+			return nil, err
+		}
+	}
+	var list []collab.Recipient
+	var unknown []string
+	for _, u := range people {
+		p, ok := preferences[u.UserID]
+		if !ok {
+			p = collab.DefaultPreferences
+		}
+		mine := !w.event.NotifyAll
+		r := collab.Recipient{User: u, Inbox: p.Inbox.Wants(mine) && !w.toAllAtOnce(), Mail: p.Email.Wants(mine) && d.Mailer != nil}
+		if !r.Inbox && !r.Mail {
+			continue
+		}
+		if r.Mail && collab.Deref(u.Email) == "" {
+			unknown = append(unknown, u.UserID)
+		}
+		list = append(list, r)
+	}
+	members, err := d.Store.Members(ctx, w.document.OrganizationRef, unknown)
+	if err != nil {
+		return nil, err
+	}
+	kept := list[:0]
+	for _, r := range list {
+		if m, ok := members[r.UserID]; ok && r.Mail && collab.Deref(r.Email) == "" {
+			r.Email = m.Email
+			if r.Name == nil {
+				r.Name = m.Name
+			}
+		}
+		if email := collab.Deref(r.Email); email == "" || len(email) > maxEmail {
+			r.Email, r.Mail = nil, false
+		}
+		r.Name = cutName(r.Name)
+		if r.Inbox || r.Mail {
+			kept = append(kept, r)
+		}
+	}
+	return kept, nil
+}
+
+func cutName(name *string) *string {
+	if name == nil {
+		return nil
+	}
+	short := cut(*name, maxName)
+	return &short
+}
+
+// cut returns at most limit bytes of a text, whole characters only.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// allowed returns those of the users who may see the event's document.
+func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[string]bool, error) {
+	if p := w.settings.PermissionProvider; p != nil {
+		allowed, err := d.askProvider(ctx, p, w.document, users)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			d.Log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about are not notified",
+				slog.String("account", w.Account), slog.String("event", w.ID), slog.Int("users", len(users)-len(allowed)), slog.Any("cause", err))
+			d.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(len(users)-len(allowed)))
+		}
+		return allowed, nil
+	}
+	doc, err := d.Store.Document(ctx, w.document)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	allowed := make(map[string]bool, len(users))
+	switch doc.Access {
+	case collab.AccessPublic:
+		for _, u := range users {
+			allowed[u] = true
+		}
+	case collab.AccessRestricted:
+		for _, u := range doc.Users {
+			allowed[u] = true
+		}
+	case collab.AccessOrganization, "":
+		members, err := d.Store.Members(ctx, w.document.OrganizationRef, users)
+		if err != nil {
+			return nil, err
+		}
+		for u := range members {
+			allowed[u] = true
+		}
+	}
+	return allowed, nil
+}

@@ -1,0 +1,100 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// How a permission provider is asked. The form of questions and answers is described in permissions.md.
+const (
+	providerTimeout = 2 * time.Second
+	providerTries   = 3
+	providerPause   = 100 * time.Millisecond // before the second try; twice as long before the third
+	providerUsers   = 50                     // in one question: an answer with all of them is shorter than what is read of it
+	providerCalls   = 4                      // side by side
+)
+
+type permissionQuestion struct {
+	OrganizationID string   `json:"organizationId"`
+	DocumentID     string   `json:"documentId"`
+	UserIDs        []string `json:"userIds"`
+}
+
+type permissionAnswer struct {
+	UserIDs []string `json:"userIds"`
+}
+
+// askProvider returns those of the users who may see a document, as the account's permission provider says. The error says that some
+// questions had no answer; users of these are not among those returned.
+func (d *Deliverer) askProvider(ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string) (map[string]bool, error) {
+	var parts [][]string
+	for rest := users; len(rest) > 0; {
+		n := min(len(rest), providerUsers)
+		parts = append(parts, rest[:n])
+		rest = rest[n:]
+	}
+	var mu sync.Mutex
+	var errs []error
+	allowed := map[string]bool{}
+	_ = each(len(parts), providerCalls, func(i int) error {
+		yes, err := d.askTries(ctx, p, permissionQuestion{doc.Organization, doc.Document, parts[i]})
+		mu.Lock()
+		defer mu.Unlock()
+		errs = append(errs, err)
+		asked := map[string]bool{}
+		for _, u := range parts[i] {
+			asked[u] = true
+		}
+		for _, u := range yes {
+			if asked[u] {
+				allowed[u] = true
+			}
+		}
+		return nil
+	})
+	return allowed, errors.Join(errs...)
+}
+
+func (d *Deliverer) askTries(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) (allowed []string, err error) {
+	pause := providerPause
+	for n := 1; ; n++ {
+		allowed, err = d.ask(ctx, p, q)
+		if err == nil || n == providerTries {
+			return allowed, err
+		}
+		timer := time.NewTimer(pause)
+		pause *= 2
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (d *Deliverer) ask(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) ([]string, error) {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := d.provider.Post(ctx, p.URL, http.Header{"Authorization": {"Bearer " + p.Secret}}, body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status != http.StatusOK {
+		return nil, fmt.Errorf("answered %d", answer.Status)
+	}
+	var a permissionAnswer
+	if err := json.Unmarshal(answer.Body, &a); err != nil {
+		return nil, errors.New("answered something else than the JSON that was asked for")
+	}
+	return a.UserIDs, nil
+}
