@@ -41,7 +41,7 @@ func Authorize() {
 
 // run serves the handler that is made of the service which the environment describes.
 func run(handler func(*Service) (any, error)) {
-	log := newLog(os.Stdout)
+	log := NewLog(os.Stdout)
 	c, err := fromEnvironment(context.Background(), os.LookupEnv)
 	if err == nil {
 		c.Log = log
@@ -85,8 +85,8 @@ func HTTPClient() aws.HTTPClient {
 	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
 }
 
-// newLog returns a logger that writes JSON lines, with the id of the function's invocation.
-func newLog(w io.Writer) *slog.Logger {
+// NewLog returns a logger that writes JSON lines, with the id of the function's invocation.
+func NewLog(w io.Writer) *slog.Logger {
 	return slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
 }
 

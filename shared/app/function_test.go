@@ -12,7 +12,7 @@ import (
 // TestLog holds that the lines of an invocation carry its id.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
-	log := newLog(&out)
+	log := NewLog(&out)
 	ctx := lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"})
 	log.InfoContext(ctx, "a")
 	log.With("b", 1).InfoContext(ctx, "b")
