@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/collab"
+)
+
+type accountCommands struct {
+	Create  accountCreate  `cmd:"" help:"Make an account with its first API key and token."`
+	List    accountList    `cmd:"" help:"List the accounts."`
+	Disable accountDisable `cmd:"" help:"Refuse the credentials of an account."`
+	Enable  accountEnable  `cmd:"" help:"Accept the credentials of an account again."`
+}
+
+type accountCreate struct {
+	ID   id   `arg:"" help:"The account's id: it stands in logs, and cannot be changed."`
+	Name name `help:"Its name; without one, its id."`
+}
+
+// Run makes the account.
+func (c *accountCreate) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Name == "" {
+		c.Name = name(c.ID)
+	}
+	err = s.AddAccount(ctx, collab.Account{ID: string(c.ID), Name: string(c.Name), CreatedAt: a.millis()})
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		return fmt.Errorf("account %q is there already: `admin key create %s` makes another key for it", c.ID, word(c.ID))
+	}
+	if err != nil {
+		return err
+	}
+	a.line("account", c.ID)
+	return a.addKey(ctx, s, c.ID)
+}
+
+type accountList struct{}
+
+// Run lists the accounts.
+func (c *accountList) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	accounts, err := s.Accounts(ctx)
+	if err != nil {
+		return err
+	}
+	a.line("ACCOUNT", "STATE", "CREATED", "NAME")
+	for _, account := range accounts {
+		a.line(account.ID, state(account.Disabled), stamp(account.CreatedAt), account.Name)
+	}
+	if len(accounts) == 0 {
+		a.say("There is none yet: `admin account create ID` makes one.")
+	}
+	return nil
+}
+
+func state(disabled bool) string {
+	if disabled {
+		return "disabled"
+	}
+	return "enabled"
+}
+
+type accountDisable struct {
+	ID id `arg:"" help:"Account."`
+}
+
+// Run disables the account.
+func (c *accountDisable) Run(ctx context.Context, a *admin) error {
+	if err := a.setDisabled(ctx, c.ID, true); err != nil {
+		return err
+	}
+	a.say("Its credentials are refused within 60 s. `admin account enable %s` accepts them again.", word(c.ID))
+	return nil
+}
+
+type accountEnable struct {
+	ID id `arg:"" help:"Account."`
+}
+
+// Run enables the account.
+func (c *accountEnable) Run(ctx context.Context, a *admin) error {
+	if err := a.setDisabled(ctx, c.ID, false); err != nil {
+		return err
+	}
+	a.say("Its credentials are accepted within 60 s.")
+	return nil
+}
+
+func (a *admin) setDisabled(ctx context.Context, account id, disabled bool) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	changed, err := s.ChangeAccount(ctx, string(account), func(account *collab.Account) error {
+		account.Disabled = disabled
+		return nil
+	})
+	if err != nil {
+		return accountError(err)
+	}
+	a.line(changed.ID, state(changed.Disabled))
+	return nil
+}

@@ -1,0 +1,696 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/localstack/signed"
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// cli runs commands on a table of its own.
+type cli struct {
+	store  *store.Store
+	global []string // flags
+}
+
+// newCLI returns commands that reach the stand-ins as an operator reaches AWS: by the SDK's variables.
+func newCLI(t *testing.T) *cli {
+	t.Helper()
+	s, name, db := newStore(t)
+	environment(t)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
+	return &cli{store: s, global: []string{"--table", name}}
+}
+
+// newStore returns a store on a table of its own, the table's name, and where the emulator is.
+func newStore(t *testing.T) (s *store.Store, name, url string) {
+	t.Helper()
+	url = localstacktest.DynamoDB(t)
+	name = "admin-" + rand.Text()
+	s = store.New(localstacktest.Config(url), name, time.Now, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return s, name, url
+}
+
+// environment makes the process see the stand-ins' credentials, and no others.
+func environment(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_REGION": localstack.Region, "AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
+		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_MAX_ATTEMPTS": "2",
+		"TABLE_NAME": "", "EVENTS_QUEUE_URL": "", "WEBHOOKS_QUEUE_URL": "", "ALLOWED_PRIVATE_CIDRS": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+// run runs a command line, and returns what it printed and its exit code.
+func (c *cli) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, err bytes.Buffer
+	code = run(t.Context(), append(slices.Clone(c.global), args...), &out, &err)
+	return out.String(), err.String(), code
+}
+
+// must runs a command line that succeeds, and returns its lines as fields.
+func (c *cli) must(t *testing.T, args ...string) [][]string {
+	t.Helper()
+	out, err, code := c.run(t, args...)
+	if code != 0 {
+		t.Fatalf("admin %q exits with %d: %s", args, code, err)
+	}
+	var lines [][]string
+	for line := range strings.Lines(out) {
+		lines = append(lines, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+	}
+	return lines
+}
+
+// fails runs a command line that fails with this text in what it says, and prints no result.
+func (c *cli) fails(t *testing.T, text string, args ...string) {
+	t.Helper()
+	out, err, code := c.run(t, args...)
+	if code == 0 || out != "" || !strings.Contains(err, text) {
+		t.Errorf("admin %q exits with %d, prints %q and says %q, want %q", args, code, out, err, text)
+	}
+}
+
+// expect compares lines, where `TIME` stands for any time of today.
+func expect(t *testing.T, got [][]string, want ...string) {
+	t.Helper()
+	var lines []string
+	for _, fields := range got {
+		for i, f := range fields {
+			if at, err := time.Parse(time.RFC3339, f); err == nil && time.Since(at).Abs() < time.Hour {
+				fields[i] = "TIME"
+			}
+		}
+		lines = append(lines, strings.Join(fields, " | "))
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+}
+
+// accepted reports whether credentials are accepted, as the authorizer judges.
+func (c *cli) accepted(t *testing.T, key, token string) bool {
+	t.Helper()
+	h := http.Header{}
+	h.Set(auth.KeyHeader, key)
+	h.Set(auth.TokenHeader, token)
+	_, err := (&auth.Checker{Keys: c.store, Now: time.Now}).Check(t.Context(), h)
+	if code := collab.CodeOf(err); code != "" && code != collab.PermissionDenied {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestAccount(t *testing.T) {
+	c := newCLI(t)
+	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME")
+	made := c.must(t, "account", "create", "acme", "--name", "ACME & Sons")
+	if len(made) != 3 || made[0][0] != "account" || made[0][1] != "acme" || made[1][0] != "key" || made[2][0] != "token" {
+		t.Fatalf("made %v", made)
+	}
+	key, token := made[1][1], made[2][1]
+	if !c.accepted(t, key, token) || c.accepted(t, key, token+"x") {
+		t.Error("the credentials are not what was shown")
+	}
+	_, hint, _ := c.run(t, "account", "create", "other")
+	if !strings.Contains(hint, "shown this once") || !strings.Contains(hint, "-H 'x-service-api-key: key-") {
+		t.Errorf("what to do next: %s", hint)
+	}
+	c.fails(t, "account \"acme\" is there already: `admin key create acme` makes another key for it", "account", "create", "acme")
+	c.fails(t, "<id>: must not be empty", "account", "create", "")
+
+	expect(t, c.must(t, "account", "disable", "acme"), "acme | disabled")
+	if c.accepted(t, key, token) {
+		t.Error("a disabled account's credentials are accepted")
+	}
+	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | disabled | TIME | ACME & Sons", "other | enabled | TIME | other")
+	expect(t, c.must(t, "account", "enable", "acme"), "acme | enabled")
+	if !c.accepted(t, key, token) {
+		t.Error("the credentials of an enabled account are refused")
+	}
+	c.fails(t, "account \"nobody\" does not exist: see `admin account list`", "account", "disable", "nobody")
+}
+
+func TestKeysAndTokens(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	made := c.must(t, "key", "create", "acme")
+	key, first := made[0][1], made[1][1]
+	c.fails(t, "account \"nobody\" does not exist", "key", "create", "nobody")
+	c.fails(t, "account \"nobody\" does not exist", "key", "list", "nobody")
+
+	second := c.must(t, "token", "create", key, "--expires", "90d")
+	if at, err := time.Parse(time.RFC3339, second[2][1]); err != nil || time.Until(at).Round(time.Hour) != 90*24*time.Hour {
+		t.Errorf("90d is %v", second)
+	}
+	if !c.accepted(t, key, first) || !c.accepted(t, key, second[0][1]) {
+		t.Error("one of the tokens is refused")
+	}
+	list := c.must(t, "token", "list", key)
+	if len(list) != 3 || list[1][1] != "valid" || list[1][3] != "never" || list[2][0] != second[1][1] || list[2][3] != second[2][1] {
+		t.Errorf("the tokens are %v", list)
+	}
+	keys := c.must(t, "key", "list", "acme")
+	if !slices.ContainsFunc(keys, func(k []string) bool { return k[0] == key && k[1] == "2" }) || len(keys) != 3 {
+		t.Errorf("the keys are %v", keys)
+	}
+
+	expect(t, c.must(t, "token", "revoke", key, strings.ToUpper(second[1][1][:6])), "revoked | "+second[1][1])
+	if c.accepted(t, key, second[0][1]) || !c.accepted(t, key, first) {
+		t.Error("not the token that was revoked is refused")
+	}
+	c.fails(t, "no token whose hash begins with "+second[1][1], "token", "revoke", key, second[1][1])
+	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, first)
+	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, "abc")
+	c.fails(t, "is past", "token", "create", key, "--expires", "2020-01-01")
+	c.fails(t, "is no time", "token", "create", key, "--expires", "soon")
+	c.fails(t, "see `admin key list ACCOUNT`", "token", "list", "key-unknown")
+	c.fails(t, "<key>: must be 1 to 128 letters", "token", "list", "a b")
+	_, hint, _ := c.run(t, "token", "revoke", key, list[1][0])
+	if !strings.Contains(hint, "`admin token create "+key+"` makes one") {
+		t.Errorf("of the last token it says %s", hint)
+	}
+}
+
+// TestTokenStates makes tokens whose hashes begin alike, and one that has expired.
+func TestTokenStates(t *testing.T) {
+	c := newCLI(t)
+	if err := c.store.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	hash := func(last byte) (h [32]byte) {
+		copy(h[:], []byte{0xab, 0xcd, 0xef, 1, 2, 3})
+		h[31] = last
+		return h
+	}
+	err := c.store.AddAPIKey(t.Context(), "k", "acme", []collab.Token{{Hash: hash(1)}, {Hash: hash(2), Expires: 1_000_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, c.must(t, "token", "list", "k"), "HASH | STATE | CREATED | EXPIRES",
+		"abcdef010203 | valid | never | never", "abcdef010203 | expired | never | 1970-01-01T00:16:40Z")
+	c.fails(t, "several tokens have a hash that begins with abcdef: give more of it", "token", "revoke", "k", "abcdef")
+	c.must(t, "token", "create", "k")
+	if list := c.must(t, "token", "list", "k"); len(list) != 3 || list[2][1] != "valid" {
+		t.Errorf("the expired token was not forgotten: %v", list)
+	}
+	for range maxTokens - 2 {
+		c.must(t, "token", "create", "k")
+	}
+	c.fails(t, "the key has 100 tokens", "token", "create", "k")
+}
+
+func TestSettings(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	expect(t, c.must(t, "settings", "get", "acme"), "advanced-queries | on", "notification-preferences | on", "events | triggered",
+		"mail-grouping | on", "permission-provider | none")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, c.must(t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret),
+		"advanced-queries | on", "notification-preferences | on", "events | all", "mail-grouping | off", "permission-provider | https://example.com/may")
+	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on"),
+		"advanced-queries | off", "notification-preferences | off", "events | all", "mail-grouping | on", "permission-provider | https://example.com/may")
+	account, err := c.store.Account(t.Context(), "acme")
+	want := collab.Settings{
+		AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true,
+		PermissionProvider: &collab.PermissionProvider{URL: "https://example.com/may", Secret: "s3cret"},
+	}
+	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+
+	for _, test := range []struct{ text, value string }{
+		{"events must be triggered or all, not \"none\"", "events=none"},
+		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, permission-provider", "event=all"},
+		{"\"events\" is not of the form NAME=VALUE", "events"},
+		{"permission-provider must not name a private, local or reserved address; for one in a private network", "permission-provider=https://10.0.0.1"},
+		{"permission-provider must begin with https://", "permission-provider=http://example.com"},
+		{"needs its bearer secret", "permission-provider=https://example.com/other"},
+	} {
+		c.fails(t, test.text, "settings", "set", "acme", "advanced-queries=on", test.value)
+	}
+	if err := os.WriteFile(secret, []byte("two words"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(t, "the secret must be", "settings", "set", "acme", "permission-provider=https://example.com", "--secret-file", secret)
+	if kept, err := c.store.Account(t.Context(), "acme"); err != nil || !cmp.Equal(want, kept.Settings) {
+		t.Errorf("what was refused changed the settings to %+v, %v", kept.Settings, err)
+	}
+	if err := os.WriteFile(secret, []byte("other"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8")
+	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
+	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered"),
+		"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "permission-provider | none")
+	c.fails(t, "account \"nobody\" does not exist", "settings", "get", "nobody")
+	c.fails(t, "account \"nobody\" does not exist", "settings", "set", "nobody", "events=all")
+}
+
+func TestOrganization(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
+	expect(t, c.must(t, "organization", "put", "acme", "north", "--metadata", `{"plan": "pro", "seats": 5.0}`), "north | enabled | north")
+	expect(t, c.must(t, "organization", "put", "acme", "north", "--name", "North"), "north | enabled | North")
+	expect(t, c.must(t, "organization", "disable", "acme", "north"), "north | disabled | North")
+	if err := c.store.CheckOrganization(t.Context(), org); collab.CodeOf(err) != collab.FailedPrecondition {
+		t.Errorf("the disabled organization: %v", err)
+	}
+	list, err := c.store.Organizations(t.Context(), "acme", []string{"north"})
+	if err != nil || string(list[0].Metadata) != `{"plan":"pro","seats":5.0}` || list[0].CreatedAt == 0 || list[0].LastUpdated < list[0].CreatedAt {
+		t.Errorf("%+v, %v", list, err)
+	}
+	expect(t, c.must(t, "organization", "enable", "acme", "north"), "north | enabled | North")
+	c.must(t, "organization", "put", "acme", "north", "--metadata", "{}")
+	if list, err = c.store.Organizations(t.Context(), "acme", []string{"north"}); err != nil || list[0].Metadata != nil {
+		t.Errorf("%s, %v", list[0].Metadata, err)
+	}
+	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `{"a":1,"a":2}`)
+	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `[]`)
+	c.fails(t, "make it by `admin organization put acme 'the south'`", "organization", "disable", "acme", "the south")
+	c.fails(t, "account \"nobody\" does not exist", "organization", "put", "nobody", "north")
+}
+
+func TestFolderAndDocument(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.must(t, "organization", "put", "acme", "north")
+	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
+	expect(t, c.must(t, "folder", "put", "acme", "north", "a", "--name", "A"), "a | root | A")
+	expect(t, c.must(t, "folder", "put", "acme", "north", "b", "--parent", "a"), "b | a | b")
+	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "b"), "c | b | c")
+	c.fails(t, "folder \"a\" cannot be put into \"c\"", "folder", "put", "acme", "north", "a", "--parent", "c")
+	c.fails(t, "folder \"a\" cannot be put into \"a\"", "folder", "put", "acme", "north", "a", "--parent", "a")
+	c.fails(t, "folder \"x\" does not exist: make it by `admin folder put acme north x`", "folder", "put", "acme", "north", "d", "--parent", "x")
+	c.fails(t, "root is no folder", "folder", "put", "acme", "north", "root")
+	c.fails(t, "organization \"south\" does not exist", "folder", "put", "acme", "south", "a")
+	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "root", "--name", "See"), "c | root | See")
+	folder, subs, err := c.store.Folder(t.Context(), org, "a")
+	if err != nil || folder.Name != "A" || len(subs) != 1 || subs[0].ID != "b" {
+		t.Errorf("%+v %+v %v", folder, subs, err)
+	}
+
+	expect(t, c.must(t, "document", "put", "acme", "north", "plan"), "plan | root | organization | plan")
+	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b", "--name", "The plan", "--access", "restricted", "--user", "ann", "--user", "b,ob"),
+		"plan | b | restricted | The plan", "user | ann", "user | b,ob")
+	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--user", "cid"), "plan | b | restricted | The plan", "user | cid")
+	d, err := c.store.Document(t.Context(), org.Document("plan"))
+	if err != nil || d.Access != collab.AccessRestricted || !slices.Equal(d.Users, []string{"cid"}) || d.Folder != "b" || d.CreatedAt == 0 {
+		t.Errorf("%+v %v", d, err)
+	}
+	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan")
+	c.fails(t, "nobody could see the document", "document", "put", "acme", "north", "plan", "--access", "restricted")
+	c.fails(t, "--user is for restricted documents", "document", "put", "acme", "north", "plan", "--user", "ann")
+	c.fails(t, "folder \"x\" does not exist", "document", "put", "acme", "north", "plan", "--folder", "x")
+	c.fails(t, `--access must be one of "unchanged","public","organization","restricted"`, "document", "put", "acme", "north", "plan", "--access", "secret")
+}
+
+func TestMember(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.must(t, "organization", "put", "acme", "north")
+	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME")
+	expect(t, c.must(t, "member", "add", "acme", "north", "ann", "--email", "ann@example.com"), "ann | ann@example.com | ")
+	expect(t, c.must(t, "member", "add", "acme", "north", "ann", "--name", "Ann"), "ann | ann@example.com | Ann")
+	_, hint, _ := c.run(t, "member", "add", "acme", "north", "bob")
+	if !strings.Contains(hint, "No mail reaches the member: give --email.") {
+		t.Errorf("of one without an address it says %s", hint)
+	}
+	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "ann | ann@example.com | TIME | Ann", "bob |  | TIME | ")
+	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
+	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
+	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "bob |  | TIME | ")
+	c.fails(t, "--email: must be a plain address such as ann@example.com", "member", "add", "acme", "north", "bob", "--email", "Bob <bob@example.com>")
+	c.fails(t, "organization \"south\" does not exist", "member", "add", "acme", "south", "ann")
+	c.fails(t, "organization \"south\" does not exist", "member", "list", "acme", "south")
+}
+
+func TestWebhook(t *testing.T) {
+	c := newCLI(t)
+	ctx := t.Context()
+	c.must(t, "account", "create", "acme")
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON")
+	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
+		if _, err := c.store.PutWebhook(ctx, "acme", w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range collab.RestAfter {
+		if _, err := c.store.CountFailure(ctx, "acme", "a", time.Now().UnixMilli(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON",
+		"a | resting | 5 | TIME | https://a.example.com | ", "b | disabled | 0 |  | https://b.example.com | answered 410 Gone")
+
+	var events []string
+	for i, state := range []collab.DeliveryState{collab.DeliveryExhausted, collab.DeliveryDelivered, collab.DeliveryExhausted} {
+		at := time.Now().Add(time.Duration(i-2) * time.Hour)
+		d := collab.Delivery{
+			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Made: 8, CreatedAt: at.UnixMilli(),
+		}
+		if _, err := c.store.AddDelivery(ctx, "acme", d); err != nil {
+			t.Fatal(err)
+		}
+		events = append(events, d.EventID)
+	}
+	pending := func(want string) {
+		t.Helper()
+		got := ""
+		for _, e := range events {
+			d, err := c.store.Delivery(ctx, "acme", "a", e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += string(d.State[0])
+		}
+		if got != want {
+			t.Errorf("the states are %s, want %s", got, want)
+		}
+	}
+	expect(t, c.must(t, "webhook", "replay", "acme", "a", "--since", "90m", "--state", "exhausted"), "replayed | 1")
+	pending("edp")
+	expect(t, c.must(t, "webhook", "replay", "acme", "a", "--since", time.Now().Add(-24*time.Hour).Format(time.RFC3339)), "replayed | 3")
+	pending("ppp")
+	expect(t, c.must(t, "webhook", "replay", "acme", "a", "--since", time.Now().Add(48*time.Hour).Format(time.DateOnly)), "replayed | 0")
+	for _, test := range []struct{ text, account, hook string }{
+		{"webhook \"b\" is disabled: enable it before", "acme", "b"},
+		{"webhook \"x\" does not exist: see `admin webhook list acme`", "acme", "x"},
+		{"account \"nobody\" does not exist", "nobody", "a"},
+	} {
+		_, text, code := c.run(t, "webhook", "replay", test.account, test.hook, "--since", "1h")
+		if code == 0 || !strings.Contains(text, test.text) {
+			t.Errorf("%s/%s: %d %s", test.account, test.hook, code, text)
+		}
+	}
+	c.fails(t, "missing flags: --since=TIME", "webhook", "replay", "acme", "a")
+}
+
+// queues are the queues of a test.
+type queues struct {
+	cli
+	live map[string]*queue.Queue
+	urls map[string]string
+}
+
+// newQueues returns commands on queues of their own, which are reached through a proxy that answers the calls of an action with an error while
+// refuse returns true.
+func newQueues(t *testing.T, refuse func(action string) bool) *queues {
+	t.Helper()
+	target := localstacktest.MiniStack(t)
+	environment(t)
+	cfg := localstacktest.Config(target)
+	urls, err := queue.Create(t.Context(), cfg, fmt.Sprintf("admin-%d-", time.Now().UnixNano()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(u)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); refuse(action) {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	t.Cleanup(proxy.Close)
+	t.Setenv("AWS_ENDPOINT_URL_SQS", proxy.URL)
+	q := &queues{urls: urls, live: map[string]*queue.Queue{}}
+	for name, url := range urls {
+		q.live[name] = queue.New(cfg, url, slog.New(slog.DiscardHandler))
+		q.global = append(q.global, "--"+name+"-queue-url", url)
+	}
+	return q
+}
+
+// take returns the texts of n messages of a queue, sorted, and deletes them.
+func take(t *testing.T, q *queue.Queue, n int) []string {
+	t.Helper()
+	var texts []string
+	for len(texts) < n {
+		messages, err := q.Receive(t.Context(), queue.MaxReceive, 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(messages) == 0 {
+			t.Fatalf("%d messages, want %d", len(texts), n)
+		}
+		for _, m := range messages {
+			texts = append(texts, m.Text)
+		}
+		if err := q.Delete(t.Context(), messages...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(texts)
+	return texts
+}
+
+// fill puts 12 letters into each dead-letter queue, and returns their texts by queue.
+func (q *queues) fill(t *testing.T) map[string][]string {
+	t.Helper()
+	texts := map[string][]string{}
+	for i := range 12 {
+		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}, Cursor: "people"}
+		w := queue.Webhook{EventRef: e.EventRef, WebhookID: "hook", Attempt: i + 1}
+		if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.dead(t, table.WebhooksQueue).SendWebhooks(t.Context(), 0, w); err != nil {
+			t.Fatal(err)
+		}
+		texts[table.EventsQueue] = append(texts[table.EventsQueue], e.Encode())
+		texts[table.WebhooksQueue] = append(texts[table.WebhooksQueue], w.Encode())
+	}
+	for _, list := range texts {
+		slices.Sort(list)
+	}
+	return texts
+}
+
+func (q *queues) dead(t *testing.T, name string) *queue.Queue {
+	t.Helper()
+	dead, err := q.live[name].DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dead
+}
+
+func TestDeadLetters(t *testing.T) {
+	q := newQueues(t, func(string) bool { return false })
+	header := "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK | ATTEMPT"
+	expect(t, q.must(t, "dead-letters", "list"), header)
+	expect(t, q.must(t, "dead-letters", "redrive"), "events | 0", "webhooks | 0")
+	texts := q.fill(t)
+
+	for range 2 { // what was listed can be listed again at once
+		list := q.must(t, "dead-letters", "list")
+		slices.SortFunc(list[1:], func(a, b []string) int { return strings.Compare(a[0]+a[3], b[0]+b[3]) })
+		if len(list) != 25 {
+			t.Fatalf("%d lines: %v", len(list), list)
+		}
+		expect(t, [][]string{list[0], list[1], list[24]}, header, "events | TIME | acme | event-00 |  | ", "webhooks | TIME | acme | event-11 | hook | 12")
+	}
+	if list := q.must(t, "dead-letters", "list", "--queue", "webhooks", "--most", "5"); len(list) != 6 || list[1][0] != "webhooks" {
+		t.Errorf("the five that were asked for: %v", list)
+	}
+	expect(t, q.must(t, "dead-letters", "redrive", "--queue", "webhooks"), "webhooks | 12")
+	if diff := cmp.Diff(texts[table.WebhooksQueue], take(t, q.live[table.WebhooksQueue], 12)); diff != "" {
+		t.Error(diff)
+	}
+	expect(t, q.must(t, "dead-letters", "redrive"), "events | 12", "webhooks | 0")
+	if diff := cmp.Diff(texts[table.EventsQueue], take(t, q.live[table.EventsQueue], 12)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestUnreadableDeadLetters has a letter of each queue in the other one's.
+func TestUnreadableDeadLetters(t *testing.T) {
+	q := newQueues(t, func(string) bool { return false })
+	ref := collab.EventRef{Account: "acme", ID: "e"}
+	if err := q.dead(t, table.EventsQueue).SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: ref, WebhookID: "hook", Attempt: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), queue.Event{EventRef: ref}); err != nil {
+		t.Fatal(err)
+	}
+	out, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
+	if out != "events\t1\n" || code == 0 || !strings.Contains(text, "1 messages are not of a form that this version knows, and stay") {
+		t.Errorf("%q %d %s", out, code, text)
+	}
+	list := q.must(t, "dead-letters", "list", "--queue", "events")
+	if len(list) != 2 || list[1][2] != "unreadable" || !strings.Contains(list[1][3], `\"webhookId\":\"hook\"`) {
+		t.Errorf("what stays: %v", list)
+	}
+}
+
+// TestRedriveEnds ends a redrive between each two of its calls: nothing is lost, and once more finishes it.
+func TestRedriveEnds(t *testing.T) {
+	for _, action := range []string{"ReceiveMessage", "SendMessageBatch", "DeleteMessageBatch"} {
+		t.Run(action, func(t *testing.T) {
+			calls := 0
+			broken := false
+			q := newQueues(t, func(a string) bool {
+				if broken && a == action {
+					calls++
+				}
+				return broken && a == action && calls > 1 // the second batch fails
+			})
+			texts := q.fill(t)[table.EventsQueue]
+			broken = true
+			_, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
+			if code == 0 || !strings.Contains(text, "Nothing is lost: give the command again") {
+				t.Fatalf("%d %s", code, text)
+			}
+			broken = false
+			expect(t, q.must(t, "dead-letters", "redrive", "--queue", "events"), "events | 2")
+			got := take(t, q.live[table.EventsQueue], 12)
+			if action == "DeleteMessageBatch" { // the second batch was sent twice
+				more, err := q.live[table.EventsQueue].Waiting(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, take(t, q.live[table.EventsQueue], more)...)
+				slices.Sort(got)
+				got = slices.Compact(got)
+			}
+			if diff := cmp.Diff(texts, got); diff != "" {
+				t.Error(diff)
+			}
+			expect(t, q.must(t, "dead-letters", "list", "--queue", "events"), "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK | ATTEMPT")
+		})
+	}
+}
+
+// TestStack reads the names of table and queues from a stack.
+func TestStack(t *testing.T) {
+	s, name, db := newStore(t)
+	cloud := localstacktest.MiniStack(t)
+	if err := s.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	cfg := localstacktest.Config(cloud)
+	prefix := fmt.Sprintf("stack-%d-", time.Now().UnixNano())
+	urls, err := queue.Create(t.Context(), cfg, prefix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stack := fmt.Sprintf("admin-%d", time.Now().UnixNano())
+	makeStack(t, cfg, stack, map[string]string{
+		"TableName": name, "EventsQueueUrl": urls[table.EventsQueue], "WebhooksQueueUrl": urls[table.WebhooksQueue],
+	})
+	environment(t)
+	t.Setenv("AWS_ENDPOINT_URL", cloud)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
+	c := &cli{store: s, global: []string{"--stack", stack}}
+	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | enabled | never | ")
+	expect(t, c.must(t, "dead-letters", "redrive"), "events | 0", "webhooks | 0")
+	c.global[1] = "nothing"
+	c.fails(t, "there is no stack nothing in region us-east-1: check --stack, AWS_PROFILE and AWS_REGION", "account", "list")
+}
+
+// makeStack makes a stack with outputs, and waits until they can be read.
+func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]string) {
+	t.Helper()
+	template := `{"Resources": {"Handle": {"Type": "AWS::CloudFormation::WaitConditionHandle"}}, "Outputs": {`
+	for output, value := range outputs {
+		template += fmt.Sprintf(`%q: {"Value": %q},`, output, value)
+	}
+	template = strings.TrimSuffix(template, ",") + "}}"
+	_, err := signed.Query(t.Context(), cfg, "cloudformation", "2010-05-15", "CreateStack", map[string]string{"StackName": name, "TemplateBody": template})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		if got, err := signed.StackOutputs(ctx, cfg, name); err == nil && cmp.Equal(got, outputs) {
+			return
+		} else if ctx.Err() != nil {
+			t.Fatalf("the outputs are %v, %v", got, err)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	c := newCLI(t)
+	c.fails(t, "expected one of \"account\", \"key\",")
+	c.fails(t, "unexpected argument extra", "account", "list", "extra")
+	c.fails(t, "which queue? Give --stack NAME, such as collabdata-prod, or --events-queue-url URL", "dead-letters", "redrive")
+	named := c.global
+	c.global = nil
+	c.fails(t, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME", "account", "list")
+	c.global = []string{"--table", "nothing"}
+	c.fails(t, "there is no table nothing: check --table or --stack", "account", "list")
+	c.global = named
+
+	t.Setenv("AWS_ENDPOINT_URL_SQS", localstacktest.MiniStack(t))
+	c.fails(t, "there is no such queue", "dead-letters", "redrive", "--events-queue-url", localstacktest.MiniStack(t)+"/000000000000/nothing")
+
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
+	c.fails(t, "nothing answers there", "account", "list")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	c.fails(t, "no AWS credentials were found", "account", "list")
+	t.Setenv("AWS_REGION", "")
+	c.fails(t, "no AWS region is chosen: set AWS_REGION", "account", "list")
+}
+
+// TestHelp holds that every command says what it does, and which arguments and flags it takes.
+func TestHelp(t *testing.T) {
+	c := &cli{}
+	out, _, code := c.run(t, "--help")
+	if code != 0 {
+		t.Fatalf("exits with %d", code)
+	}
+	commands := regexp.MustCompile(`(?m)^  ([a-z-]+ [a-z-]+)  +[A-Z]`).FindAllStringSubmatch(out, -1)
+	if len(commands) < 20 {
+		t.Errorf("%d commands:\n%s", len(commands), out)
+	}
+	for _, command := range commands {
+		out, _, code := c.run(t, append(strings.Fields(command[1]), "--help")...)
+		if code != 0 || !strings.HasPrefix(out, "Usage: admin "+command[1]) {
+			t.Errorf("%s: %d %s", command[1], code, out)
+		}
+		for _, line := range regexp.MustCompile(`(?m)^ +(<[a-z=]+>|--[a-z-]+)\S*$`).FindAllString(out, -1) {
+			t.Errorf("%s does not say what%s is", command[1], line)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"collabdata/localstack/signed"
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/smithy-go"
+)
+
+// deployment says where the service is. What is given wins over what the stack says.
+type deployment struct {
+	Stack               string `placeholder:"NAME" help:"CloudFormation stack of the deployment, such as collabdata-prod: the names below are read from it."`
+	Table               string `env:"TABLE_NAME" placeholder:"NAME" help:"Name of its table."`
+	EventsQueueURL      string `env:"EVENTS_QUEUE_URL" placeholder:"URL" help:"Its queue of events."`
+	WebhooksQueueURL    string `env:"WEBHOOKS_QUEUE_URL" placeholder:"URL" help:"Its queue of webhook deliveries."`
+	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks that its permission providers may be in, as its setting allowedPrivateCidrs says."`
+}
+
+// connect returns how to reach AWS, with the names below read from the stack where one is named.
+func (d *deployment) connect(ctx context.Context) (aws.Config, error) {
+	cfg, err := app.LoadAWS(ctx)
+	if err != nil {
+		return cfg, err
+	}
+	if cfg.Region == "" {
+		return cfg, errors.New("no AWS region is chosen: set AWS_REGION")
+	}
+	if d.Stack == "" {
+		return cfg, nil
+	}
+	outputs, err := signed.StackOutputs(ctx, cfg, d.Stack)
+	if errors.Is(err, signed.ErrNoStack) {
+		return cfg, fmt.Errorf("there is no stack %s in region %s: check --stack, AWS_PROFILE and AWS_REGION", d.Stack, cfg.Region)
+	}
+	if err != nil {
+		return cfg, fmt.Errorf("reading the outputs of the stack %s: %w", d.Stack, err)
+	}
+	for output, name := range map[string]*string{
+		"TableName": &d.Table, "EventsQueueUrl": &d.EventsQueueURL, "WebhooksQueueUrl": &d.WebhooksQueueURL,
+	} {
+		if *name == "" {
+			*name = outputs[output]
+		}
+	}
+	return cfg, nil
+}
+
+// store returns the table of the deployment.
+func (a *admin) store(ctx context.Context) (*store.Store, error) {
+	d := a.deployment
+	cfg, err := d.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.Table == "" {
+		return nil, errors.New("which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it")
+	}
+	return store.New(cfg, d.Table, a.now, a.random), nil
+}
+
+// queue returns a queue of the deployment by its name in package table.
+func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
+	d := a.deployment
+	cfg, err := d.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	url := d.EventsQueueURL
+	if name == table.WebhooksQueue {
+		url = d.WebhooksQueueURL
+	}
+	if url == "" {
+		return nil, fmt.Errorf("which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name)
+	}
+	return queue.New(cfg, url, slog.New(slog.NewTextHandler(a.stderr, nil))), nil
+}
+
+// guard returns what checks URLs as the deployment does.
+func (d *deployment) guard() (*webhook.Guard, error) {
+	ranges, err := webhook.ParseRanges(d.AllowedPrivateCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("--allowed-private-cidrs: %w", err)
+	}
+	return webhook.NewGuard(ranges), nil
+}
+
+// explain says what went wrong and how to mend it.
+func (d *deployment) explain(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return "stopped before it was done; the command may be given again"
+	}
+	text := err.Error()
+	if failure, ok := errors.AsType[*collab.Error](err); ok {
+		text = failure.Message
+		if failure.Code == collab.Internal && failure.Err != nil { // the operator may know the cause
+			text = failure.Err.Error()
+		}
+	}
+	api, refused := errors.AsType[smithy.APIError](err)
+	where := "AWS_PROFILE, AWS_REGION and AWS_ENDPOINT_URL say which AWS account, region or local cloud"
+	switch {
+	case refused && api.ErrorCode() == "ResourceNotFoundException":
+		return fmt.Sprintf("there is no table %s: check --table or --stack; %s", d.Table, where)
+	case refused && strings.HasSuffix(api.ErrorCode(), "QueueDoesNotExist"), refused && strings.HasSuffix(api.ErrorCode(), "NonExistentQueue"):
+		return fmt.Sprintf("there is no such queue: check its URL, or --stack; %s", where)
+	case refused && strings.Contains(api.ErrorCode(), "AccessDenied"):
+		return text + "\nThe credentials may not do this: use those of an administrator (AWS_PROFILE)"
+	case strings.Contains(err.Error(), "failed to refresh cached credentials"), strings.Contains(err.Error(), "get credentials"):
+		return "no AWS credentials were found: run aws login or aws configure, or set AWS_PROFILE; " +
+			"for a local cloud set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to test"
+	case strings.Contains(err.Error(), "connection refused"), strings.Contains(err.Error(), "no such host"):
+		return fmt.Sprintf("nothing answers there: %s\n%s", text, where)
+	case collab.CodeOf(err) == collab.Aborted:
+		return "someone else was changing the same thing: nothing was changed; try again"
+	}
+	return text
+}

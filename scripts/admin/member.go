@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+)
+
+type memberCommands struct {
+	Add    memberAdd    `cmd:"" help:"Add a member, or change the name and address of one."`
+	List   memberList   `cmd:"" help:"List the members."`
+	Remove memberRemove `cmd:"" help:"Remove a member."`
+}
+
+type memberAdd struct {
+	organization
+	User  id    `arg:"" help:"User id, as requests name the user."`
+	Name  name  `help:"Display name."`
+	Email email `help:"Address; without one no mail reaches the member."`
+}
+
+// Run adds the member.
+func (c *memberAdd) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	there, err := s.Members(ctx, c.ref(), []string{string(c.User)})
+	if err != nil {
+		return err
+	}
+	m := collab.Member{User: collab.User{UserID: string(c.User)}, CreatedAt: a.millis(), LastUpdated: a.millis()}
+	if old, ok := there[m.UserID]; ok {
+		m.Name, m.Email, m.CreatedAt = old.Name, old.Email, old.CreatedAt
+	}
+	if c.Name != "" {
+		text := string(c.Name)
+		m.Name = &text
+	}
+	if c.Email != "" {
+		text := string(c.Email)
+		m.Email = &text
+	}
+	if err := s.PutMember(ctx, c.ref(), m); err != nil {
+		return err
+	}
+	a.line(m.UserID, collab.Deref(m.Email), collab.Deref(m.Name))
+	if m.Email == nil {
+		a.say("No mail reaches the member: give --email.")
+	}
+	return nil
+}
+
+type memberList struct{ organization }
+
+// Run lists the members.
+func (c *memberList) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	a.line("USER", "EMAIL", "SINCE", "NAME")
+	count := 0
+	for after, more := "", true; more; {
+		var members []collab.Member
+		if members, more, err = s.ListMembers(ctx, c.ref(), after, collab.MaxPageSize); err != nil {
+			return err
+		}
+		for _, m := range members {
+			a.line(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
+			after = m.UserID
+			count++
+		}
+		more = more && len(members) > 0
+	}
+	if count == 0 {
+		a.say("There is none yet: `admin member add %s %s USER` adds one.", word(c.Account), word(c.Organization))
+	}
+	return nil
+}
+
+type memberRemove struct {
+	organization
+	User id `arg:"" help:"User id."`
+}
+
+// Run removes the member. One who is not there is gone already.
+func (c *memberRemove) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	if err := s.RemoveMember(ctx, c.ref(), string(c.User)); err != nil {
+		return err
+	}
+	a.line("removed", c.User)
+	return nil
+}

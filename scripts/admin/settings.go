@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+type settingsCommands struct {
+	Get settingsGet `cmd:"" help:"Show the settings of an account."`
+	Set settingsSet `cmd:"" help:"Change settings of an account."`
+}
+
+// setting is one line of an account's settings.
+type setting struct {
+	name string
+	get  func(collab.Settings) string
+	set  func(*collab.Settings, string) error
+}
+
+// toggle is a setting of two values; the second one sets the flag.
+func toggle(name, unset, set string, flag func(*collab.Settings) *bool) setting {
+	return setting{
+		name: name,
+		get: func(s collab.Settings) string {
+			if *flag(&s) {
+				return set
+			}
+			return unset
+		},
+		set: func(s *collab.Settings, value string) error {
+			if value != set && value != unset {
+				return fmt.Errorf("%s must be %s or %s, not %q", name, unset, set, value)
+			}
+			*flag(s) = value == set
+			return nil
+		},
+	}
+}
+
+const (
+	permissionProvider = "permission-provider"
+	none               = "none"
+)
+
+func (a *admin) settings(secret []byte) []setting {
+	return []setting{
+		toggle("advanced-queries", "on", "off", func(s *collab.Settings) *bool { return &s.AdvancedQueriesOff }),
+		toggle("notification-preferences", "on", "off", func(s *collab.Settings) *bool { return &s.NotificationPreferencesOff }),
+		toggle("events", "triggered", "all", func(s *collab.Settings) *bool { return &s.AllEvents }),
+		toggle("mail-grouping", "on", "off", func(s *collab.Settings) *bool { return &s.MailGroupingOff }),
+		{permissionProvider, getProvider, func(s *collab.Settings, value string) error { return a.setProvider(s, value, secret) }},
+	}
+}
+
+func getProvider(s collab.Settings) string {
+	if s.PermissionProvider == nil {
+		return none
+	}
+	return s.PermissionProvider.URL
+}
+
+func (a *admin) setProvider(s *collab.Settings, value string, secret []byte) error {
+	if value == none {
+		s.PermissionProvider = nil
+		return nil
+	}
+	guard, err := a.deployment.guard()
+	if err != nil {
+		return err
+	}
+	if err := guard.CheckURL(value); err != nil {
+		text := fmt.Sprintf("%s %v", permissionProvider, err)
+		if u, parseErr := url.Parse(value); parseErr == nil && u.Scheme != "" && a.deployment.AllowedPrivateCIDRs == "" {
+			text += "; for one in a private network of the deployment give --allowed-private-cidrs as the deployment has it"
+		}
+		return errors.New(text)
+	}
+	text := string(bytes.TrimRight(secret, "\r\n"))
+	if text == "" {
+		return fmt.Errorf("%s needs its bearer secret: give --secret-file FILE, or - for standard input", permissionProvider)
+	}
+	if len(text) > 1_000 || strings.Trim(text, bearerCharacters) != "" {
+		return errors.New("the secret must be at most 1000 letters, digits and - . _ ~ + / =: it is sent as `Authorization: Bearer SECRET`")
+	}
+	s.PermissionProvider = &collab.PermissionProvider{URL: value, Secret: text}
+	return nil
+}
+
+// bearerCharacters are those of a bearer token (RFC 6750).
+const bearerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/="
+
+type settingsGet struct {
+	Account id `arg:"" help:"Account."`
+}
+
+// Run shows the settings.
+func (c *settingsGet) Run(ctx context.Context, a *admin) error {
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	account, err := s.Account(ctx, string(c.Account))
+	if err != nil {
+		return accountError(err)
+	}
+	a.show(account.Settings)
+	a.say("`admin settings set %s NAME=VALUE` changes one.", word(c.Account))
+	return nil
+}
+
+// show prints settings. The secret of the permission provider is not shown.
+func (a *admin) show(s collab.Settings) {
+	for _, setting := range a.settings(nil) {
+		a.line(setting.name, setting.get(s))
+	}
+}
+
+type settingsSet struct {
+	Account id       `arg:"" help:"Account."`
+	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, permission-provider=URL|none."`
+	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
+}
+
+// Run changes the settings, all of them or none.
+func (c *settingsSet) Run(ctx context.Context, a *admin) error {
+	change := func(s *collab.Settings) error {
+		for _, assignment := range c.Values {
+			if err := a.assign(s, assignment, c.Secret); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := change(new(collab.Settings)); err != nil {
+		return err
+	}
+	s, err := a.store(ctx)
+	if err != nil {
+		return err
+	}
+	account, err := s.ChangeAccount(ctx, string(c.Account), func(account *collab.Account) error { return change(&account.Settings) })
+	if err != nil {
+		return accountError(err)
+	}
+	a.show(account.Settings)
+	a.say("Requests and deliveries follow these within 60 s.")
+	return nil
+}
+
+// assign carries out one NAME=VALUE.
+func (a *admin) assign(s *collab.Settings, assignment string, secret []byte) error {
+	name, value, ok := strings.Cut(assignment, "=")
+	if !ok {
+		return fmt.Errorf("%q is not of the form NAME=VALUE", assignment)
+	}
+	var names []string
+	for _, setting := range a.settings(secret) {
+		if setting.name == name {
+			return setting.set(s, value)
+		}
+		names = append(names, setting.name)
+	}
+	return fmt.Errorf("there is no setting %q: the settings are %s", name, strings.Join(names, ", "))
+}
