@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
@@ -72,6 +73,17 @@ func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, pos
 	}
 }
 
+// before narrows the span to what sorts before a key that ends in a letter or digit; "" is behind all keys.
+func (r span) before(key string) span {
+	if n := len(key) - 1; n >= 0 {
+		key = key[:n] + string(key[n]-1) + string(utf8.MaxRune)
+		if r.to == "" || key < r.to {
+			r.to = key
+		}
+	}
+	return r
+}
+
 // pointers returns up to most pointers of both lists behind a position, newest first, and whether there are more.
 func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, position string, most int) ([]pointer, bool, error) {
 	pks := []string{
@@ -80,10 +92,10 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, 
 	}
 	var found [2][]item
 	var goesOn [2]bool
-	keys := everything
-	keys.to = position
 	err := each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
-		found[i], goesOn[i], err = s.queryPage(ctx, scan{pk: pks[i], keys: keys, limit: most + 2, newest: true, strong: true})
+		found[i], goesOn[i], err = s.queryPage(ctx, scan{
+			pk: pks[i], keys: everything.before(position), limit: most + 1, newest: true, strong: true,
+		})
 		return err
 	})
 	if err != nil {
@@ -94,9 +106,6 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, 
 	for i, items := range found {
 		for _, it := range items {
 			sk := it.text(table.SK)
-			if sk == position {
-				continue // a range includes its end
-			}
 			_, escaped, _ := strings.Cut(sk, "#")
 			id, err := table.Unescape(escaped)
 			if err != nil {

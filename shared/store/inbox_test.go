@@ -36,8 +36,10 @@ func notification(id, actor string, at int64) collab.Notification {
 	return collab.Notification{ID: id, DocumentID: "doc", ActionUser: collab.User{UserID: actor}, Headline: "of " + id, CreatedAt: at}
 }
 
-func TestInbox(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestInbox(t *testing.T) { onEach(t, testInbox) }
+
+func testInbox(t *testing.T, s *Store) {
+	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	must := func(err error) {
 		t.Helper()
@@ -86,8 +88,10 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-func TestMarkNotification(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestMarkNotification(t *testing.T) { onEach(t, testMarkNotification) }
+
+func testMarkNotification(t *testing.T, s *Store) {
+	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	one, all := notification("one", "ann", 1000), notification("all", "ann", 1001)
 	for _, n := range []collab.Notification{one, all} {

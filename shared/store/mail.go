@@ -28,30 +28,35 @@ func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) 
 // be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has claimed it.
 func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis) ([]string, error) {
 	claimed := []string{event}
+	busy := collab.Errorf(collab.Aborted, "the mail is being sent by another run")
 	k := mailKey(t, event)
-	now := s.millis()
 	most := 1
 	if !alone {
 		most = maxMailEvents
 	}
-	entries, _, err := s.queryPage(ctx, scan{pk: k.PK, keys: span{from: k.SK}, limit: most, strong: true})
-	if err != nil {
-		return nil, err
-	}
-	busy := collab.Errorf(collab.Aborted, "the mail is being sent by another run")
-	for _, it := range entries {
-		sent, leased := it.num(table.SentAt) != 0, it.num(table.Lease) > now
-		switch {
-		case it.key() == k && sent:
-			return nil, nil
-		case it.key() == k && leased:
-			return nil, busy
-		case it.key() != k && !sent && !leased && !alone:
-			id, err := table.Unescape(it.text(table.SK))
-			if err != nil {
-				return nil, fail(ctx, err)
+	for keys := (span{from: k.SK}); most > 0; {
+		entries, more, err := s.queryPage(ctx, scan{pk: k.PK, keys: keys, limit: most, strong: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range entries {
+			sent, leased := it.num(table.SentAt) != 0, it.num(table.Lease) > s.millis()
+			switch own := it.key() == k; {
+			case own && sent:
+				return nil, nil
+			case own && leased:
+				return nil, busy
+			case !own && !sent && !leased && !alone:
+				id, err := table.Unescape(it.text(table.SK))
+				if err != nil {
+					return nil, fail(ctx, err)
+				}
+				claimed = append(claimed, id)
 			}
-			claimed = append(claimed, id)
+			keys = keys.after(it.text(table.SK))
+		}
+		if most -= len(entries); !more {
+			break
 		}
 	}
 	refused, err := s.transact(ctx, s.mailUpdates(t, claimed, table.Lease, lease, true))

@@ -61,6 +61,7 @@ func (s *Store) progressUpdate(ref collab.EventRef, e *expression, set, conditio
 	update := &types.Update{
 		TableName: &s.table, Key: keyOf(table.EventMark(ref.Account, ref.ID, table.ProgressMark)), UpdateExpression: &set,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	if condition != "" {
 		update.ConditionExpression = &condition
@@ -83,25 +84,34 @@ func (s *Store) advance(ref collab.EventRef, from, to collab.Progress) *types.Up
 }
 
 // Advance moves the delivery of an event on from where it stood, and its pending work when to.Due is another time. It reports false, and
-// nothing has changed, when the delivery stands elsewhere by now: another run has moved it on.
+// nothing has changed, when the delivery stands elsewhere by now: another run has moved it on. Where it stands at to already it may have
+// been this call, whose answer was lost, so that is success.
 func (s *Store) Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error) {
 	u := s.advance(ref, from, to)
+	var there item
 	if to.Due == from.Due {
 		_, err := s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
 			ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
 		})
-		if isConditionFailed(err) {
-			return false, nil
+		refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
+		if !ok {
+			return err == nil, fail(ctx, err)
 		}
-		return err == nil, fail(ctx, err)
+		there = refused.Item
+	} else {
+		refused, err := s.transact(ctx, []types.TransactWriteItem{
+			{Update: u},
+			{Delete: &types.Delete{TableName: &s.table, Key: keyOf(table.Due(from.Due, DueEvent, ref.Account, ref.ID))}},
+			{Put: &types.Put{TableName: &s.table, Item: dueItem(to.Due, DueEvent, ref.Account, ref.ID, 0, to.Due, expiry(s.millis()))}},
+		})
+		if err != nil || refused == nil {
+			return err == nil, err
+		}
+		there = refused[0].Item
 	}
-	refused, err := s.transact(ctx, []types.TransactWriteItem{
-		{Update: u},
-		{Delete: &types.Delete{TableName: &s.table, Key: keyOf(table.Due(from.Due, DueEvent, ref.Account, ref.ID))}},
-		{Put: &types.Put{TableName: &s.table, Item: dueItem(to.Due, DueEvent, ref.Account, ref.ID, 0, to.Due, expiry(s.millis()))}},
-	})
-	return err == nil && refused == nil, err
+	return collab.Stage(there.text(table.Stage)) == to.Stage && there.text(table.Cursor) == to.Cursor, nil
 }
 
 // Finish marks the delivery of an event as done and deletes its pending work. What the relay has moved in the meantime it wakes once more.
@@ -201,11 +211,19 @@ const DueShards = table.DueShards
 // Due returns up to most entries of a shard of the pending work, 0 to DueShards-1, that are due at the time until or before, earliest
 // first. Eventually consistent.
 func (s *Store) Due(ctx context.Context, shard int, until collab.Millis, most int) ([]collab.DueWork, error) {
-	items, _, err := s.queryPage(ctx, scan{
-		pk: table.DuePartition(shard), keys: span{everything.from, table.Time(until) + table.AfterChildren}, limit: most,
-	})
-	if err != nil {
-		return nil, err
+	var items []item
+	keys := span{everything.from, table.Time(until) + table.AfterChildren}
+	for more := true; more && len(items) < most; {
+		var page []item
+		var err error
+		page, more, err = s.queryPage(ctx, scan{pk: table.DuePartition(shard), keys: keys, limit: most - len(items)})
+		if err != nil {
+			return nil, err
+		}
+		for _, it := range page {
+			keys = keys.after(it.text(table.SK))
+		}
+		items = append(items, page...)
 	}
 	list := make([]collab.DueWork, len(items))
 	for i, it := range items {
@@ -250,13 +268,17 @@ func (s *Store) MoveDue(ctx context.Context, w collab.DueWork, to collab.Millis)
 	}
 	there := "attribute_exists(" + table.PK + ")"
 	old := table.Due(w.At, kind, w.Account, id)
+	moved := dueItem(to, kind, w.Account, id, w.Moves+1, w.Since, w.Expires/1000)
 	refused, err := s.transact(ctx, []types.TransactWriteItem{
 		{Delete: &types.Delete{TableName: &s.table, Key: keyOf(old), ConditionExpression: &there}},
-		{Put: &types.Put{TableName: &s.table, Item: dueItem(to, kind, w.Account, id, w.Moves+1, w.Since, w.Expires/1000)}},
+		{Put: &types.Put{TableName: &s.table, Item: moved}},
 		{Update: place},
 	})
 	if err != nil || refused == nil {
 		return err == nil, err
+	}
+	if it, err := s.get(ctx, moved.key()); err != nil || it != nil {
+		return err == nil, err // our own write, whose answer was lost
 	}
 	return false, s.delete(ctx, old)
 }

@@ -20,8 +20,10 @@ func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRe
 	return ev, collab.EventRef{Account: "acct", ID: id}
 }
 
-func TestProgress(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestProgress(t *testing.T) { onEach(t, testProgress) }
+
+func testProgress(t *testing.T, s *Store) {
+	ctx := t.Context()
 	want, ref := s.addEvent(t, "e")
 	pending := func() collab.Progress {
 		t.Helper()
@@ -44,7 +46,8 @@ func TestProgress(t *testing.T) {
 	}
 	spread := collab.Progress{Stage: collab.StageSpread, Cursor: "200", Due: start.Due}
 	advance(start, spread, true)
-	advance(start, spread, false)
+	advance(start, spread, true) // as after a lost answer
+	advance(start, collab.Progress{Stage: collab.StageSpread, Cursor: "400", Due: start.Due}, false)
 	if got := pending(); got != spread {
 		t.Errorf("%+v, want %+v", got, spread)
 	}
@@ -81,8 +84,10 @@ func TestProgress(t *testing.T) {
 }
 
 // TestMoveFirst: the relay moves an event of which nothing was done yet.
-func TestMoveFirst(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestMoveFirst(t *testing.T) { onEach(t, testMoveFirst) }
+
+func testMoveFirst(t *testing.T, s *Store) {
+	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
 	w := s.dueAt(t)[0]
 	if ok, err := s.MoveDue(ctx, w, w.At+60_000); err != nil || !ok {
@@ -97,8 +102,10 @@ func TestMoveFirst(t *testing.T) {
 	}
 }
 
-func TestCircle(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestCircle(t *testing.T) { onEach(t, testCircle) }
+
+func testCircle(t *testing.T, s *Store) {
+	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
 	if c, err := s.Circle(ctx, ref, "u#x"); c != nil || err != nil {
 		t.Fatal(c, err)
@@ -119,8 +126,10 @@ func TestCircle(t *testing.T) {
 	}
 }
 
-func TestUserPreferences(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestUserPreferences(t *testing.T) { onEach(t, testUserPreferences) }
+
+func testUserPreferences(t *testing.T, s *Store) {
+	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	for _, set := range []struct {
 		user, doc string
@@ -147,8 +156,10 @@ func TestUserPreferences(t *testing.T) {
 	}
 }
 
-func TestMail(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestMail(t *testing.T) { onEach(t, testMail) }
+
+func testMail(t *testing.T, s *Store) {
+	ctx := t.Context()
 	now := time.Now()
 	s.now = func() time.Time { return now }
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
@@ -201,8 +212,10 @@ func TestMail(t *testing.T) {
 	}
 }
 
-func TestBacklog(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestBacklog(t *testing.T) { onEach(t, testBacklog) }
+
+func testBacklog(t *testing.T, s *Store) {
+	ctx := t.Context()
 	now := time.UnixMilli(5000)
 	s.now = func() time.Time { return now }
 	for _, step := range []struct {

@@ -181,7 +181,7 @@ func (s *Store) updateWebhook(ctx context.Context, acct, id string, e *expressio
 }
 
 // CountFailure records that a post to an endpoint failed at the time now, and that the next probe is made at nextProbe when it rests. It
-// returns the endpoint as it is then, nil when it does not exist.
+// returns the endpoint as it is then, nil when it does not exist. A failure may be counted twice when the table's answer is lost.
 func (s *Store) CountFailure(ctx context.Context, acct, id string, now, nextProbe collab.Millis) (*collab.Webhook, error) {
 	e := newExpression()
 	since, probe := e.name(table.FailingSince), e.name(table.NextProbe)
@@ -313,13 +313,14 @@ func (s *Store) SaveDelivery(ctx context.Context, acct string, before, after col
 	condition := e.name(table.Rev) + " = " + e.value(num(before.Rev))
 	put := &types.Put{
 		TableName: &s.table, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	aborted := collab.Errorf(collab.Aborted, "the delivery of event %q to webhook %q was changed at the same time: try again", after.EventID, after.WebhookID)
 	if before.Due == after.Due {
 		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
 			ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+			ReturnValuesOnConditionCheckFailure: put.ReturnValuesOnConditionCheckFailure,
 		})
 		refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
@@ -343,7 +344,7 @@ func (s *Store) SaveDelivery(ctx context.Context, acct string, before, after col
 		}})
 	}
 	refused, err := s.transact(ctx, writes)
-	if err == nil && refused != nil {
+	if err == nil && refused != nil && !maps.EqualFunc(refused[0].Item, it, equal) { // else it is our own write, whose answer was lost
 		err = aborted
 	}
 	return after, err
@@ -360,12 +361,9 @@ func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.Deli
 	if f.Before != 0 {
 		keys.to = collab.EarliestID(f.Before + 1)
 	}
-	if end := table.Escape(after); after != "" && (keys.to == "" || end < keys.to) {
-		keys.to = end
-	}
 	for examined := 0; ; {
 		items, more, err := s.queryPage(ctx, scan{
-			pk: table.Delivery(acct, hook, "").PK, keys: keys, limit: min(most+2, deliveriesExamined), newest: true, strong: true,
+			pk: table.Delivery(acct, hook, "").PK, keys: keys.before(after), limit: min(most+1, deliveriesExamined), newest: true, strong: true,
 		})
 		if err != nil {
 			return nil, "", err
@@ -374,9 +372,6 @@ func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.Deli
 			d, err := readDelivery(hook, it)
 			if err != nil {
 				return nil, "", fail(ctx, err)
-			}
-			if d.EventID == after {
-				continue // a range includes its end
 			}
 			if len(list) == most {
 				return list, after, nil
@@ -392,7 +387,6 @@ func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.Deli
 		if examined += len(items); examined >= deliveriesExamined {
 			return list, after, nil
 		}
-		keys.to = table.Escape(after)
 	}
 }
 

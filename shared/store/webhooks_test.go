@@ -18,8 +18,10 @@ func newWebhook(id string) collab.Webhook {
 	}
 }
 
-func TestPutWebhook(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestPutWebhook(t *testing.T) { onEach(t, testPutWebhook) }
+
+func testPutWebhook(t *testing.T, s *Store) {
+	ctx := t.Context()
 	added, err := s.PutWebhook(ctx, "acct", newWebhook("h"))
 	if err != nil || added.Rev != 1 {
 		t.Fatal(added.Rev, err)
@@ -64,6 +66,13 @@ func TestPutWebhook(t *testing.T) {
 	list, err := s.Webhooks(ctx, "acct")
 	if err != nil || len(list) != 2 || list[0].ID != "a" || list[1].Description != "changed" {
 		t.Errorf("list %+v, %v", list, err)
+	}
+}
+
+func TestDeleteWebhook(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
+	if _, err := s.PutWebhook(ctx, "acct", newWebhook("a")); err != nil {
+		t.Fatal(err)
 	}
 	if err := s.DeleteWebhook(ctx, "acct", "a"); err != nil {
 		t.Error(err)
@@ -142,8 +151,10 @@ func (s *Store) dueAt(t *testing.T) []collab.DueWork {
 	return all
 }
 
-func TestDelivery(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestDelivery(t *testing.T) { onEach(t, testDelivery) }
+
+func testDelivery(t *testing.T, s *Store) {
+	ctx := t.Context()
 	now := time.Now().UnixMilli()
 	d := collab.Delivery{WebhookID: "h#1", EventID: "e", Type: collab.CommentAdded, State: collab.DeliveryPending, NextAttempt: 5, CreatedAt: now, LastUpdated: now}
 	added, err := s.AddDelivery(ctx, "acct", d)
@@ -208,8 +219,10 @@ func TestDelivery(t *testing.T) {
 }
 
 // TestMoveDueOfDone: pending work whose delivery stands elsewhere is left over, and is cleared away.
-func TestMoveDueOfDone(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestMoveDueOfDone(t *testing.T) { onEach(t, testMoveDueOfDone) }
+
+func testMoveDueOfDone(t *testing.T, s *Store) {
+	ctx := t.Context()
 	d := collab.Delivery{WebhookID: "h", EventID: "e", State: collab.DeliveryDelivered, CreatedAt: time.Now().UnixMilli()}
 	if _, err := s.AddDelivery(ctx, "acct", d); err != nil {
 		t.Fatal(err)
@@ -222,8 +235,10 @@ func TestMoveDueOfDone(t *testing.T) {
 	}
 }
 
-func TestDeliveries(t *testing.T) {
-	s, ctx := newStore(t), t.Context()
+func TestDeliveries(t *testing.T) { onEach(t, testDeliveries) }
+
+func testDeliveries(t *testing.T, s *Store) {
+	ctx := t.Context()
 	const n = 25
 	start := time.UnixMilli(1_700_000_000_000)
 	var all []string
