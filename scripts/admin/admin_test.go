@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -460,27 +462,28 @@ func newQueues(t *testing.T, refuse func(action string) bool) *queues {
 	return q
 }
 
-// take returns the texts of n messages of a queue, sorted, and deletes them.
+// take empties a queue, which has n texts or more, and returns the texts, sorted and each once: a send may be repeated.
 func take(t *testing.T, q *queue.Queue, n int) []string {
 	t.Helper()
-	var texts []string
-	for len(texts) < n {
-		messages, err := q.Receive(t.Context(), queue.MaxReceive, 5*time.Second)
+	texts := map[string]bool{}
+	for wait := 5 * time.Second; ; {
+		messages, err := q.Receive(t.Context(), queue.MaxReceive, wait)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(messages) == 0 {
-			t.Fatalf("%d messages, want %d", len(texts), n)
-		}
 		for _, m := range messages {
-			texts = append(texts, m.Text)
+			texts[m.Text] = true
 		}
 		if err := q.Delete(t.Context(), messages...); err != nil {
 			t.Fatal(err)
 		}
+		if len(texts) >= n {
+			wait = 0
+		}
+		if len(messages) == 0 {
+			return slices.Sorted(maps.Keys(texts))
+		}
 	}
-	slices.Sort(texts)
-	return texts
 }
 
 // fill puts 12 letters into each dead-letter queue, and returns their texts by queue.
@@ -514,6 +517,20 @@ func (q *queues) dead(t *testing.T, name string) *queue.Queue {
 	return dead
 }
 
+// redrive redrives the dead letters of a queue, and reports how many there were.
+func (q *queues) redrive(t *testing.T, name string) (moved int) {
+	t.Helper()
+	lines := q.must(t, "dead-letters", "redrive", "--queue", name)
+	if len(lines) != 1 || len(lines[0]) != 2 || lines[0][0] != name {
+		t.Fatalf("redriving prints %v", lines)
+	}
+	moved, err := strconv.Atoi(lines[0][1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moved
+}
+
 func TestDeadLetters(t *testing.T) {
 	q := newQueues(t, func(string) bool { return false })
 	header := "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK | ATTEMPT"
@@ -523,7 +540,9 @@ func TestDeadLetters(t *testing.T) {
 
 	for range 2 { // what was listed can be listed again at once
 		list := q.must(t, "dead-letters", "list")
-		slices.SortFunc(list[1:], func(a, b []string) int { return strings.Compare(a[0]+a[3], b[0]+b[3]) })
+		name := func(line []string) string { return line[0] + line[3] }
+		slices.SortFunc(list[1:], func(a, b []string) int { return strings.Compare(name(a), name(b)) })
+		list = slices.CompactFunc(list, func(a, b []string) bool { return name(a) == name(b) })
 		if len(list) != 25 {
 			t.Fatalf("%d lines: %v", len(list), list)
 		}
@@ -532,14 +551,15 @@ func TestDeadLetters(t *testing.T) {
 	if list := q.must(t, "dead-letters", "list", "--queue", "webhooks", "--most", "5"); len(list) != 6 || list[1][0] != "webhooks" {
 		t.Errorf("the five that were asked for: %v", list)
 	}
-	expect(t, q.must(t, "dead-letters", "redrive", "--queue", "webhooks"), "webhooks | 12")
-	if diff := cmp.Diff(texts[table.WebhooksQueue], take(t, q.live[table.WebhooksQueue], 12)); diff != "" {
-		t.Error(diff)
+	for _, name := range []string{table.WebhooksQueue, table.EventsQueue} {
+		if moved := q.redrive(t, name); moved < 12 {
+			t.Errorf("%d of 12 letters were moved to %s", moved, name)
+		}
+		if diff := cmp.Diff(texts[name], take(t, q.live[name], 12)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
-	expect(t, q.must(t, "dead-letters", "redrive"), "events | 12", "webhooks | 0")
-	if diff := cmp.Diff(texts[table.EventsQueue], take(t, q.live[table.EventsQueue], 12)); diff != "" {
-		t.Error(diff)
-	}
+	expect(t, q.must(t, "dead-letters", "list"), header)
 }
 
 // TestUnreadableDeadLetters has a letter of each queue in the other one's.
@@ -553,11 +573,14 @@ func TestUnreadableDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
-	if out != "events\t1\n" || code == 0 || !strings.Contains(text, "1 messages are not of a form that this version knows, and stay") {
+	if !strings.HasPrefix(out, "events\t") || code == 0 || !strings.Contains(text, "messages are not of a form that this version knows, and stay") {
 		t.Errorf("%q %d %s", out, code, text)
 	}
+	if got := take(t, q.live[table.EventsQueue], 1); !slices.Equal(got, []string{queue.Event{EventRef: ref}.Encode()}) {
+		t.Errorf("moved %q", got)
+	}
 	list := q.must(t, "dead-letters", "list", "--queue", "events")
-	if len(list) != 2 || list[1][2] != "unreadable" || !strings.Contains(list[1][3], `\"webhookId\":\"hook\"`) {
+	if len(list) < 2 || list[1][2] != "unreadable" || !strings.Contains(list[1][3], `\"webhookId\":\"hook\"`) {
 		t.Errorf("what stays: %v", list)
 	}
 }
@@ -581,17 +604,10 @@ func TestRedriveEnds(t *testing.T) {
 				t.Fatalf("%d %s", code, text)
 			}
 			broken = false
-			expect(t, q.must(t, "dead-letters", "redrive", "--queue", "events"), "events | 2")
-			got := take(t, q.live[table.EventsQueue], 12)
-			if action == "DeleteMessageBatch" { // the second batch was sent twice
-				more, err := q.live[table.EventsQueue].Waiting(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, take(t, q.live[table.EventsQueue], more)...)
-				slices.Sort(got)
-				got = slices.Compact(got)
+			if moved := q.redrive(t, table.EventsQueue); moved < 2 {
+				t.Errorf("%d of the two last letters were moved", moved)
 			}
+			got := take(t, q.live[table.EventsQueue], 12)
 			if diff := cmp.Diff(texts, got); diff != "" {
 				t.Error(diff)
 			}

@@ -14,11 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
@@ -40,11 +37,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return f.now }
-	f.store = store.New(aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}, "webhooks-"+rand.Text(), now, rand.Reader)
+	f.store = store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
 	if err := f.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
