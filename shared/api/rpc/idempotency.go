@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -38,6 +42,10 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 	if len(keys) > 1 || !validKey(keys[0]) {
 		return answer{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
 	}
+	seal, err := newSeal(x.Path, keys[0])
+	if err != nil {
+		return answer{}, err
+	}
 	seed, err := s.seed()
 	if err != nil {
 		return answer{}, err
@@ -56,7 +64,7 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 	}
 	switch outcome.State {
 	case collab.IdempotencyFinished:
-		return restore(outcome.Answer)
+		return seal.restore(outcome.Answer)
 	case collab.IdempotencyMismatch:
 		return answer{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
 	case collab.IdempotencyRunning:
@@ -68,7 +76,7 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 	}
 	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
 	a, err := recovered(x, func(*exchange) (answer, error) { return run() })
-	s.settle(x, outcome.Claim, a, err)
+	s.settle(x, outcome.Claim, seal, a, err)
 	return a, err
 }
 
@@ -83,14 +91,17 @@ func validKey(key string) bool {
 
 // settle finishes or frees a claim. What the request did stands even where that fails: the lease ends by itself, and a repetition then
 // finds by the seed what was done.
-func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a answer, err error) {
+func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, seal seal, a answer, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), 2*time.Second)
 	defer cancel()
 	if err != nil {
 		a = failureAnswer(x.ctx, err)
 	}
 	if a.code == "" || a.code == collab.AlreadyExists {
-		err = s.Idempotency.FinishIdempotent(ctx, claim, keep(a))
+		var kept collab.IdempotencyAnswer
+		if kept, err = seal.keep(a, s.Random); err == nil {
+			err = s.Idempotency.FinishIdempotent(ctx, claim, kept)
+		}
 	} else {
 		err = s.Idempotency.FreeIdempotent(ctx, claim)
 	}
@@ -99,22 +110,49 @@ func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a answer, er
 	}
 }
 
-// keep returns the form in which an answer is kept: its body, compressed where it is long. The ids and states of the largest adds fit
-// so. An answer that does not fit, as no add has today, is kept without its data.
-func keep(a answer) collab.IdempotencyAnswer {
-	kept := collab.IdempotencyAnswer{Code: a.code, HTTP: a.http, Body: bytes.Join(a.body, nil)}
-	if len(kept.Body) > 4096 {
-		kept.Body = compress(kept.Body)
+// seal encrypts the answers that are kept, for some show a secret that nothing else shows. Its key is made of the Idempotency-Key, which
+// the caller has and the store has not: that knows a hash over other text. So an answer is hidden as well as its Idempotency-Key is hard to
+// guess.
+type seal struct{ aead cipher.AEAD }
+
+func newSeal(path, key string) (seal, error) {
+	secret, err := hkdf.Key(sha256.New, []byte(key), nil, "kept answer\n"+path, 32)
+	if err != nil {
+		return seal{}, err
 	}
-	if len(kept.Body) > collab.MaxKeptAnswer {
-		kept.Body = []byte(`{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`)
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return seal{}, err
 	}
-	return kept
+	aead, err := cipher.NewGCM(block)
+	return seal{aead}, err
+}
+
+// keep returns the form in which an answer is kept: its body, compressed where it is long, and sealed. The ids and states of the largest
+// adds fit so. An answer that does not fit, as no add has today, is kept without its data.
+func (s seal) keep(a answer, random io.Reader) (collab.IdempotencyAnswer, error) {
+	body := bytes.Join(a.body, nil)
+	if len(body) > 4096 {
+		body = compress(body)
+	}
+	if len(body)+s.aead.NonceSize()+s.aead.Overhead() > collab.MaxKeptAnswer {
+		body = []byte(`{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`)
+	}
+	nonce := make([]byte, s.aead.NonceSize())
+	_, err := io.ReadFull(random, nonce)
+	return collab.IdempotencyAnswer{Code: a.code, HTTP: a.http, Body: s.aead.Seal(nonce, nonce, body, nil)}, err
 }
 
 // restore returns the answer that was kept.
-func restore(kept collab.IdempotencyAnswer) (answer, error) {
-	body := kept.Body
+func (s seal) restore(kept collab.IdempotencyAnswer) (answer, error) {
+	n := s.aead.NonceSize()
+	if len(kept.Body) < n {
+		return answer{}, errors.New("the kept answer is cut")
+	}
+	body, err := s.aead.Open(nil, kept.Body[:n], kept.Body[n:], nil)
+	if err != nil {
+		return answer{}, err
+	}
 	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
 		r, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {

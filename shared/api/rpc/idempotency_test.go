@@ -336,3 +336,36 @@ func TestIdempotentTooLarge(t *testing.T) {
 		t.Errorf("%d bytes, then %s", len(w[0]), w[1])
 	}
 }
+
+// TestIdempotentSealed holds that a kept answer cannot be read without its key, and that one that was changed is not answered.
+func TestIdempotentSealed(t *testing.T) {
+	a := newAdder()
+	const secret = "shown this once"
+	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return secret, nil }, rpc.Idempotent())
+	send := func(key string) (int, string) {
+		w := serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", key))
+		return w.Code, w.Body.String()
+	}
+	_, first := send("k")
+	_, other := send("k2")
+	if code, second := send("k"); code != 200 || first != second || first != other {
+		t.Fatalf("%s\n%d %s", first, code, second)
+	}
+	bodies := map[string]bool{}
+	for _, e := range a.items {
+		if body := e.answer.Body; bytes.Contains(body, []byte(secret)) || bytes.Contains(body, []byte(`"result"`)) || bodies[string(body)] {
+			t.Errorf("kept as %q", body)
+		}
+		bodies[string(e.answer.Body)] = true
+		e.answer.Body[len(e.answer.Body)/2] ^= 1
+	}
+	if code, body := send("k"); code != 500 || strings.Contains(body, "shown") {
+		t.Errorf("a changed answer: %d %s", code, body)
+	}
+	for _, e := range a.items {
+		e.answer.Body = e.answer.Body[:3]
+	}
+	if code, body := send("k"); code != 500 {
+		t.Errorf("a cut answer: %d %s", code, body)
+	}
+}
