@@ -49,11 +49,12 @@ var (
 	}
 )
 
-// accountItems and dueItems are the partitions of accounts' data and of pending work; apiKeys those of API keys, which only the
-// authorizer reads and only the operator writes.
+// Patterns of partition keys: of accounts' data; of pending work; of what relay notes about the queues; of API keys, which only the
+// authorizer reads and only the operator writes. No function reaches the operator's list of accounts.
 var (
 	accountItems = table.Account("*").PK
 	dueItems     = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
+	backlogItems = table.Backlog("").PK
 	apiKeys      = table.APIKey("*").PK
 )
 
@@ -61,7 +62,7 @@ var (
 func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
 	if touches&api.ReadTable != 0 {
-		statements = append(statements, s.allowItems(readItems, accountItems, dueItems))
+		statements = append(statements, s.allowItems(readItems, accountItems))
 	}
 	if touches&api.ReadIndexes != 0 {
 		var indexes []string

@@ -3,7 +3,6 @@ package main
 import (
 	"strings"
 
-	"collabdata/shared/api"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -49,10 +48,13 @@ func (s *service) addQueues() {
 
 // addDelivery adds deliver, which takes both queues, and relay, which sends again what the queues lost. It returns deliver.
 func (s *service) addDelivery() awslambda.Function {
-	all := s.rights(api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents)
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
-		rights: append(append(all, s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.webhooks)), s.addMail()...),
+		rights: append([]awsiam.PolicyStatement{
+			s.allowItems(readItems, accountItems),
+			s.allowItems([]string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}, accountItems, dueItems),
+			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
+		}, s.addMail()...),
 	})
 	for _, source := range []struct {
 		queue       awssqs.Queue
@@ -67,8 +69,14 @@ func (s *service) addDelivery() awslambda.Function {
 
 	relay := s.addFunction(function{
 		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
-		rights: append(s.rights(api.ReadTable|api.WriteTable|api.SendEvents),
-			s.allowSend(s.webhooks), allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn())),
+		rights: []awsiam.PolicyStatement{
+			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
+			s.allowItems([]string{"dynamodb:PutItem"}, dueItems),
+			s.allowItems([]string{"dynamodb:DeleteItem"}, dueItems, backlogItems),
+			s.allowItems([]string{"dynamodb:UpdateItem"}, accountItems, backlogItems),
+			s.allowSend(s.events), s.allowSend(s.webhooks),
+			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
+		},
 	})
 	awsevents.NewRule(s.stack, jsii.String("EveryMinute"), &awsevents.RuleProps{
 		Description: jsii.String("Starts relay"),

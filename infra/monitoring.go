@@ -3,6 +3,8 @@ package main
 import (
 	"slices"
 
+	"collabdata/shared/metrics"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
@@ -11,9 +13,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 )
-
-// metricNamespace holds what the functions report themselves, in CloudWatch's embedded metric format.
-const metricNamespace = "CollabData"
 
 // alarm is one of the ten alarms. README.md has a runbook for each.
 type alarm struct {
@@ -59,10 +58,11 @@ func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
 			s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
 		{"EventsLate", "An event has waited ten minutes for deliver",
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"WebhooksLate", "A webhook delivery has waited ten minutes for deliver",
-			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		{"PendingLate", "An event has been due for fifteen minutes, or relay does not report",
-			s.metric("PendingEventAge", "Maximum", "", 5), 900, 3, 3, broken},
+		// A retry may be sent with a delay of up to 15 minutes, which counts as its age.
+		{"WebhooksLate", "A webhook delivery has waited ten minutes longer for deliver than it had to",
+			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 1500, 3, 3, quiet},
+		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
+			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
 		{"Errors", "One request of a hundred or more fails for a reason of ours",
 			gateway.MetricServerError(every(5, "Average")), 0.01, 3, 2, quiet},
 		{"Slow", "One request of a hundred takes three seconds or more",
@@ -81,7 +81,7 @@ func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
 func (s *service) metric(name, statistic, channel string, minutes float64) awscloudwatch.Metric {
 	dimensions := map[string]*string{"Stage": jsii.String(s.settings.Stage)}
 	props := &awscloudwatch.MetricProps{
-		Namespace: jsii.String(metricNamespace), MetricName: &name, Statistic: &statistic,
+		Namespace: jsii.String(metrics.Namespace), MetricName: &name, Statistic: &statistic,
 		Period: awscdk.Duration_Minutes(&minutes), DimensionsMap: &dimensions,
 	}
 	if channel != "" {
@@ -117,10 +117,11 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 		calls = append(calls, functions[path].MetricInvocations(of("Sum", path)))
 		failures = append(failures, functions[path].MetricErrors(of("Sum", path)))
 	}
-	var sent, retried []awscloudwatch.IMetric
-	for _, channel := range []string{"inbox", "email", "webhook"} {
-		sent = append(sent, s.metric("Deliveries", "Sum", channel, 5))
-		retried = append(retried, s.metric("DeliveryRetries", "Sum", channel, 5), s.metric("DeliveryFailures", "Sum", channel, 5))
+	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
+	retried := []awscloudwatch.IMetric{s.metric(metrics.WebhooksDisabled, "Sum", "", 5)}
+	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {
+		sent = append(sent, s.metric(metrics.Deliveries, "Sum", channel, 5))
+		retried = append(retried, s.metric(metrics.DeliveryRetries, "Sum", channel, 5), s.metric(metrics.DeliveryFailures, "Sum", channel, 5))
 	}
 	rows := [][]awscloudwatch.IWidget{
 		{
@@ -129,15 +130,15 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 			graph("Calls by endpoint", calls...),
 		}, {
 			graph("Crashes and time-outs by endpoint", failures...),
-			graph("Deliveries", sent...),
-			graph("Deliveries tried again and given up", retried...),
+			graph("Events and deliveries", sent...),
+			graph("Deliveries tried again and given up, endpoints disabled", retried...),
 		}, {
 			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
 				s.webhooks.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks")),
 				s.events.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events, dead")),
 				s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks, dead"))),
 			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
-				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric("PendingEventAge", "Maximum", "", 5)),
+				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.PendingEventAge, "Maximum", "", 5)),
 			graph("Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")), deliver.MetricThrottles(of("Sum", "throttled"))),
 		}, {
 			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits"), s.tableMetric("ConsumedWriteCapacityUnits")),
