@@ -1,0 +1,54 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCommentReachesEveryone(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("all", r.URL+"/all")
+	a.webhook("comments", r.URL+"/comments", collab.CommentAdded, collab.CommentUpdated)
+	a.webhook("others", r.URL+"/others", collab.NotificationAdded)
+	a.member("cid")
+	ev := a.comment("thread", a.user("bob"), collab.User{UserID: "cid"}, collab.User{UserID: "dan"}, a.user("ann"))
+	w.send(ev)
+	p := w.start()
+	w.drain(p)
+	for path, want := range map[string]map[string]int{"/all": {ev.ID: 1}, "/comments": {ev.ID: 1}, "/others": {}} {
+		if diff := cmp.Diff(want, r.got(path)); diff != "" {
+			t.Errorf("posts to %s: %s", path, diff)
+		}
+	}
+	for user, want := range map[string][]string{"bob": {ev.ID}, "cid": {ev.ID}, "dan": {ev.ID}, "ann": {}} {
+		if diff := cmp.Diff(want, a.inbox(user)); diff != "" {
+			t.Errorf("inbox of %s: %s", user, diff)
+		}
+	}
+	if mails := w.mails(); len(mails[a.address("bob")]) != 0 {
+		t.Error("a mail about a thread did not wait")
+	}
+	w.settle(p)
+	if waited := time.Duration(w.millis()-ev.Time) * time.Millisecond; waited != delivery.MailWindow {
+		t.Errorf("it was over after %v", waited)
+	}
+	mails := w.mails()
+	for user, want := range map[string]int{"bob": 1, "cid": 1, "dan": 0, "ann": 0} {
+		if got := len(mails[a.address(user)]); got != want {
+			t.Errorf("%s has %d mails, want %d", user, got, want)
+		}
+	}
+	if d := a.delivery("all", ev.ID); d.State != collab.DeliveryDelivered || len(d.Attempts) != 1 || d.Attempts[0].Status != 204 {
+		t.Errorf("delivery %+v", d)
+	}
+	if _, at, err := w.store.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
+		t.Errorf("progress %+v, %v", at, err)
+	}
+}

@@ -1,0 +1,546 @@
+package delivery_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/mail"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/relay"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/webhook"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// clock is the time of a test. It stands unless it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) millis() int64 { return c.Now().UnixMilli() }
+
+// moveTo moves the clock on, never back.
+func (c *clock) moveTo(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at.After(c.now) {
+		c.now = at
+	}
+}
+
+func (c *clock) add(d time.Duration) { c.moveTo(c.Now().Add(d)) }
+
+// world is a deployment: a table, queues, a mail service, and the clock. Processes come and go in it.
+type world struct {
+	testing.TB
+	clock
+	store  *store.Store // not that of any process
+	table  string
+	urls   map[string]string
+	sender string
+
+	dynamo, cloud aws.Config
+
+	events, webhooks *queue.Queue
+
+	mu      sync.Mutex
+	delayed []delayed // messages that SQS holds back, by the test's clock
+	delays  []time.Duration
+	metrics strings.Builder
+	log     strings.Builder
+}
+
+type delayed struct {
+	at      time.Time
+	webhook queue.Webhook
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{
+		TB: t, clock: clock{now: time.UnixMilli(time.Now().UnixMilli())}, table: "delivery-" + rand.Text(),
+		dynamo: localstacktest.Config(localstacktest.DynamoDB(t)), cloud: localstacktest.Config(localstacktest.MiniStack(t)),
+		sender: strings.ToLower(rand.Text()) + "@collab.example",
+	}
+	w.dynamo.HTTPClient, w.cloud.HTTPClient = client, client
+	w.store = store.New(w.dynamo, w.table, w.Now, rand.Reader)
+	w.must(w.store.CreateTable(t.Context()))
+	var err error
+	w.urls, err = queue.Create(t.Context(), w.cloud, w.table+"-")
+	w.must(err)
+	log := slog.New(slog.DiscardHandler)
+	w.events, w.webhooks = queue.New(w.cloud, w.urls[table.EventsQueue], log), queue.New(w.cloud, w.urls[table.WebhooksQueue], log)
+	w.must(mail.CreateIdentity(t.Context(), w.cloud, w.sender))
+	return w
+}
+
+// client keeps its connections, as those of the functions do.
+var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// errKilled is what a process sees of the world once it is dead.
+var errKilled = errors.New("killed")
+
+// process is a run of deliver, which may be killed at one of its calls to AWS.
+type process struct {
+	*delivery.Deliverer
+	ctx  context.Context
+	kill context.CancelCauseFunc
+
+	mu     sync.Mutex
+	calls  []string // what it called so far
+	killAt int      // the call, from 1, before which it is killed; 0 for none
+	mails  int      // sent
+	marked int      // of them, marked as sent
+}
+
+// Do is the way of all calls to AWS.
+func (p *process) Do(r *http.Request) (*http.Response, error) {
+	name := r.Header.Get("X-Amz-Target")
+	if name == "" {
+		name = r.URL.Path
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err := p.call(name[strings.LastIndexAny(name, "./")+1:]); err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if strings.HasSuffix(name, "/outbound-emails") {
+		p.mails++
+	}
+	if bytes.Contains(body, []byte(`"`+table.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) && !bytes.Contains(body, []byte("ConditionExpression")) {
+		p.marked++
+	}
+	return response, err
+}
+
+// call is the beginning of a call.
+func (p *process) call(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return errKilled
+	}
+	p.calls = append(p.calls, name)
+	if len(p.calls) == p.killAt {
+		p.kill(errKilled)
+		return errKilled
+	}
+	return nil
+}
+
+// sqs is the queue of webhooks as a process sees it: SQS holds messages back by the test's clock.
+type sqs struct {
+	*world
+	*process
+	queue *queue.Queue
+}
+
+func (q sqs) SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...queue.Webhook) error {
+	if delay > queue.MaxDelay {
+		q.Errorf("a delay of %v", delay)
+	}
+	if delay == 0 {
+		return q.queue.SendWebhooks(ctx, 0, webhooks...)
+	}
+	if err := q.call("SendMessageBatch"); err != nil {
+		return err
+	}
+	q.world.mu.Lock()
+	defer q.world.mu.Unlock()
+	for _, m := range webhooks {
+		q.delayed = append(q.delayed, delayed{q.Now().Add(delay), m})
+		q.delays = append(q.delays, delay)
+	}
+	return nil
+}
+
+// start starts a process.
+func (w *world) start(change ...func(*delivery.Options)) *process {
+	w.Helper()
+	p := &process{}
+	p.ctx, p.kill = context.WithCancelCause(w.Context())
+	dynamo, cloud := w.dynamo, w.cloud
+	dynamo.HTTPClient, cloud.HTTPClient = p, p
+	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
+	mailer, err := mail.New(cloud, mail.Options{From: w.sender})
+	w.must(err)
+	o := delivery.Options{
+		Store:    store.New(dynamo, w.table, w.Now, rand.Reader),
+		Events:   queue.New(cloud, w.urls[table.EventsQueue], log),
+		Webhooks: sqs{w, p, queue.New(cloud, w.urls[table.WebhooksQueue], log)},
+		Mailer:   mailer,
+		Guard:    webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
+		Metrics:  metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
+		Log:      log, Now: w.Now, Random: rand.Reader,
+	}
+	for _, c := range change {
+		c(&o)
+	}
+	p.Deliverer = delivery.New(o)
+	return p
+}
+
+// synced is a writer for several.
+type synced struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (s *synced) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(text)
+}
+
+// drain has the process take what is in the queues, until there is nothing more or it is dead. What failed is put back in the end. It returns
+// how many messages were done and how many failed.
+func (w *world) drain(p *process) (done, failed int) {
+	w.Helper()
+	var back []func()
+	for {
+		n := 0
+		for _, q := range []*queue.Queue{w.events, w.webhooks} {
+			messages, err := q.Receive(w.Context(), queue.MaxReceive, 0)
+			w.must(err)
+			n += len(messages)
+			var wg sync.WaitGroup
+			var mu sync.Mutex
+			for _, m := range messages {
+				wg.Go(func() {
+					err := p.Take(p.ctx, m.Text)
+					mu.Lock()
+					defer mu.Unlock()
+					if err == nil && p.ctx.Err() == nil {
+						w.must(q.Delete(w.Context(), m))
+						done++
+						return
+					}
+					failed++
+					back = append(back, func() { w.must(q.Release(w.Context(), m)) })
+				})
+			}
+			wg.Wait()
+		}
+		if n == 0 || p.ctx.Err() != nil {
+			for _, put := range back {
+				put()
+			}
+			w.must(p.Metrics.Flush())
+			return done, failed
+		}
+	}
+}
+
+// pending returns the pending work, earliest first.
+func (w *world) pending() []collab.DueWork {
+	w.Helper()
+	var all []collab.DueWork
+	for shard := range store.DueShards {
+		list, err := w.store.Due(w.Context(), shard, collab.MaxMillis, 10_000)
+		w.must(err)
+		all = append(all, list...)
+	}
+	slices.SortFunc(all, func(a, b collab.DueWork) int { return int(a.At - b.At) })
+	return all
+}
+
+// relay runs the relay once.
+func (w *world) relay() {
+	w.Helper()
+	r := relay.Relay{
+		Store: w.store, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
+	}
+	w.must(r.Run(w.Context()))
+	w.must(r.Metrics.Flush())
+}
+
+// release lets SQS hand out the delayed messages whose time has come.
+func (w *world) release() {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.delayed = slices.DeleteFunc(w.delayed, func(d delayed) bool {
+		if d.at.After(w.Now()) {
+			return false
+		}
+		w.must(w.webhooks.SendWebhooks(w.Context(), 0, d.webhook))
+		return true
+	})
+}
+
+// settle lets the process work, and the clock run, until nothing is left to do.
+func (w *world) settle(p *process) {
+	w.Helper()
+	w.settleUntil(p, time.UnixMilli(collab.MaxMillis))
+}
+
+// settleUntil is settle, but the clock stops at a time.
+func (w *world) settleUntil(p *process, end time.Time) {
+	w.Helper()
+	for range 400 {
+		_, failed := w.drain(p)
+		next := time.Time{}
+		earlier := func(at time.Time) {
+			if next.IsZero() || at.Before(next) {
+				next = at
+			}
+		}
+		if failed > 0 {
+			earlier(w.Now().Add(time.Minute)) // it comes again after the visibility timeout
+		}
+		for _, d := range w.delayed {
+			earlier(d.at)
+		}
+		if work := w.pending(); len(work) > 0 {
+			earlier(time.UnixMilli(work[0].At))
+		}
+		if next.IsZero() {
+			return
+		}
+		if next.After(end) {
+			w.moveTo(end)
+			return
+		}
+		w.moveTo(next)
+		w.release()
+		w.relay()
+	}
+	w.Fatalf("there is no end to it: pending %+v, delayed %+v, log:\n%s", w.pending(), w.delayed, &w.log)
+}
+
+// account is an account with an organization org, in which there is a document doc.
+type account struct {
+	*world
+	id  string
+	doc collab.DocumentRef
+}
+
+func (w *world) account(settings ...func(*collab.Settings)) *account {
+	w.Helper()
+	a := &account{world: w, id: strings.ToLower(rand.Text())}
+	a.doc = collab.OrganizationRef{Account: a.id, Organization: "org"}.Document("doc")
+	c := collab.Account{ID: a.id}
+	for _, set := range settings {
+		set(&c.Settings)
+	}
+	w.must(w.store.PutAccount(w.Context(), c))
+	w.must(w.store.CheckDocument(w.Context(), a.doc, collab.CreateFlags{Organization: true, Document: true}))
+	return a
+}
+
+// address is an e-mail address that no other test has.
+func (a *account) address(user string) string { return user + "@" + a.id + ".example" }
+
+// member makes a user a member.
+func (a *account) member(user string) {
+	a.Helper()
+	address := a.address(user)
+	a.must(a.store.PutMember(a.Context(), a.doc.OrganizationRef, collab.Member{User: collab.User{UserID: user, Email: &address}}))
+}
+
+// user is a user with an e-mail address.
+func (a *account) user(id string) collab.User {
+	address := a.address(id)
+	return collab.User{UserID: id, Email: &address}
+}
+
+func (a *account) ids() *collab.IDs { return collab.NewIDs(a.Now(), []byte(rand.Text())) }
+
+// event returns an event of the account that happens now.
+func (a *account) event(kind collab.EventType) *collab.Event {
+	return &collab.Event{
+		ID: a.ids().Next(), Type: kind, Account: a.id, OrganizationID: "org", DocumentID: "doc", Time: a.millis(), Notify: true,
+	}
+}
+
+// comment records that ann commented on a thread and tagged users; nothing is sent.
+func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
+	a.Helper()
+	text := "a comment"
+	ev := a.event(collab.CommentAdded)
+	ev.AnnotationID, ev.Actor, ev.People = thread, &collab.User{UserID: "ann"}, tagged
+	ev.Annotation = &collab.EventAnnotation{Status: collab.JSON(`{"id":"OPEN"}`)}
+	id := time.Now().UnixMicro()
+	from := collab.JSON(`{"userId":"ann"}`)
+	ev.Comments = []collab.EventComment{{CommentID: id, Text: &text, From: from, CreatedAt: ev.Time}}
+	t := &collab.Thread{
+		Annotation: collab.Annotation{ID: ev.ID, Status: ev.Annotation.Status, StatusID: "OPEN", CreatedAt: ev.Time, LastUpdated: ev.Time},
+		Comments:   []collab.Comment{{ID: id, Text: &text, From: from, CreatedAt: ev.Time, LastUpdated: ev.Time}},
+	}
+	a.must(a.store.AddAnnotation(a.Context(), a.doc, t, a.ids().Mark(), ev))
+	return ev
+}
+
+// notification records a notification that ann adds; nothing is sent.
+func (a *account) notification(change func(*collab.Event)) *collab.Event {
+	a.Helper()
+	ev := a.event(collab.NotificationAdded)
+	n := collab.Notification{ID: ev.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time}
+	ev.Actor, ev.Notification = &n.ActionUser, &n
+	change(ev)
+	_, err := a.store.AddNotification(a.Context(), a.doc.OrganizationRef, n, ev)
+	a.must(err)
+	return ev
+}
+
+func (w *world) send(evs ...*collab.Event) {
+	w.Helper()
+	for _, ev := range evs {
+		w.must(w.events.SendEvents(w.Context(), queue.Event{EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}}))
+	}
+}
+
+// webhook makes an endpoint of the account at a URL, for events of the types, all for none.
+func (a *account) webhook(id, url string, types ...collab.EventType) {
+	a.Helper()
+	secret, err := webhook.NewSecret(rand.Reader)
+	a.must(err)
+	_, err = a.store.PutWebhook(a.Context(), a.id, collab.Webhook{
+		ID: id, URL: url, EventTypes: types, Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: a.millis()}}, CreatedAt: a.millis(),
+	})
+	a.must(err)
+}
+
+// inbox returns the ids of the notifications that a user has, newest first.
+func (a *account) inbox(user string) []string {
+	a.Helper()
+	list, next, err := a.store.Inbox(a.Context(), a.doc.OrganizationRef, user, "", 1000)
+	a.must(err)
+	if next != "" {
+		a.Fatal("the inbox goes on")
+	}
+	ids := []string{}
+	for _, e := range list {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// mails returns the mails sent to each address since the start of the mail service.
+func (w *world) mails() map[string][]localstack.Mail {
+	w.Helper()
+	all, err := localstack.Mails(w.Context(), *w.cloud.BaseEndpoint)
+	w.must(err)
+	to := map[string][]localstack.Mail{}
+	for _, m := range all {
+		for _, address := range m.To {
+			to[address] = append(to[address], m)
+		}
+	}
+	return to
+}
+
+// delivery returns the delivery of an event to an endpoint.
+func (a *account) delivery(hook, event string) collab.Delivery {
+	a.Helper()
+	d, err := a.store.Delivery(a.Context(), a.id, hook, event)
+	a.must(err)
+	return d
+}
+
+// receiver is a back end that gets posts.
+type receiver struct {
+	*httptest.Server
+	mu    sync.Mutex
+	posts []post
+}
+
+type post struct {
+	path string
+	id   string // the header webhook-id
+	body string
+}
+
+// receive starts a receiver; answer answers what it gets, nil with status 204.
+func receive(t testing.TB, answer http.HandlerFunc) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Errorf("receiver: %v", err)
+		}
+		r.mu.Lock()
+		r.posts = append(r.posts, post{req.URL.Path, req.Header.Get("webhook-id"), string(body)})
+		r.mu.Unlock()
+		if answer == nil {
+			rw.WriteHeader(http.StatusNoContent)
+			return
+		}
+		answer(rw, req)
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+// got returns how often each event was posted to a path.
+func (r *receiver) got(path string) map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := map[string]int{}
+	for _, p := range r.posts {
+		if p.path == path {
+			ids[p.id]++
+		}
+	}
+	return ids
+}
+
+// failing answers the first n posts to each path and of each event with a status, all others with 204.
+func failing(n, status int) http.HandlerFunc {
+	var mu sync.Mutex
+	seen := map[string]int{}
+	return func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		key := r.URL.Path + " " + r.Header.Get("webhook-id")
+		if seen[key]++; seen[key] <= n {
+			w.WriteHeader(status)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }
+
+func millisTime(ms int64) time.Time { return time.UnixMilli(ms) }

@@ -1,0 +1,302 @@
+package delivery_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"collabdata/localstack"
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/queue"
+)
+
+// scenario is something that happens in an account of its own, and what it must have led to in the end, wherever a process was killed.
+type scenario struct {
+	name    string
+	happens func(a *account, receiver string) *collab.Event // records the event, and sends nothing
+	inbox   map[string]int                                  // notifications by user
+	mail    map[string]int                                  // mails by user
+	posts   []string                                        // webhook endpoints that get the event, at least once
+	states  map[string]collab.DeliveryState                 // of the event's deliveries
+}
+
+func grouping(off bool) func(*collab.Settings) {
+	return func(s *collab.Settings) { s.MailGroupingOff = off }
+}
+
+func scenarios() []scenario {
+	people := func(a *account) []collab.User {
+		a.member("cid")
+		return []collab.User{a.user("bob"), {UserID: "cid"}, {UserID: "dan"}}
+	}
+	return []scenario{
+		{
+			name: "comment",
+			happens: func(a *account, receiver string) *collab.Event {
+				a.webhook("good", receiver+"/good/"+a.id)
+				a.webhook("bad", receiver+"/bad/"+a.id)
+				return a.comment("thread", people(a)...)
+			},
+			inbox: map[string]int{"bob": 1, "cid": 1, "dan": 1, "ann": 0}, mail: map[string]int{"bob": 1, "cid": 1},
+			posts:  []string{"good", "bad"},
+			states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered, "bad": collab.DeliveryDelivered},
+		},
+		{
+			name: "notification to named people, whom the permission provider knows",
+			happens: func(a *account, receiver string) *collab.Event {
+				a.must(a.store.PutAccount(a.Context(), collab.Account{ID: a.id, Settings: collab.Settings{
+					PermissionProvider: &collab.PermissionProvider{URL: receiver + "/permissions", Secret: "secret"},
+				}}))
+				a.webhook("good", receiver+"/good/"+a.id)
+				return a.notification(func(ev *collab.Event) {
+					ev.VerifyAccess, ev.People = true, append(people(a), a.user("refused"))
+				})
+			},
+			inbox: map[string]int{"bob": 1, "cid": 1, "dan": 1, "refused": 0}, mail: map[string]int{"bob": 1, "cid": 1, "refused": 0},
+			posts: []string{"good"}, states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered},
+		},
+		{
+			name: "notification to all",
+			happens: func(a *account, receiver string) *collab.Event {
+				for _, user := range []string{"ann", "bob", "cid"} {
+					a.member(user)
+				}
+				for _, user := range []string{"ann", "bob"} {
+					a.must(a.store.SetPreferences(a.Context(), a.doc.OrganizationRef, user, "", collab.Preferences{Email: collab.PreferAll}))
+				}
+				return a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+			},
+			inbox: map[string]int{"ann": 0, "bob": 1, "cid": 1, "passer-by": 1}, mail: map[string]int{"ann": 0, "bob": 1, "cid": 0},
+		},
+		{
+			name: "an endpoint that is gone",
+			happens: func(a *account, receiver string) *collab.Event {
+				a.webhook("good", receiver+"/good/"+a.id)
+				a.webhook("gone", receiver+"/gone/"+a.id)
+				ev := a.comment("thread")
+				return ev
+			},
+			inbox: map[string]int{"ann": 0}, posts: []string{"good", "gone"},
+			states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered, "gone": collab.DeliveryCanceled},
+		},
+	}
+}
+
+// answerAll answers by the first part of the path: good, bad (fails at first), gone, permissions.
+func answerAll(t testing.TB) http.HandlerFunc {
+	bad := failing(1, http.StatusInternalServerError)
+	return func(w http.ResponseWriter, r *http.Request) {
+		switch kind, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); kind {
+		case "good":
+			w.WriteHeader(http.StatusOK)
+		case "bad":
+			bad(w, r)
+		case "gone":
+			w.WriteHeader(http.StatusGone)
+		case "permissions":
+			if r.Header.Get("Authorization") != "Bearer secret" {
+				t.Error("the provider was asked without the secret")
+			}
+			fmt.Fprint(w, `{"userIds":["bob","cid","dan"]}`)
+		default:
+			t.Errorf("post to %s", r.URL)
+		}
+	}
+}
+
+// TestKilledAnywhere kills the process that takes an event before each of its calls to AWS, and once it has made all of them, and starts
+// another; and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
+func TestKilledAnywhere(t *testing.T) {
+	for _, off := range []bool{false, true} {
+		for _, s := range scenarios() {
+			if off && s.name != "comment" {
+				continue
+			}
+			name := s.name
+			if off {
+				name += ", mails at once"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				r := receive(t, answerAll(t))
+				var checks []func(map[string][]localstack.Mail)
+				run := func(title string, sent bool, killAt int) []string {
+					a := w.account(grouping(off))
+					ev := s.happens(a, r.URL)
+					if sent {
+						w.send(ev)
+					}
+					p := w.start()
+					p.killAt = killAt
+					w.settleKilled(p)
+					again := w.start()
+					w.settle(again)
+					twice := p.mails - p.marked // it was killed between the mail service's answer and the mark
+					if killAt == 0 && twice != 0 {
+						t.Errorf("%s: %d mails, %d marks", title, p.mails, p.marked)
+					}
+					checks = append(checks, func(mails map[string][]localstack.Mail) { s.check(t, title, a, ev, r, mails, twice) })
+					return p.calls
+				}
+				calls := run("not killed", true, 0)
+				if len(calls) < 10 {
+					t.Fatalf("calls %v", calls)
+				}
+				run("never sent", false, 0)
+				for k := 1; k <= len(calls)+1; k++ {
+					run(fmt.Sprintf("killed before call %d of %v", k, calls), true, k)
+				}
+				mails := w.mails()
+				for _, check := range checks {
+					check(mails)
+				}
+				t.Logf("%d calls, %d runs", len(calls), len(checks))
+			})
+		}
+	}
+}
+
+// settleKilled is settle until the process is dead.
+func (w *world) settleKilled(p *process) {
+	for p.ctx.Err() == nil {
+		before := w.millis()
+		w.drain(p)
+		if p.ctx.Err() != nil {
+			return
+		}
+		work := w.pending()
+		switch {
+		case len(w.delayed) > 0:
+			at := slices.MinFunc(w.delayed, func(a, b delayed) int { return a.at.Compare(b.at) }).at
+			w.moveTo(at)
+		case len(work) > 0:
+			w.moveTo(millisTime(work[0].At))
+		default:
+			return
+		}
+		if w.millis() == before {
+			w.add(1)
+		}
+		w.release()
+		w.relay()
+	}
+}
+
+func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver, mails map[string][]localstack.Mail, twice int) {
+	for user, want := range s.inbox {
+		if got := a.inbox(user); len(got) != want {
+			t.Errorf("%s: %s has %d notifications, want %d", title, user, len(got), want)
+		}
+	}
+	for user, want := range s.mail {
+		got := len(mails[a.address(user)])
+		if got < want || got > 2*want || got-want > twice {
+			t.Errorf("%s: %s has %d mails, want %d", title, user, got, want)
+		}
+		twice -= max(got-want, 0)
+	}
+	for _, hook := range s.posts {
+		if n := r.got("/" + hook + "/" + a.id)[ev.ID]; n < 1 {
+			t.Errorf("%s: %s got the event %d times", title, hook, n)
+		}
+		if d := a.delivery(hook, ev.ID); d.State != s.states[hook] || d.Due != 0 {
+			t.Errorf("%s: delivery to %s is %+v", title, hook, d)
+		}
+	}
+	if hook, err := a.store.Webhook(t.Context(), a.id, "gone"); err == nil {
+		told := r.got("/good/" + a.id)
+		if !hook.Disabled || len(told) != 2 {
+			t.Errorf("%s: endpoint gone is disabled: %v; the other got %v", title, hook.Disabled, told)
+		}
+	}
+	if _, at, err := a.store.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
+		t.Errorf("%s: progress %+v, %v", title, at, err)
+	}
+}
+
+// TestDoubledAndDisordered has every message twice, taken by several processes at the same time in any order.
+func TestDoubledAndDisordered(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, answerAll(t))
+	type run struct {
+		s  scenario
+		a  *account
+		ev *collab.Event
+	}
+	var runs []run
+	for n := range 3 {
+		for _, s := range scenarios() {
+			a := w.account(grouping(n == 1))
+			runs = append(runs, run{s, a, s.happens(a, r.URL)})
+		}
+	}
+	for _, x := range runs {
+		w.send(x.ev)
+	}
+	for _, x := range slices.Backward(runs) {
+		w.send(x.ev)
+		for _, hook := range x.s.posts {
+			w.must(w.webhooks.SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: ref(x.ev), WebhookID: hook, Attempt: 3}))
+		}
+		w.must(w.events.SendEvents(t.Context(), queue.Event{EventRef: ref(x.ev), Cursor: "200"}))
+	}
+	processes := []*process{w.start(), w.start(), w.start()}
+	done := make(chan bool)
+	for _, p := range processes[1:] {
+		go func() {
+			w.drain(p)
+			done <- true
+		}()
+	}
+	w.drain(processes[0])
+	for range processes[1:] {
+		<-done
+	}
+	w.settle(processes[0])
+	mails := w.mails()
+	for i, x := range runs {
+		x.s.check(t, fmt.Sprintf("%d, %s", i, x.s.name), x.a, x.ev, r, mails, 0)
+	}
+}
+
+// TestRedriven: an event fails until its message is a dead letter, as no mail can be sent. When mail is sent again, it is redriven.
+func TestRedriven(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	ev := a.comment("thread", a.user("bob"))
+	w.send(ev)
+	sender := w.sender
+	w.sender = "nobody@unverified.example"
+	broken := w.start()
+	for range 6 {
+		w.drain(broken)
+	}
+	dead, err := w.events.DeadLetters(t.Context())
+	w.must(err)
+	if n, err := dead.Waiting(t.Context()); n != 1 || err != nil {
+		t.Fatalf("%d dead letters, %v", n, err)
+	}
+	if got := a.inbox("bob"); len(got) != 1 {
+		t.Errorf("mail that fails keeps the inbox from its notification: %v", got)
+	}
+	w.sender = sender
+	messages, err := dead.Receive(t.Context(), queue.MaxReceive, 0)
+	w.must(err)
+	for _, m := range messages {
+		letter, err := queue.DecodeEvent(m.Text)
+		w.must(err)
+		w.must(w.events.SendEvents(t.Context(), letter))
+		w.must(dead.Delete(t.Context(), m))
+	}
+	w.settle(w.start(func(o *delivery.Options) {}))
+	if n := len(w.mails()[a.address("bob")]); n != 1 {
+		t.Errorf("bob has %d mails", n)
+	}
+	if got := a.inbox("bob"); len(got) != 1 {
+		t.Errorf("bob has %v", got)
+	}
+}
