@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,19 @@ func (c *cloud) ended() <-chan struct{} {
 	return c.server.Done()
 }
 
+// url is where the cloud is: what was started, or what the environment names by the variable.
+func (c *cloud) url(variable string) string {
+	if c.server != nil {
+		return c.server.URL
+	}
+	return cmp.Or(os.Getenv(variable), os.Getenv("AWS_ENDPOINT_URL"))
+}
+
 // clouds are all stand-ins that the service needs.
-type clouds struct{ dynamoDB, sqs cloud }
+type clouds struct {
+	dynamoDB, sqs cloud
+	ses           *cloud // nil: there is none
+}
 
 // startClouds starts the stand-ins that the environment does not name. After an error, stop stops those that had started.
 func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, error) {
@@ -51,7 +63,28 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 			return localstack.StartMiniStack(ctx, localstack.MiniStackOptions{DataDir: filepath.Join(data, "ministack"), Log: out})
 		})
 	})
-	return c, g.Wait()
+	if err := g.Wait(); err != nil {
+		return c, err
+	}
+	switch {
+	case os.Getenv("AWS_ENDPOINT_URL_SESV2") != "" || os.Getenv("AWS_ENDPOINT_URL") != "":
+		c.ses = &cloud{}
+		return c, c.ses.find(ctx, "AWS_ENDPOINT_URL_SESV2", nil)
+	case c.sqs.server != nil: // MiniStack is both
+		c.ses = &c.sqs
+	}
+	return c, nil
+}
+
+// mails is where the mails that were sent can be read.
+func (c *clouds) mails() string {
+	switch {
+	case c.ses == nil:
+		return "none, as the environment names no mail service (AWS_ENDPOINT_URL_SESV2)"
+	case c.ses.server == nil:
+		return "see the mail service at " + c.ses.url("AWS_ENDPOINT_URL_SESV2")
+	}
+	return c.ses.server.URL + "/_ministack/ses/messages"
 }
 
 // stop stops what was started.

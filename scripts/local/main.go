@@ -13,23 +13,32 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
 	"collabdata/localstack"
 	"collabdata/shared/app"
+	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
+	"collabdata/shared/mail"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
-// name is that of the table, and begins those of the queues.
-const name = "collabdata"
+const (
+	name     = "collabdata" // of the table; begins those of the queues
+	mailFrom = "collabdata@localhost.example"
+)
+
+// private is where webhooks and permission providers of this machine are.
+var private = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
 // accounts are made at the first start.
 var accounts = []struct{ id, key, token string }{
@@ -74,14 +83,33 @@ func run(ctx context.Context, data string, out io.Writer) (err error) {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	service, err := prepare(ctx, clouds, slog.New(slog.NewTextHandler(out, nil)))
+	log := slog.New(slog.NewTextHandler(out, nil))
+	queues, err := queue.Create(ctx, clouds.sqs.config, name+"-")
+	if err != nil {
+		return unlessStopped(ctx, fmt.Errorf("making the queues: %w", err))
+	}
+	service, err := prepare(ctx, clouds, queues, log)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	delivery, err := prepareDelivery(ctx, clouds, queues, log)
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
+	environment, err := writeEnvironment(ctx, data, clouds, queues)
+	if err != nil {
+		return err
+	}
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		delivery.Run(ctx)
+	}()
+	defer func() { <-delivered }()
 	server := &http.Server{Handler: service.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	welcome(out, "http://"+listener.Addr().String(), data, time.Since(start))
+	welcome(out, "http://"+listener.Addr().String(), data, environment, clouds.mails(), time.Since(start))
 
 	select {
 	case err := <-served:
@@ -139,18 +167,15 @@ func lock(data string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// prepare makes the queues, the table and the accounts where they are missing, and puts the service together.
-func prepare(ctx context.Context, c *clouds, log *slog.Logger) (*app.Service, error) {
-	urls, err := queue.Create(ctx, c.sqs.config, name+"-")
-	if err != nil {
-		return nil, fmt.Errorf("making the queues: %w", err)
-	}
+// prepare makes the table and the accounts where they are missing, and puts the service together.
+func prepare(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*app.Service, error) {
 	service := app.New(app.Config{
-		DynamoDB:  c.dynamoDB.config,
-		SQS:       c.sqs.config,
-		Table:     name,
-		EventsURL: urls[table.EventsQueue],
-		Log:       log,
+		DynamoDB:      c.dynamoDB.config,
+		SQS:           c.sqs.config,
+		Table:         name,
+		EventsURL:     queues[table.EventsQueue],
+		PrivateRanges: private,
+		Log:           log,
 	})
 	if err := service.Store.CreateTable(ctx); err != nil {
 		return nil, fmt.Errorf("making the table: %w", err)
@@ -161,6 +186,50 @@ func prepare(ctx context.Context, c *clouds, log *slog.Logger) (*app.Service, er
 		}
 	}
 	return service, nil
+}
+
+// prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
+func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*deliver.Local, error) {
+	d := deliver.Config{
+		DynamoDB:      c.dynamoDB.config,
+		SQS:           c.sqs.config,
+		Table:         name,
+		EventsURL:     queues[table.EventsQueue],
+		WebhooksURL:   queues[table.WebhooksQueue],
+		PrivateRanges: private,
+		Log:           log,
+	}
+	if c.ses != nil {
+		if err := mail.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
+			return nil, fmt.Errorf("making the mail's sender known: %w", err)
+		}
+		d.SES, d.MailFrom = c.ses.config, mailFrom
+	}
+	return deliver.NewLocal(d)
+}
+
+// writeEnvironment writes a file that a shell reads in order to reach this deployment by scripts/admin and the AWS CLI.
+func writeEnvironment(ctx context.Context, data string, c *clouds, queues map[string]string) (path string, err error) {
+	identity, err := c.dynamoDB.config.Credentials.Retrieve(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, v := range []struct{ name, value string }{
+		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
+		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
+		{"AWS_REGION", c.dynamoDB.config.Region},
+		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},
+		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
+		{"TABLE_NAME", name},
+		{"EVENTS_QUEUE_URL", queues[table.EventsQueue]},
+		{"WEBHOOKS_QUEUE_URL", queues[table.WebhooksQueue]},
+		{"ALLOWED_PRIVATE_CIDRS", private[0].String()},
+	} {
+		fmt.Fprintf(&b, "export %s='%s'\n", v.name, v.value)
+	}
+	path = filepath.Join(data, "env")
+	return path, os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
 // makeAccount makes an account and its key where they are missing: what was changed since then stays.
@@ -180,7 +249,7 @@ func makeAccount(ctx context.Context, s *store.Store, id, key, token string) err
 	return err
 }
 
-func welcome(out io.Writer, url, data string, took time.Duration) {
+func welcome(out io.Writer, url, data, environment, mails string, took time.Duration) {
 	fmt.Fprintf(out, `
 Serving on %s after %.1f s, for the accounts %s / %s and %s / %s. Try:
 
@@ -189,8 +258,10 @@ Serving on %s after %.1f s, for the accounts %s / %s and %s / %s. Try:
     -d '{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
          "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}'
 
+Mails that were sent: %s
+The operator's commands: . %s && go run ./scripts/admin --help
 The data is kept in %s (make clean removes it). Ctrl-C stops.
 
 `, url, took.Seconds(), accounts[0].key, accounts[0].token, accounts[1].key, accounts[1].token,
-		url, accounts[0].key, accounts[0].token, data)
+		url, accounts[0].key, accounts[0].token, mails, environment, data)
 }
