@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"collabdata/localstack/localstacktest"
 )
@@ -51,7 +52,7 @@ type server struct {
 	curl string // the command that it printed
 }
 
-var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .* Try:\n\n(.*)\n\nThe data`)
+var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .* Try:\n\n(.*)\n\nMails`)
 
 // output collects what a program prints, and tells of its welcome.
 type output struct {
@@ -145,6 +146,18 @@ func TestRun(t *testing.T) {
 		if got := s.post(t, "dev-key-2", "dev-token-2", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, `"NOT_FOUND"`) {
 			t.Errorf("the second account got %s", got)
 		}
+		const notify = `{"data": {"organizationId": "acme", "documentId": "plan", "notificationId": "n1", "actionUser": {"userId": "ann"},
+			"displayHeadlineMessageTemplate": "Lunch", "notifyAll": false, "notifyUsers": [{"userId": "bob"}]}}`
+		if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success":true`) {
+			t.Errorf("a notification gave %s", got)
+		}
+		inbox, deadline := "", time.Now().Add(30*time.Second)
+		for !strings.Contains(inbox, `"n1"`) && time.Now().Before(deadline) {
+			inbox = s.post(t, "dev-key", "dev-token", "/v2/notifications/get", `{"data": {"organizationId": "acme", "userId": "bob"}}`)
+		}
+		if !strings.Contains(inbox, `"n1"`) {
+			t.Errorf("the notification is not in the inbox: %s", inbox)
+		}
 		fails(t, "another server uses the data in "+data, data)
 	})
 	port, err := os.ReadFile(filepath.Join(data, "ministack", "port"))
@@ -175,7 +188,7 @@ func TestNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != 1 || entries[0].Name() != "lock" {
+	if len(entries) != 2 || entries[0].Name() != "env" || entries[1].Name() != "lock" {
 		t.Errorf("the folder of the data has %v", entries)
 	}
 }
