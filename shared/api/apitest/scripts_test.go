@@ -1,6 +1,7 @@
 package apitest_test
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/apitest"
 	"collabdata/shared/app"
+	"collabdata/shared/app/deliver"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
 )
@@ -20,7 +22,7 @@ func TestScripts(t *testing.T) {
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Store})
 }
 
-// serve serves the handlers, with the store on the emulator and the queue on MiniStack.
+// serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
@@ -29,17 +31,29 @@ func serve(t *testing.T) (s *app.Service, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = app.New(app.Config{
-		DynamoDB:  localstacktest.Config(localstacktest.DynamoDB(t)),
-		SQS:       sqs,
-		Table:     name,
-		EventsURL: urls[table.EventsQueue],
-		Log:       slog.New(slog.DiscardHandler),
-	})
+	dynamoDB, log := localstacktest.Config(localstacktest.DynamoDB(t)), slog.New(slog.DiscardHandler)
+	s = app.New(app.Config{DynamoDB: dynamoDB, SQS: sqs, Table: name, EventsURL: urls[table.EventsQueue], Log: log})
 	if err := s.Store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	delivery, err := deliver.NewLocal(deliver.Config{
+		DynamoDB: dynamoDB, SQS: sqs, Table: name,
+		EventsURL: urls[table.EventsQueue], WebhooksURL: urls[table.WebhooksQueue], Log: log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	delivered := make(chan struct{})
+	go func() {
+		defer close(delivered)
+		delivery.Run(ctx)
+	}()
 	server := httptest.NewServer(s.Handler())
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.Close()
+		cancel()
+		<-delivered
+	})
 	return s, server.URL
 }
