@@ -332,7 +332,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 			earlier(d.at)
 		}
 		if work := w.pending(); len(work) > 0 {
-			earlier(time.UnixMilli(work[0].At))
+			earlier(time.UnixMilli(work[0].At).Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
 		if next.IsZero() {
 			return
@@ -539,6 +539,13 @@ func failing(n, status int) http.HandlerFunc {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// event and hookMessage are the messages about an event.
+func event(ev *collab.Event) queue.Event { return queue.Event{EventRef: ref(ev)} }
+
+func hookMessage(ev *collab.Event, hook string) queue.Webhook {
+	return queue.Webhook{EventRef: ref(ev), WebhookID: hook, Attempt: 1}
 }
 
 func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }
