@@ -197,7 +197,7 @@ func envelope(code collab.Code, message string) string {
 func gatewayErrors() []gatewayError {
 	const (
 		denied      = "the credentials are not valid"
-		notFound    = "there is no operation at this path" // as package rpc says it
+		notFound    = "there is no such operation; every operation is a POST"
 		internal    = "internal error"
 		unavailable = "the service does not answer; try again"
 		throttled   = "too many requests; try again later"

@@ -41,12 +41,12 @@ func (s *service) addTable() {
 	s.output("TableName", "The table that the functions use", s.table.TableName())
 }
 
-// Actions on items, by what they are for.
+// Actions on items, by what they are for. Those of a transaction are allowed for all partitions that it touches: AWS does not say whether
+// it judges its items one by one.
 var (
-	readItems  = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
-	writeItems = []string{
-		"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem",
-	}
+	readItems   = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+	changeItems = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}
+	writeItems  = append([]string{"dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem"}, changeItems...)
 )
 
 // Patterns of partition keys: of accounts' data; of pending work; of what relay notes about the queues; of API keys, which only the

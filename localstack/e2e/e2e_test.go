@@ -35,7 +35,10 @@ import (
 const stack = "collabdata-local"
 
 func TestDeployment(t *testing.T) {
-	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{EnforceIAM: true, Log: os.Stderr})
+	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
+	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{
+		EnforceIAM: true, Env: []string{"AWS_ENDPOINT_URL_DYNAMODB=" + guard.URL}, Log: os.Stderr, // functions inherit the variable
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +50,8 @@ func TestDeployment(t *testing.T) {
 	d := newDeployment(t, cloud.URL)
 	d.deploy(t, "local")
 	d.connect(t)
+	guard.protect(t, d.aws, d.cloud, d.functions(t))
+	d.addAccount(t)
 
 	t.Run("scripts", func(t *testing.T) {
 		apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
@@ -54,25 +59,28 @@ func TestDeployment(t *testing.T) {
 	t.Run("gateway errors", d.gatewayErrors)
 	t.Run("rights", d.rights)
 	t.Run("an unchanged rebuild changes nothing", func(t *testing.T) { d.deploy(t, "diff") })
+	t.Run("delivery", d.delivery)
 	t.Run("destroy", d.destroy)
 }
 
 // deployment is the service on the local cloud.
 type deployment struct {
-	program string // scripts/deploy
-	cloud   string
-	aws     aws.Config
-	baseURL string
-	api     string // id of the REST API
-	store   *store.Store
-	key     string // credentials of an account
-	token   string
+	programs string // folder of scripts/deploy and scripts/admin, built
+	cloud    string
+	aws      aws.Config
+	outputs  map[string]string // of the stack
+	baseURL  string
+	api      string // id of the REST API
+	store    *store.Store
+	key      string // credentials of the account e2e
+	token    string
 }
 
 func newDeployment(t *testing.T, cloud string) *deployment {
 	t.Helper()
-	d := &deployment{program: filepath.Join(t.TempDir(), "deploy"), cloud: cloud, key: rand.Text(), token: rand.Text()}
-	if out, err := exec.Command("go", "build", "-o", d.program, "collabdata/scripts/deploy").CombinedOutput(); err != nil {
+	d := &deployment{programs: t.TempDir(), cloud: cloud}
+	cmd := exec.Command("go", "build", "-o", d.programs+string(filepath.Separator), "collabdata/scripts/deploy", "collabdata/scripts/admin")
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var err error
@@ -87,7 +95,7 @@ func newDeployment(t *testing.T, cloud string) *deployment {
 // deploy runs a command of scripts/deploy against the cloud.
 func (d *deployment) deploy(t *testing.T, command string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), d.program, command)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "deploy"), command)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud)
 	out, err := cmd.CombinedOutput()
 	t.Logf("deploy %s:\n%s", command, out)
@@ -96,21 +104,48 @@ func (d *deployment) deploy(t *testing.T, command string) {
 	}
 }
 
-// connect finds the API and the table, and makes an account.
-func (d *deployment) connect(t *testing.T) {
+// admin runs a command of scripts/admin on the deployment, and returns its result.
+func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
-	outputs, err := signed.StackOutputs(t.Context(), d.aws, stack)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stack}, args...)...)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
+		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
+	out, err := cmd.Output()
+	if refused, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("admin %q: %s", args, refused.Stderr)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, stage, _ := strings.Cut(strings.TrimPrefix(outputs["BaseUrl"], "https://"), "/")
-	d.api, _, _ = strings.Cut(host, ".")
-	d.baseURL = d.cloud + "/_aws/execute-api/" + d.api + "/" + stage
-	d.store = store.New(d.aws, outputs["TableName"], time.Now, rand.Reader)
-	if err := d.store.PutAccount(t.Context(), collab.Account{ID: "e2e", CreatedAt: time.Now().UnixMilli()}); err != nil {
+	return string(out)
+}
+
+// connect finds the API and the table.
+func (d *deployment) connect(t *testing.T) {
+	t.Helper()
+	var err error
+	if d.outputs, err = signed.StackOutputs(t.Context(), d.aws, stack); err != nil {
 		t.Fatal(err)
 	}
-	d.addToken(t, d.key, d.token)
+	host, stage, _ := strings.Cut(strings.TrimPrefix(d.outputs["BaseUrl"], "https://"), "/")
+	d.api, _, _ = strings.Cut(host, ".")
+	d.baseURL = d.cloud + "/_aws/execute-api/" + d.api + "/" + stage
+	d.store = store.New(d.aws, d.outputs["TableName"], time.Now, rand.Reader)
+}
+
+// addAccount makes an account as the operator does, one whose mails wait for no others.
+func (d *deployment) addAccount(t *testing.T) {
+	t.Helper()
+	for line := range strings.Lines(d.admin(t, "account", "create", "e2e")) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		switch name {
+		case "key":
+			d.key = value
+		case "token":
+			d.token = value
+		}
+	}
+	d.admin(t, "settings", "set", "e2e", "mail-grouping=off")
 }
 
 func (d *deployment) addToken(t *testing.T, key, token string) {
@@ -258,18 +293,26 @@ func (d *deployment) call(t *testing.T, service, method, path string, body []byt
 // function is a deployed Lambda function.
 type function struct {
 	FunctionName string
+	FunctionArn  string
+	Role         string
 	Description  string
 	Environment  struct{ Variables map[string]string }
 }
 
-// function returns the function with the description.
-func (d *deployment) function(t *testing.T, description string) function {
+// functions returns all of the deployment.
+func (d *deployment) functions(t *testing.T) []function {
 	t.Helper()
 	var list struct{ Functions []function }
 	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/functions/?MaxItems=1000", nil), &list); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range list.Functions {
+	return list.Functions
+}
+
+// function returns the function with the description.
+func (d *deployment) function(t *testing.T, description string) function {
+	t.Helper()
+	for _, f := range d.functions(t) {
 		if f.Description == description {
 			return f
 		}
@@ -351,12 +394,8 @@ func (d *deployment) destroy(t *testing.T) {
 	if _, err := signed.StackOutputs(context.Background(), d.aws, stack); !errors.Is(err, signed.ErrNoStack) {
 		t.Errorf("the stack is there: %v", err)
 	}
-	var list struct{ Functions []function }
-	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/functions/", nil), &list); err != nil {
-		t.Fatal(err)
-	}
-	if len(list.Functions) > 0 {
-		t.Errorf("functions are left: %v", list.Functions)
+	if left := d.functions(t); len(left) > 0 {
+		t.Errorf("functions are left: %v", left)
 	}
 	if _, err := d.store.Account(t.Context(), "e2e"); err == nil {
 		t.Error("the table is left")

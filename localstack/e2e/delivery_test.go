@@ -1,0 +1,326 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/signed"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	deliverDoes = "Takes events and webhook deliveries from their queues" // descriptions of the functions
+	relayDoes   = "Sends pending work to the queues again"
+)
+
+// patience bounds every wait. The longest is for the schedule of relay, which starts it each minute.
+const patience = 100 * time.Second
+
+// eventually waits until done reports true.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !done() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// receiver is a back end that webhooks are posted to.
+type receiver struct {
+	url    string
+	secret string
+	posts  chan post
+}
+
+// post is a webhook as it arrived.
+type post struct {
+	header http.Header
+	body   []byte
+}
+
+// subscribe starts a receiver and registers it through the API, for threads that are added.
+func (d *deployment) subscribe(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{posts: make(chan post, 100)}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.posts <- post{req.Header, body}
+	}))
+	t.Cleanup(server.Close)
+	r.url = server.URL
+	var made struct{ WebhookID, Secret string }
+	d.result(t, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"url": %q, "eventTypes": ["comment_annotation.added"]}}`, r.url), &made)
+	r.secret = made.Secret
+	return r
+}
+
+// take waits for the post about an annotation. It fails when one about another comes before it.
+func (r *receiver) take(t *testing.T, annotation string) post {
+	t.Helper()
+	select {
+	case p := <-r.posts:
+		var body struct {
+			Type string
+			Data struct{ AnnotationID string }
+		}
+		if err := json.Unmarshal(p.body, &body); err != nil || body.Type != "comment_annotation.added" || body.Data.AnnotationID != annotation {
+			t.Fatalf("posted %s, want comment_annotation.added of %s", p.body, annotation)
+		}
+		return p
+	case <-time.After(patience):
+		t.Fatalf("waited %v in vain: nothing is posted about %s", patience, annotation)
+	}
+	return post{}
+}
+
+// result sends a request that succeeds, and reads what the answer says of it.
+func (d *deployment) result(t *testing.T, path, body string, data any) {
+	t.Helper()
+	a := d.send(t, "POST", path, body)
+	envelope := struct{ Result struct{ Data any } }{}
+	envelope.Result.Data = data
+	if err := json.Unmarshal([]byte(a.body), &envelope); err != nil || a.status != http.StatusOK {
+		t.Fatalf("%s: %d %s %v", path, a.status, a.body, err)
+	}
+}
+
+// mention adds an annotation that tags bob, and tells him.
+func (d *deployment) mention(t *testing.T, annotation string) {
+	t.Helper()
+	d.result(t, "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "createOrganization": true,
+		"documentId": "plan", "createDocument": true, "commentAnnotations": [{"annotationId": %q, "commentData": [{
+			"commentText": "About %s, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
+			"taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "email": "bob@example.com"}}]}]}]}}`, annotation, annotation), nil)
+}
+
+// told waits until bob has been told of the annotations in the app and by mail, of each once.
+func (d *deployment) told(t *testing.T, annotations ...string) {
+	t.Helper()
+	var inbox []struct{ AnnotationID string }
+	eventually(t, "bob's inbox", func() bool {
+		d.result(t, "/v2/notifications/get", `{"data": {"organizationId": "acme", "userId": "bob"}}`, &inbox)
+		return len(inbox) >= len(annotations)
+	})
+	var got []string
+	for _, n := range slices.Backward(inbox) { // newest first
+		got = append(got, n.AnnotationID)
+	}
+	if !slices.Equal(got, annotations) {
+		t.Errorf("bob's inbox has %v, want %v", got, annotations)
+	}
+	var mails []localstack.Mail
+	eventually(t, "mails to bob", func() bool {
+		var err error
+		if mails, err = localstack.Mails(t.Context(), d.cloud); err != nil {
+			t.Fatal(err)
+		}
+		return len(mails) >= len(annotations)
+	})
+	for _, a := range annotations {
+		n := 0
+		for _, m := range mails {
+			if strings.Contains(m.Text, "About "+a+",") && strings.Contains(m.HTML, "About "+a+",") {
+				n++
+				if m.From != "<no-reply@example.com>" || !slices.Equal(m.To, []string{"bob@example.com"}) || m.Subject == "" {
+					t.Errorf("the mail is %+v", m)
+				}
+			}
+		}
+		if n != 1 {
+			t.Errorf("%d mails of %d are about %s, want 1", n, len(mails), a)
+		}
+	}
+}
+
+// delivery holds that what happens to a thread is told: the parts of the way in the order of an event.
+func (d *deployment) delivery(t *testing.T) {
+	r := d.subscribe(t)
+	t.Run("an event is told over every channel", func(t *testing.T) {
+		d.mention(t, "first")
+		p := r.take(t, "first")
+		verifyInGo(t, r.secret, p)
+		verifyInNode(t, r.secret, p)
+		d.told(t, "first")
+	})
+	t.Run("a dead letter is told once it is redriven", func(t *testing.T) {
+		d.deadLetter(t, r)
+		d.told(t, "first", "dead")
+	})
+	t.Run("an event whose message was lost is told", func(t *testing.T) {
+		d.lostMessage(t, r)
+		d.told(t, "first", "dead", "lost")
+	})
+	select {
+	case p := <-r.posts:
+		t.Errorf("posted once more: %s", p.body)
+	default:
+	}
+}
+
+// deadLetter breaks deliver until a message is given up, mends it, and redrives the message as the operator does.
+func (d *deployment) deadLetter(t *testing.T, r *receiver) {
+	deliver := d.function(t, deliverDoes)
+	d.setTable(t, deliver, "no-such-table")
+	d.setVisibility(t, "1") // seconds from one try to the next
+	d.mention(t, "dead")
+	dead, err := d.events(t).DeadLetters(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a dead letter", func() bool {
+		n, err := dead.Waiting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n == 1
+	})
+	d.setTable(t, deliver, deliver.Environment.Variables["TABLE_NAME"])
+	d.setVisibility(t, "180")
+	if list := d.admin(t, "dead-letters", "list"); !strings.Contains(list, "\ne2e\t") && !strings.Contains(list, "\te2e\t") {
+		t.Errorf("the dead letters are\n%s", list)
+	}
+	if moved := d.admin(t, "dead-letters", "redrive"); moved != "events\t1\nwebhooks\t0\n" {
+		t.Errorf("redriven: %q", moved)
+	}
+	r.take(t, "dead")
+}
+
+// lostMessage takes an event's message away before deliver can, and waits for relay, which its schedule starts.
+func (d *deployment) lostMessage(t *testing.T, r *receiver) {
+	events := d.events(t)
+	d.setMapping(t, false)
+	d.mention(t, "lost")
+	messages, err := events.Receive(t.Context(), queue.MaxReceive, queue.MaxWait)
+	if err != nil || len(messages) != 1 {
+		t.Fatalf("%d messages, %v", len(messages), err)
+	}
+	message, err := queue.DecodeEvent(messages[0].Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Delete(t.Context(), messages...); err != nil {
+		t.Fatal(err)
+	}
+	d.setMapping(t, true)
+	d.makeDue(t, message.ID)
+	r.take(t, "lost")
+}
+
+// makeDue moves the pending work of an event to now: relay would let two minutes pass.
+func (d *deployment) makeDue(t *testing.T, event string) {
+	t.Helper()
+	now := time.Now()
+	for shard := range store.DueShards {
+		list, err := d.store.Due(t.Context(), shard, now.Add(time.Hour).UnixMilli(), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range list {
+			if w.ID != event {
+				continue
+			}
+			if moved, err := d.store.MoveDue(t.Context(), w, now.UnixMilli()); err != nil || !moved {
+				t.Fatalf("moved %t, %v", moved, err)
+			}
+			return
+		}
+	}
+	t.Fatalf("the event %s is not pending", event)
+}
+
+func (d *deployment) events(t *testing.T) *queue.Queue {
+	return queue.New(d.aws, d.outputs["EventsQueueUrl"], slog.New(slog.NewTextHandler(t.Output(), nil)))
+}
+
+// setVisibility sets the visibility timeout of the events queue.
+func (d *deployment) setVisibility(t *testing.T, seconds string) {
+	t.Helper()
+	_, err := signed.Query(t.Context(), d.aws, "sqs", "2012-11-05", "SetQueueAttributes", map[string]string{
+		"QueueUrl": d.outputs["EventsQueueUrl"], "Attribute.1.Name": "VisibilityTimeout", "Attribute.1.Value": seconds,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// setMapping lets deliver take messages of the events queue, or not.
+func (d *deployment) setMapping(t *testing.T, enabled bool) {
+	t.Helper()
+	var list struct {
+		EventSourceMappings []struct{ UUID, EventSourceArn string }
+	}
+	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &list); err != nil {
+		t.Fatal(err)
+	}
+	name := d.outputs["EventsQueueUrl"][strings.LastIndexByte(d.outputs["EventsQueueUrl"], '/')+1:]
+	for _, m := range list.EventSourceMappings {
+		if strings.HasSuffix(m.EventSourceArn, ":"+name) {
+			d.call(t, "lambda", "PUT", "/2015-03-31/event-source-mappings/"+m.UUID, fmt.Appendf(nil, `{"Enabled": %t}`, enabled))
+			return
+		}
+	}
+	t.Fatalf("no mapping of %s in %+v", name, list)
+}
+
+// verifyInGo checks a post's signature with the Go library of Standard Webhooks.
+func verifyInGo(t *testing.T, secret string, p post) {
+	t.Helper()
+	receiver, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := receiver.Verify(p.body, p.header); err != nil {
+		t.Errorf("the Go library: %v", err)
+	}
+	if receiver.Verify(append([]byte(" "), p.body...), p.header) == nil {
+		t.Error("the Go library accepts another body")
+	}
+}
+
+// verifyInNode checks a post's signature with the npm package standardwebhooks.
+func verifyInNode(t *testing.T, secret string, p post) {
+	t.Helper()
+	modules, err := localstack.NodeModules(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers := map[string]string{}
+	for name := range p.header {
+		headers[strings.ToLower(name)] = p.header.Get(name)
+	}
+	input, err := json.Marshal(map[string]any{"secret": secret, "headers": headers, "body": string(p.body)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "verify.cjs")
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	cmd.Stdin = bytes.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "verified\n" {
+		t.Errorf("the npm package: %v\n%s", err, out)
+	}
+}

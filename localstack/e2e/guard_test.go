@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"collabdata/localstack/signed"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// guard stands between the functions and the table, and refuses what a function's role allows for other partitions only: the condition
+// dynamodb:LeadingKeys, at which the local cloud does not look. All else of IAM the local cloud enforces.
+type guard struct {
+	*httptest.Server
+	refused func(string) // told of every call that is refused
+
+	mu    sync.Mutex
+	cloud *url.URL
+	roles map[string][]statement // by access key
+	calls int
+}
+
+// statement is one of a policy that is about the table's items.
+type statement struct {
+	actions    []string
+	partitions []string // patterns
+}
+
+func newGuard(t *testing.T, refused func(string)) *guard {
+	g := &guard{refused: refused, roles: map[string][]statement{}}
+	g.Server = httptest.NewServer(http.HandlerFunc(g.serve))
+	t.Cleanup(g.Close)
+	return g
+}
+
+// protect lets the guard forward to the cloud what the policies of the deployed functions allow.
+func (g *guard) protect(t *testing.T, cfg aws.Config, cloud string, functions []function) {
+	t.Helper()
+	roles := map[string][]statement{}
+	for _, f := range functions {
+		// The local cloud derives the access key of a function's role from both names.
+		sum := sha256.Sum256([]byte(f.FunctionArn + ":" + f.Role))
+		statements, err := readStatements(t.Context(), cfg, path.Base(f.Role))
+		if err != nil {
+			t.Fatal(err)
+		}
+		roles[fmt.Sprintf("ASIA%X", sum[:8])] = statements
+	}
+	target, err := url.Parse(cloud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.cloud, g.roles = target, roles
+}
+
+// readStatements returns what the inline policy of a role says about items of tables.
+func readStatements(ctx context.Context, cfg aws.Config, role string) ([]statement, error) {
+	text, err := signed.Query(ctx, cfg, "iam", "2010-05-08", "GetRolePolicy", map[string]string{"RoleName": role, "PolicyName": "rights"})
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Document string `xml:"GetRolePolicyResult>PolicyDocument"`
+	}
+	if err := xml.Unmarshal(text, &got); err != nil {
+		return nil, err
+	}
+	document, err := url.QueryUnescape(got.Document)
+	if err != nil {
+		return nil, err
+	}
+	var policy struct {
+		Statement []struct {
+			Action    oneOrMore
+			Condition map[string]map[string]oneOrMore
+		}
+	}
+	if err := json.Unmarshal([]byte(document), &policy); err != nil {
+		return nil, fmt.Errorf("the policy of %s: %w: %s", role, err, document)
+	}
+	var statements []statement
+	for _, s := range policy.Statement {
+		if keys := s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]; keys != nil {
+			statements = append(statements, statement{s.Action, keys})
+		}
+	}
+	return statements, nil
+}
+
+// oneOrMore is a list of texts, of which one may stand alone.
+type oneOrMore []string
+
+func (l *oneOrMore) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		*l = make([]string, 1)
+		return json.Unmarshal(text, &(*l)[0])
+	}
+	return json.Unmarshal(text, (*[]string)(l))
+}
+
+func (s statement) allows(partitions []string) bool {
+	return !slices.ContainsFunc(partitions, func(key string) bool {
+		return !slices.ContainsFunc(s.partitions, func(pattern string) bool {
+			start, open := strings.CutSuffix(pattern, "*")
+			return key == pattern || open && strings.HasPrefix(key, start)
+		})
+	})
+}
+
+func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	key := regexp.MustCompile(`Credential=([^/]+)/`).FindStringSubmatch(r.Header.Get("Authorization"))
+	g.mu.Lock()
+	cloud := g.cloud
+	var statements []statement
+	if key != nil {
+		statements = g.roles[key[1]]
+	}
+	g.calls++
+	g.mu.Unlock()
+	partitions, err := leadingKeys(operation, body)
+	for action, keys := range partitions {
+		allowed, elsewhere := false, false
+		for _, s := range statements {
+			if slices.Contains(s.actions, action) {
+				allowed, elsewhere = allowed || s.allows(keys), true
+			}
+		}
+		if err == nil && elsewhere && !allowed {
+			err = fmt.Errorf("%s on %q", action, keys)
+		}
+	}
+	if err != nil || cloud == nil {
+		g.refused(fmt.Sprintf("%s: %v", operation, err))
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"__type": "com.amazon.coral.service#AccessDeniedException", "Message": %q}`, "dynamodb:LeadingKeys: "+fmt.Sprint(err))
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	forward := httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		p.SetURL(cloud)
+		p.Out.Host = p.In.Host // which is signed
+	}}
+	forward.ServeHTTP(w, r)
+}
+
+// item is the part of an item or key that decides about its partition.
+type item map[string]struct{ S string }
+
+// leadingKeys returns the partition keys that an operation touches, by the action that IAM asks for. Queries of indexes touch none: they
+// are allowed by the index.
+func leadingKeys(operation string, body []byte) (map[string][]string, error) {
+	type single struct{ Key, Item item }
+	var request struct {
+		single
+		IndexName                 *string
+		KeyConditionExpression    string
+		ExpressionAttributeNames  map[string]string
+		ExpressionAttributeValues item
+		RequestItems              map[string]json.RawMessage
+		TransactItems             []struct{ Put, Update, Delete, ConditionCheck *single }
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	keys := map[string][]string{}
+	touch := func(action string, s single) {
+		keys["dynamodb:"+action] = append(keys["dynamodb:"+action], s.Key[table.PK].S+s.Item[table.PK].S)
+	}
+	switch operation {
+	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
+		touch(operation, request.single)
+	case "Query":
+		if request.IndexName != nil {
+			return nil, nil
+		}
+		for name, value := range equalities(request.KeyConditionExpression) {
+			if attribute, ok := request.ExpressionAttributeNames[name]; ok {
+				name = attribute
+			}
+			if name == table.PK {
+				touch(operation, single{Key: item{table.PK: request.ExpressionAttributeValues[value]}})
+			}
+		}
+	case "BatchGetItem":
+		for _, text := range request.RequestItems {
+			var of struct{ Keys []item }
+			if err := json.Unmarshal(text, &of); err != nil {
+				return nil, err
+			}
+			for _, k := range of.Keys {
+				touch(operation, single{Key: k})
+			}
+		}
+	case "BatchWriteItem":
+		for _, text := range request.RequestItems {
+			var of []struct{ PutRequest, DeleteRequest single }
+			if err := json.Unmarshal(text, &of); err != nil {
+				return nil, err
+			}
+			for _, w := range of {
+				touch(operation, single{Key: w.DeleteRequest.Key, Item: w.PutRequest.Item})
+			}
+		}
+	case "TransactWriteItems":
+		for _, w := range request.TransactItems {
+			for action, s := range map[string]*single{
+				"PutItem": w.Put, "UpdateItem": w.Update, "DeleteItem": w.Delete, "ConditionCheckItem": w.ConditionCheck,
+			} {
+				if s != nil {
+					touch(action, *s)
+				}
+			}
+		}
+		// All of a transaction's partitions for each of its actions: that satisfies IAM however it judges them.
+		var all []string
+		for _, partitions := range keys {
+			all = append(all, partitions...)
+		}
+		for action := range keys {
+			keys[action] = all
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("no partition keys in %.200s", body)
+	}
+	return keys, nil
+}
+
+// equalities returns the operands of the terms `name = :value` of a key condition.
+func equalities(expression string) map[string]string {
+	found := map[string]string{}
+	for _, m := range regexp.MustCompile(`([#\w]+)\s*=\s*(:\w+)`).FindAllStringSubmatch(expression, -1) {
+		found[m[1]] = m[2]
+	}
+	return found
+}
