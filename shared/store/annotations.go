@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -208,9 +209,10 @@ func (s *Store) tryUpdate(ctx context.Context, doc collab.DocumentRef, head item
 	_, err = s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
 		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
 	})
-	if isConditionFailed(err) {
-		return false, nil
+	if refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return item(refused.Item).writtenBy(mark), nil // by an attempt whose answer was lost
 	}
 	return err == nil, fail(ctx, err)
 }

@@ -46,6 +46,7 @@ type chaos struct {
 
 	mu     sync.Mutex
 	random *rand.Rand
+	done   map[string]bool // transactions whose answer was lost, by token: a repeat succeeds
 }
 
 // Do sends a request to DynamoDB, or does not.
@@ -65,6 +66,7 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		return c.next.Do(r)
 	}
+	token := string(request["ClientRequestToken"])
 	switch dice := c.roll(100); {
 	case dice < 3:
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
@@ -74,9 +76,13 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		response.Body.Close()
+		if response.StatusCode == 200 && token != "" {
+			c.remember(token)
+		}
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	case dice < 12:
 		return answer(400, failure("ProvisionedThroughputExceededException")), nil
+	case c.knows(token):
 	case dice < 18 && operation == "TransactWriteItems":
 		return answer(400, c.cancel(request, "TransactionConflict")), nil
 	case dice < 21 && operation == "TransactWriteItems":
@@ -97,6 +103,21 @@ func (c *chaos) roll(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.random.IntN(n)
+}
+
+func (c *chaos) remember(token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = map[string]bool{}
+	}
+	c.done[token] = true
+}
+
+func (c *chaos) knows(token string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.done[token]
 }
 
 // cancel is the answer to a transaction one of whose writes is refused.

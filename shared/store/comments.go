@@ -245,7 +245,7 @@ func (a *commentAdd) giveWay(ctx context.Context, blocking []item) error {
 		if slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id }) {
 			atGiven = append(atGiven, it)
 		} else {
-			a.behind = max(a.behind, id)
+			a.behind = max(a.behind, id+collab.MaxComments) // behind the whole batch that it may belong to
 		}
 	}
 	if atGiven == nil {
@@ -355,17 +355,18 @@ func (a *commentAdd) guess(comments []collab.Comment) (types.TransactWriteItem, 
 		set += ", " + e.name(name) + " = " + e.value(next[name])
 	}
 	authors := e.name(table.Authors)
-	known := ""
+	known, earlier := "", ""
 	for id, t := range added.Authors {
-		author := authors + "." + e.name(id)
-		set += ", " + author + " = " + e.value(num(t))
+		author, at := authors+"."+e.name(id), e.value(num(t))
+		set += ", " + author + " = " + at
 		known += " AND attribute_exists(" + author + ")"
+		earlier += " AND NOT " + author + " > " + at
 	}
 	condition := "attribute_exists(" + e.name(table.From) + ") AND " +
 		e.name(table.LastUpdated) + " < " + e.value(num(added.LastUpdated)) + " AND " +
 		e.name(table.LastComment) + " < " + e.value(num(behind)) + " AND (" +
 		"size(" + authors + ") <= " + e.value(num(int64(collab.MaxAuthors-len(added.Authors)))) +
-		" OR (" + known[len(" AND "):] + "))"
+		" OR (" + known[len(" AND "):] + "))" + earlier
 	return types.TransactWriteItem{Update: &types.Update{
 		TableName: &a.s.table, Key: keyOf(a.headKey), UpdateExpression: &set, ConditionExpression: &condition,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,

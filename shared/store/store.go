@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,6 +28,7 @@ const concurrency = 32
 const (
 	reserve     = 3 * time.Second       // before a request's deadline no further try is started
 	attempts    = 8                     // of one call, by the SDK
+	quota       = 10_000                // of the SDK's bucket, five a repeat: a bulk write may be throttled at every call
 	endless     = 50                    // tries of a request that has no deadline
 	firstWait   = 20 * time.Millisecond // at most, before the first repeat; each further one doubles it
 	longestWait = time.Second
@@ -56,6 +58,7 @@ func New(cfg aws.Config, table string, now func() time.Time, random io.Reader) *
 		}
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = attempts
+			o.RateLimiter = ratelimit.NewTokenRateLimit(quota)
 			o.Retryables = append(o.Retryables, retry.RetryableErrorCode{Codes: map[string]struct{}{
 				"TransactionConflictException": {}, // of a single write; transact sees to its own
 			}})
