@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
@@ -24,46 +25,46 @@ func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) 
 	return s.make(ctx, it)
 }
 
-// ClaimMail claims the mail about an event until lease, and unless alone is true those about later events of the thread that are still to
-// be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has claimed it.
+// ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
+// still to be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has
+// claimed it.
 func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis) ([]string, error) {
 	claimed := []string{event}
-	busy := collab.Errorf(collab.Aborted, "the mail is being sent by another run")
-	k := mailKey(t, event)
-	most := 1
-	if !alone {
-		most = maxMailEvents
+	left := maxMailEvents - 1
+	if alone {
+		left = 0
 	}
-	for keys := (span{from: k.SK}); most > 0; {
-		entries, more, err := s.queryPage(ctx, scan{pk: k.PK, keys: keys, limit: most, strong: true})
+	for keys := everything; left > 0; {
+		entries, more, err := s.queryPage(ctx, scan{pk: mailKey(t, event).PK, keys: keys, limit: left, newest: true, strong: true})
 		if err != nil {
 			return nil, err
 		}
 		for _, it := range entries {
-			sent, leased := it.num(table.SentAt) != 0, it.num(table.Lease) > s.millis()
-			switch own := it.key() == k; {
-			case own && sent:
-				return nil, nil
-			case own && leased:
-				return nil, busy
-			case !own && !sent && !leased && !alone:
-				id, err := table.Unescape(it.text(table.SK))
-				if err != nil {
-					return nil, fail(ctx, err)
-				}
+			id, err := table.Unescape(it.text(table.SK))
+			if err != nil {
+				return nil, fail(ctx, err)
+			}
+			if id != event && it.num(table.SentAt) == 0 && it.num(table.Lease) <= s.millis() {
 				claimed = append(claimed, id)
 			}
-			keys = keys.after(it.text(table.SK))
+			keys = keys.before(it.text(table.SK))
 		}
-		if most -= len(entries); !more {
+		if left -= len(entries); !more {
 			break
 		}
 	}
 	refused, err := s.transact(ctx, s.mailUpdates(t, claimed, table.Lease, lease, true))
-	if err == nil && refused != nil {
-		err = busy
+	if err != nil {
+		return nil, err
 	}
-	return claimed, err
+	if refused != nil {
+		if item(refused[0].Item).num(table.SentAt) != 0 {
+			return nil, nil
+		}
+		return nil, collab.Errorf(collab.Aborted, "the mail is being sent by another run")
+	}
+	slices.Sort(claimed)
+	return claimed, nil
 }
 
 // mailUpdates sets a number of the mails about events; unclaimed says that they must be neither sent nor claimed.
@@ -80,6 +81,7 @@ func (s *Store) mailUpdates(t collab.MailThread, events []string, attribute stri
 			condition := "attribute_not_exists(" + e.name(table.SentAt) + ") AND (attribute_not_exists(" + lease + ") OR " +
 				lease + " <= " + e.value(num(s.millis())) + ")"
 			u.ConditionExpression = &condition
+			u.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 		}
 		u.ExpressionAttributeNames, u.ExpressionAttributeValues = e.names, e.values
 		writes[i].Update = u

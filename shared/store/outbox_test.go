@@ -188,7 +188,7 @@ func testMail(t *testing.T, s *Store) {
 	claim("e1", false, "e1", "e3")
 	busy("e3")
 	now = now.Add(time.Minute)
-	claim("e1", false, "e1", "e2", "e3")
+	claim("e2", false, "e1", "e2", "e3")
 	if err := s.FreeMail(ctx, thread, []string{"e1", "e2", "e3"}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,374 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// reached returns who of the users has a notification of the event, and who a mail.
+func (a *account) reached(ev *collab.Event, users ...string) (inbox, mail []string) {
+	a.Helper()
+	mails := a.mails()
+	for _, u := range users {
+		if slices.Contains(a.inbox(u), notificationID(ev)) {
+			inbox = append(inbox, u)
+		}
+		if len(mails[a.address(u)]) > 0 {
+			mail = append(mail, u)
+		}
+	}
+	return inbox, mail
+}
+
+func notificationID(ev *collab.Event) string {
+	if ev.Notification != nil {
+		return ev.Notification.ID
+	}
+	return ev.ID
+}
+
+// TestWhoIsConcerned: tagged users, the assignee, creator and earlier authors; never who acted.
+func TestWhoIsConcerned(t *testing.T) {
+	w := newWorld(t)
+	users := []string{"ann", "tagged", "assignee", "author", "creator", "other"}
+	status := collab.JSON(`{"id":"DONE","name":"Done"}`)
+	for _, test := range []struct {
+		kind collab.EventType
+		edit func(*collab.Event)
+		want []string
+	}{
+		{collab.CommentAdded, func(ev *collab.Event) {}, []string{"tagged", "assignee", "author", "creator"}},
+		{collab.AnnotationAdded, func(ev *collab.Event) { ev.Participants, ev.Annotation.AssignedTo = nil, nil }, []string{"tagged"}},
+		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Actor, ev.People = nil, nil }, []string{"ann", "tagged", "assignee", "author", "creator"}},
+		{collab.AnnotationAssigned, func(ev *collab.Event) {
+			ev.Actor, ev.People, ev.Participants, ev.Annotation.AssignedTo = nil, nil, []string{"author"}, nil
+		}, []string{"author"}},
+		{collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil},
+	} {
+		t.Run(string(test.kind), func(t *testing.T) {
+			a := w.account(grouping(true))
+			for _, u := range users {
+				a.member(u)
+			}
+			ev := a.event(test.kind)
+			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
+			ev.People = []collab.User{{UserID: "tagged"}, {UserID: "ann"}}
+			ev.Participants = []string{"ann", "author", "creator", "tagged"}
+			ev.Annotation = &collab.EventAnnotation{Status: status, AssignedTo: collab.JSON(`{"userId":"assignee"}`)}
+			test.edit(ev)
+			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
+			_, err := w.store.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
+			w.must(err)
+			w.send(ev)
+			w.settle(w.start())
+			inbox, mail := a.reached(ev, users...)
+			if diff := cmp.Diff(test.want, inbox); diff != "" {
+				t.Error("inbox", diff)
+			}
+			if diff := cmp.Diff(test.want, mail); diff != "" {
+				t.Error("mail", diff)
+			}
+		})
+	}
+}
+
+func TestPreferences(t *testing.T) {
+	w := newWorld(t)
+	const all, mine, none = collab.PreferAll, collab.PreferMine, collab.PreferNone
+	type preferences struct{ org, doc collab.Preferences }
+	set := map[string]preferences{
+		"default":      {},
+		"all":          {org: collab.Preferences{Inbox: all, Email: all}},
+		"mine":         {org: collab.Preferences{Inbox: mine, Email: mine}},
+		"none":         {org: collab.Preferences{Inbox: none, Email: none}},
+		"all here":     {org: collab.Preferences{Inbox: none, Email: none}, doc: collab.Preferences{Inbox: all, Email: all}},
+		"none here":    {org: collab.Preferences{Inbox: all, Email: all}, doc: collab.Preferences{Inbox: none, Email: none}},
+		"no mail here": {org: collab.Preferences{Email: all}, doc: collab.Preferences{Email: none}},
+	}
+	users := slices.Sorted(maps.Keys(set))
+	address := func(u string) string { return strings.ReplaceAll(u, " ", ".") }
+	for _, test := range []struct {
+		name        string
+		all, off    bool
+		inbox, mail []string
+	}{
+		{"named", false, false, []string{"all", "all here", "default", "mine", "no mail here"}, []string{"all", "all here", "default", "mine"}},
+		{"to all", true, false, []string{"all", "all here", "default", "no mail here"}, []string{"all", "all here"}},
+		{"named, the setting is off", false, true, users, users},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := w.account(func(s *collab.Settings) { s.NotificationPreferencesOff = test.off })
+			var people []collab.User
+			for _, u := range users {
+				mail := a.address(address(u))
+				people = append(people, collab.User{UserID: u, Email: &mail})
+				w.must(w.store.PutMember(t.Context(), a.doc.OrganizationRef, collab.Member{User: people[len(people)-1]}))
+				w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "", set[u].org))
+				w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "doc", set[u].doc))
+			}
+			ev := a.notification(func(ev *collab.Event) {
+				if ev.NotifyAll = test.all; !test.all {
+					ev.People = people
+				}
+			})
+			w.send(ev)
+			w.settle(w.start())
+			inbox, _ := a.reached(ev, users...)
+			var mail []string
+			for _, u := range users {
+				if len(w.mails()[a.address(address(u))]) > 0 {
+					mail = append(mail, u)
+				}
+			}
+			if diff := cmp.Diff(test.inbox, inbox); diff != "" {
+				t.Error("inbox", diff)
+			}
+			if diff := cmp.Diff(test.mail, mail); diff != "" {
+				t.Error("mail", diff)
+			}
+		})
+	}
+}
+
+// TestAccess: with verifyUserPermissions only those who may see the document are told.
+func TestAccess(t *testing.T) {
+	w := newWorld(t)
+	users := []string{"member", "stranger", "listed"}
+	for _, test := range []struct {
+		access      collab.Access
+		all         bool
+		inbox, mail []string
+	}{
+		{collab.AccessPublic, false, users, users},
+		{collab.AccessOrganization, false, []string{"member", "listed"}, []string{"member", "listed"}},
+		{"", false, []string{"member", "listed"}, []string{"member", "listed"}},
+		{collab.AccessRestricted, false, []string{"listed"}, []string{"listed"}},
+		{"no such document", false, nil, nil},
+		{collab.AccessPublic, true, []string{"member", "listed"}, nil},
+		{collab.AccessOrganization, true, []string{"member", "listed"}, nil},
+		{collab.AccessRestricted, true, []string{"listed"}, nil},
+	} {
+		t.Run(fmt.Sprint(test.access, ", to all: ", test.all), func(t *testing.T) {
+			a := w.account()
+			a.member("member")
+			a.member("listed")
+			doc := collab.Document{ID: "doc", Access: test.access, Users: []string{"listed"}}
+			if test.access == "no such document" {
+				doc.ID = "another"
+				a.doc = a.doc.OrganizationRef.Document("gone")
+			}
+			w.must(w.store.PutDocument(t.Context(), a.doc.OrganizationRef, doc))
+			ev := a.notification(func(ev *collab.Event) {
+				ev.VerifyAccess, ev.NotifyAll, ev.DocumentID = true, test.all, a.doc.Document
+				for _, u := range users {
+					if !test.all {
+						ev.People = append(ev.People, a.user(u))
+					}
+				}
+			})
+			w.send(ev)
+			w.settle(w.start())
+			inbox, mail := a.reached(ev, users...)
+			if diff := cmp.Diff(test.inbox, inbox); diff != "" {
+				t.Error("inbox", diff)
+			}
+			if diff := cmp.Diff(test.mail, mail); diff != "" {
+				t.Error("mail", diff)
+			}
+		})
+	}
+}
+
+// TestPermissionProvider: it decides alone, and where it does not answer as it should nobody is told.
+func TestPermissionProvider(t *testing.T) {
+	w := newWorld(t)
+	var asked atomic.Int32
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc
+		tries  int32
+		want   []string
+	}{
+		{"says yes to one", say(200, `{"userIds":["bob"]}`), 1, []string{"bob"}},
+		{"says yes to one who was not asked about", say(200, `{"userIds":["eve","bob"]}`), 1, []string{"bob"}},
+		{"says yes to nobody", say(200, `{"userIds":[]}`), 1, nil},
+		{"fails", say(500, `{"userIds":["bob"]}`), 3, nil},
+		{"refuses", say(403, ``), 3, nil},
+		{"redirects", answer(302), 3, nil},
+		{"answers no JSON", say(200, `yes`), 3, nil},
+		{"says too much", say(200, `{"userIds":["bob"`+strings.Repeat(" ", 20_000)+`]}`), 3, nil},
+		{"fails once", func() http.HandlerFunc {
+			var n atomic.Int32
+			return func(rw http.ResponseWriter, r *http.Request) {
+				if n.Add(1) == 1 {
+					reset(rw, r)
+					return
+				}
+				say(200, `{"userIds":["cid"]}`)(rw, r)
+			}
+		}(), 2, []string{"cid"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			asked.Store(0)
+			r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+				asked.Add(1)
+				if req.Header.Get("Authorization") != "Bearer s3cret" || req.Method != http.MethodPost {
+					t.Errorf("%s with %q", req.Method, req.Header.Get("Authorization"))
+				}
+				test.answer(rw, req)
+			})
+			a := w.account(func(s *collab.Settings) {
+				s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s3cret"}
+			})
+			a.member("bob") // who is a member does not matter
+			ev := a.notification(func(ev *collab.Event) {
+				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
+			})
+			w.send(ev)
+			w.settle(w.start())
+			inbox, _ := a.reached(ev, "bob", "cid", "eve")
+			if diff := cmp.Diff(test.want, inbox); diff != "" {
+				t.Error(diff)
+			}
+			if asked.Load() != test.tries {
+				t.Errorf("asked %d times", asked.Load())
+			}
+			const question = `{"organizationId":"org","documentId":"doc","userIds":["bob","cid"]}`
+			if r.posts[0].body != question {
+				t.Errorf("asked %s", r.posts[0].body)
+			}
+		})
+	}
+}
+
+func say(status int, body string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, _ *http.Request) {
+		rw.WriteHeader(status)
+		io.WriteString(rw, body)
+	}
+}
+
+// TestPermissionProviderHangs: three tries of two seconds, and nobody is told.
+func TestPermissionProviderHangs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
+	a := w.account(func(s *collab.Settings) {
+		s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s"}
+	})
+	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
+	start := time.Now()
+	w.must(w.start().Event(t.Context(), event(ev)))
+	if took := time.Since(start); took < 6*time.Second || took > 9*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if len(r.posts) != 3 || len(a.inbox("bob")) != 0 {
+		t.Errorf("asked %d times, bob has %v", len(r.posts), a.inbox("bob"))
+	}
+}
+
+// TestRefusedProvider: a provider within a private network that the deployment does not list is not asked.
+func TestRefusedProvider(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(func(s *collab.Settings) {
+		s.PermissionProvider = &collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "s"}
+	})
+	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
+	w.must(w.start().Event(t.Context(), event(ev)))
+	if len(a.inbox("bob")) != 0 {
+		t.Error("bob was told")
+	}
+}
+
+// TestManyRecipients: recipients are served part by part, each by a message of its own, whatever was decided stays although preferences
+// change meanwhile, and the provider is asked about 50 at a time.
+func TestManyRecipients(t *testing.T) {
+	w := newWorld(t)
+	var questions atomic.Int32
+	r := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		questions.Add(1)
+		var q struct{ UserIDs []string }
+		if err := json.NewDecoder(req.Body).Decode(&q); err != nil || len(q.UserIDs) > 50 {
+			t.Errorf("asked about %d users: %v", len(q.UserIDs), err)
+		}
+		text, _ := json.Marshal(map[string]any{"userIds": q.UserIDs})
+		rw.Write(text)
+	}))
+	t.Cleanup(r.Close)
+	for _, all := range []bool{false, true} {
+		t.Run(fmt.Sprint("to all: ", all), func(t *testing.T) {
+			questions.Store(0)
+			a := w.account(func(s *collab.Settings) {
+				s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s"}
+			})
+			const n = 450
+			var people []collab.User
+			for i := range n {
+				u := collab.User{UserID: fmt.Sprintf("user %03d", i)}
+				people = append(people, u)
+				if all {
+					w.must(w.store.PutMember(t.Context(), a.doc.OrganizationRef, collab.Member{User: u}))
+				}
+			}
+			ev := a.notification(func(ev *collab.Event) {
+				if ev.VerifyAccess, ev.NotifyAll = true, all; !all {
+					ev.People = people
+				}
+			})
+			p := w.start()
+			for part, want := range []int{200, 400, 450} {
+				w.must(p.Event(t.Context(), event(ev)))
+				got := 0
+				for _, i := range []int{0, 199, 200, 399, 400, 449} {
+					got += len(a.inbox(people[i].UserID))
+				}
+				if got != 2*(part+1) {
+					t.Errorf("part %d: %d of those looked at have it, want %d of %d", part, got, 2*(part+1), want)
+				}
+			}
+			if messages, err := w.events.Waiting(t.Context()); messages != 2 || err != nil {
+				t.Errorf("%d messages for the other parts, %v", messages, err)
+			}
+			w.settle(p)
+			for _, u := range people {
+				if got := a.inbox(u.UserID); len(got) != 1 {
+					t.Fatalf("%s has %v", u.UserID, got)
+				}
+			}
+			if questions.Load() != 9 {
+				t.Errorf("%d questions", questions.Load())
+			}
+		})
+	}
+}
+
+// TestCircleIsKept: what was worked out once is what every retry uses.
+func TestCircleIsKept(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob"), a.user("cid")} })
+	p := w.start()
+	p.killAt = 8 // the circle is kept by then
+	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
+		t.Fatalf("%v after %v", err, p.calls)
+	}
+	w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
+	w.send(ev)
+	w.settle(w.start())
+	if inbox, mail := a.reached(ev, "bob", "cid"); len(inbox) != 2 || len(mail) != 2 {
+		t.Errorf("reached %v, by mail %v", inbox, mail)
+	}
+}

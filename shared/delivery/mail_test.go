@@ -1,0 +1,233 @@
+package delivery_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mailsTo returns the subjects of the mails to a user, oldest first.
+func (a *account) mailsTo(user string) []string {
+	a.Helper()
+	subjects := []string{}
+	for _, m := range a.mails()[a.address(user)] {
+		subjects = append(subjects, m.Subject)
+	}
+	return subjects
+}
+
+// TestMailGrouping: several events on one thread within five minutes become one mail to a person.
+func TestMailGrouping(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		off   bool
+		after []time.Duration // events of the thread
+		want  []string
+	}{
+		{"one", false, []time.Duration{0}, []string{"ann replied"}},
+		{"three", false, []time.Duration{0, time.Minute, 4*time.Minute + 59*time.Second}, []string{"ann replied (and 2 more)"}},
+		{"two and one", false, []time.Duration{0, 4 * time.Minute, 7 * time.Minute}, []string{"ann replied (and 1 more)", "ann replied"}},
+		{"the setting is off", true, []time.Duration{0, time.Minute}, []string{"ann replied", "ann replied"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account(grouping(test.off))
+			p := w.start()
+			start := w.Now()
+			for _, after := range test.after {
+				w.settleUntil(p, start.Add(after))
+				w.send(a.comment("thread", a.user("bob")), a.comment("other thread", a.user("cid")))
+				w.drain(p)
+			}
+			w.settle(p)
+			for _, user := range []string{"bob", "cid"} {
+				if diff := cmp.Diff(test.want, a.mailsTo(user)); diff != "" {
+					t.Errorf("to %s: %s", user, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestMailAfterOutage: mails that wait survive an outage of the mail service, and then are one mail.
+func TestMailAfterOutage(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	sender := w.sender
+	w.sender = "nobody@unverified.example"
+	broken := w.start()
+	w.sender = sender
+	for range 3 {
+		w.send(a.comment("thread", a.user("bob")))
+		w.settleUntil(broken, w.Now().Add(20*time.Minute))
+	}
+	if got := a.mailsTo("bob"); len(got) != 0 {
+		t.Fatalf("mails %v", got)
+	}
+	w.settle(w.start())
+	if diff := cmp.Diff([]string{"ann replied (and 2 more)"}, a.mailsTo("bob")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
+func TestRejectedMail(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	bad := "no address"
+	ev := a.comment("thread", collab.User{UserID: "bad", Email: &bad}, a.user("bob"))
+	w.send(ev)
+	w.settle(w.start())
+	if inbox, mail := a.reached(ev, "bad", "bob"); len(inbox) != 2 || len(mail) != 1 {
+		t.Errorf("reached %v, by mail %v", inbox, mail)
+	}
+	if !strings.Contains(w.metrics.String(), `"Channel":"email","Deliveries":1,"DeliveryFailures":1`) {
+		t.Errorf("metrics %s", &w.metrics)
+	}
+}
+
+// TestMailSays holds what a mail says of a comment, with the comments before it, and of a notification, whose values are not expanded.
+func TestMailSays(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	w.must(w.store.PutDocument(t.Context(), a.doc.OrganizationRef, collab.Document{ID: "doc", Name: "The <Plan>"}))
+	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+	for i := range 5 {
+		text := fmt.Sprintf("earlier %d", i+1)
+		thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: collab.JSON(`{"userId":"cid","name":"Cid"}`)})
+	}
+	w.must(w.store.AddAnnotation(t.Context(), a.doc, thread, a.ids().Mark()))
+	name := "Ann"
+	ev := a.event(collab.CommentAdded)
+	text := "Look, {{bob}} <b>here</b>"
+	from := collab.JSON(`{"userId":"ann","name":"Ann"}`)
+	ev.AnnotationID, ev.Actor, ev.People = "thread", &collab.User{UserID: "ann", Name: &name}, []collab.User{a.user("bob")}
+	ev.Comments = []collab.EventComment{{
+		CommentID: 6, Text: &text, From: from, CreatedAt: ev.Time, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
+	}}
+	_, err := w.store.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
+		Comments: []collab.Comment{{ID: 6, Text: &text, From: from}}, IDs: a.ids(),
+		Event: func(*collab.Annotation, []collab.Comment) (*collab.Event, error) { return ev, nil },
+	})
+	w.must(err)
+	told := a.notification(func(ev *collab.Event) {
+		ev.People = []collab.User{a.user("dan")}
+		ev.Notification.Headline = "{actionUser} says {what}"
+		ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"{actionUser} <script>alert(1)</script>"`)}
+		ev.Notification.Body = "body"
+	})
+	w.send(ev, told)
+	w.settle(w.start())
+
+	mails := w.mails()
+	only := func(user string) localstack.Mail {
+		t.Helper()
+		if n := len(mails[a.address(user)]); n != 1 {
+			t.Fatalf("%s has %d mails", user, n)
+		}
+		return mails[a.address(user)][0]
+	}
+	m := only("bob")
+	if m.Subject != "Ann replied" {
+		t.Errorf("subject %q", m.Subject)
+	}
+	for _, want := range []string{"The <Plan>", "Look, Bob <b>here</b>", "earlier 3", "earlier 4", "earlier 5", "Cid"} {
+		if !strings.Contains(m.Text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, m.Text)
+		}
+	}
+	for _, no := range []string{"earlier 2", "{{"} {
+		if strings.Contains(m.Text, no) {
+			t.Errorf("the text has %q:\n%s", no, m.Text)
+		}
+	}
+	if !strings.Contains(m.HTML, "The &lt;Plan&gt;") || !strings.Contains(m.HTML, "&lt;b&gt;here&lt;/b&gt;") {
+		t.Errorf("HTML\n%s", m.HTML)
+	}
+	m = only("dan")
+	if want := "ann says {actionUser} <script>alert(1)</script>"; m.Subject != want || !strings.Contains(m.Text, want) || !strings.Contains(m.Text, "body") {
+		t.Errorf("subject %q, text\n%s", m.Subject, m.Text)
+	}
+	if strings.Contains(m.HTML, "<script") {
+		t.Errorf("HTML\n%s", m.HTML)
+	}
+}
+
+// TestNotificationSays holds the headlines and texts of notifications about comments.
+func TestNotificationSays(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	name := "Ann"
+	html := "<p>Hello <b>{{bob}}</b></p>"
+	long := strings.Repeat("ä", 600)
+	open := &collab.EventAnnotation{Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`)}
+	comment := func(c collab.EventComment) func(*collab.Event) {
+		return func(ev *collab.Event) {
+			ev.Actor, ev.Comments = &collab.User{UserID: "ann", Name: &name}, []collab.EventComment{c}
+		}
+	}
+	for _, test := range []struct {
+		kind           collab.EventType
+		edit           func(*collab.Event)
+		headline, body string
+	}{
+		{collab.AnnotationAdded, comment(collab.EventComment{Text: &name}), "Ann added a comment", "Ann"},
+		{collab.CommentAdded, comment(collab.EventComment{HTML: &html, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}}]`)}),
+			"Ann replied", "Hello B<o>b"},
+		{collab.CommentAdded, comment(collab.EventComment{Text: &long}), "Ann replied", strings.Repeat("ä", 500) + "…"},
+		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Annotation = open }, "The status was changed to Open {x}", ""},
+		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = open }, "A thread was assigned to zoe@example.com", ""},
+		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = &collab.EventAnnotation{} }, "A thread is assigned to nobody any more", ""},
+		{collab.AnnotationUpdated, func(ev *collab.Event) { ev.Annotation = open }, "A thread was changed", ""},
+	} {
+		ev := a.event(test.kind)
+		ev.AnnotationID, ev.People = "thread", []collab.User{{UserID: "bob"}}
+		test.edit(ev)
+		carrier := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
+		_, err := w.store.AddNotification(t.Context(), a.doc.OrganizationRef, carrier, ev)
+		w.must(err)
+		w.send(ev)
+		w.settle(w.start())
+		w.add(time.Millisecond)
+		list, _, err := w.store.Inbox(t.Context(), a.doc.OrganizationRef, "bob", "", 1)
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		e := list[0]
+		if got := e.HeadlineFor(collab.User{UserID: "bob"}); got != test.headline || e.Body != test.body {
+			t.Errorf("%s: %q, %q", test.kind, got, e.Body)
+		}
+		if e.ID != ev.ID || e.DocumentID != "doc" || e.AnnotationID != "thread" || e.CreatedAt != ev.Time {
+			t.Errorf("%s: %+v", test.kind, e)
+		}
+	}
+}
+
+// TestLogNamesNobody: what is logged holds no text, name or address of a user.
+func TestLogNamesNobody(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, reset)
+	a := w.account(grouping(true))
+	a.webhook("hook", r.URL+"/secret-path")
+	bad := "no address"
+	w.send(a.comment("thread", collab.User{UserID: "bad", Email: &bad}, a.user("bob")))
+	sender := w.sender
+	w.sender = "nobody@unverified.example"
+	p := w.start()
+	w.sender = sender
+	w.drain(p)
+	if w.log.Len() == 0 {
+		t.Error("nothing is logged")
+	}
+	for _, no := range []string{a.address("bob"), "no address", "a comment", "secret-path"} {
+		if strings.Contains(w.log.String(), no) {
+			t.Errorf("the log has %q:\n%s", no, &w.log)
+		}
+	}
+}
