@@ -350,7 +350,7 @@ func (d *deployment) setProgram(t *testing.T, f function, folder string) {
 	}
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
-	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Deflate}
+	header := &zip.FileHeader{Name: "bootstrap", Method: zip.Store}
 	header.SetMode(0o755)
 	file, err := w.CreateHeader(header)
 	if err == nil {

@@ -53,19 +53,20 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if err := attached(c.onStack(ctx, "deploy")); err != nil {
 		return err
 	}
-	outputs, err := signed.StackOutputs(ctx, cfg, "collabdata-"+settings["stage"])
+	stack := "collabdata-" + settings["stage"]
+	outputs, err := signed.StackOutputs(ctx, cfg, stack)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(d.progress, `
 The service answers at %s
 
-Make the first account, whose credentials are shown once:
-  go run ./scripts/admin --table %s account create NAME
+Make the first account, whose token is shown once:
+  go run ./scripts/admin --stack %s account create ID
 
 Be told of alarms:
   aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
-`, outputs["BaseUrl"], outputs["TableName"], outputs["AlarmTopicArn"])
+`, outputs["BaseUrl"], stack, outputs["AlarmTopicArn"])
 	return nil
 }
 

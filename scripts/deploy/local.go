@@ -122,8 +122,14 @@ The service is up on the local cloud after %.0f s. Try:
     -d '{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
          "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}'
 
+The operator's commands, among them members, settings and dead letters:
+
+  AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s \
+    go run ./scripts/admin --stack %s --help
+
 make destroy-local removes it.
-`, time.Since(start).Seconds(), localURL(outputs["BaseUrl"]), devKey, devToken)
+`, time.Since(start).Seconds(), localURL(outputs["BaseUrl"]), devKey, devToken,
+		localEndpoint(), localstack.Region, localstack.AccessKeyID, localstack.SecretAccessKey, localStack)
 	return nil
 }
 
@@ -152,13 +158,19 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 	})
 }
 
+// addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	s := store.New(cfg, table, time.Now, rand.Reader)
 	now := time.Now().UnixMilli()
-	if err := s.PutAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now}); err != nil {
+	err := s.AddAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now})
+	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return err
 	}
-	return s.PutAPIKey(ctx, devKey, devAccount, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
+	err = s.AddAPIKey(ctx, devKey, devAccount, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
+	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
+		return err
+	}
+	return nil
 }
 
 func (d *deployment) destroyLocal(ctx context.Context) error {
