@@ -20,10 +20,8 @@ func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRe
 	return ev, collab.EventRef{Account: "acct", ID: id}
 }
 
-func TestProgress(t *testing.T) { onEach(t, testProgress) }
-
-func testProgress(t *testing.T, s *Store) {
-	ctx := t.Context()
+func TestProgress(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
 	want, ref := s.addEvent(t, "e")
 	pending := func() collab.Progress {
 		t.Helper()
@@ -84,10 +82,8 @@ func testProgress(t *testing.T, s *Store) {
 }
 
 // TestMoveFirst: the relay moves an event of which nothing was done yet.
-func TestMoveFirst(t *testing.T) { onEach(t, testMoveFirst) }
-
-func testMoveFirst(t *testing.T, s *Store) {
-	ctx := t.Context()
+func TestMoveFirst(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
 	_, ref := s.addEvent(t, "e")
 	w := s.dueAt(t)[0]
 	if ok, err := s.MoveDue(ctx, w, w.At+60_000); err != nil || !ok {

@@ -151,10 +151,8 @@ func (s *Store) dueAt(t *testing.T) []collab.DueWork {
 	return all
 }
 
-func TestDelivery(t *testing.T) { onEach(t, testDelivery) }
-
-func testDelivery(t *testing.T, s *Store) {
-	ctx := t.Context()
+func TestDelivery(t *testing.T) {
+	s, ctx := newStore(t), t.Context()
 	now := time.Now().UnixMilli()
 	d := collab.Delivery{WebhookID: "h#1", EventID: "e", Type: collab.CommentAdded, State: collab.DeliveryPending, NextAttempt: 5, CreatedAt: now, LastUpdated: now}
 	added, err := s.AddDelivery(ctx, "acct", d)
