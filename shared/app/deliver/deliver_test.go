@@ -1,0 +1,270 @@
+package deliver
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
+	"collabdata/shared/mail"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/table"
+	"collabdata/shared/webhook"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// output collects what several write.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// config returns a deployment of its own, with the account acme and its organization org.
+func config(t testing.TB, out io.Writer) Config {
+	t.Helper()
+	cloud := localstacktest.Config(localstacktest.MiniStack(t))
+	c := Config{
+		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: cloud, SES: cloud, Table: "deliver-" + rand.Text(),
+		MailFrom: strings.ToLower(rand.Text()) + "@collab.example", PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Metrics: metrics.New(out, "test", time.Now), Log: slog.New(slog.NewJSONHandler(out, nil)),
+	}
+	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.EventsURL, c.WebhooksURL = urls[table.EventsQueue], urls[table.WebhooksQueue]
+	c = c.withDefaults()
+	if err := mail.CreateIdentity(t.Context(), cloud, c.MailFrom); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store().CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.store().PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// receive starts a receiver of webhooks, adds it to the account, and returns the ids that are posted to it.
+func receive(t *testing.T, c Config) <-chan string {
+	t.Helper()
+	posts := make(chan string, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { posts <- r.Header.Get("webhook-id") }))
+	t.Cleanup(receiver.Close)
+	secret, err := webhook.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.store().PutWebhook(t.Context(), "acme", collab.Webhook{
+		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return posts
+}
+
+// add records a notification for bob.
+func add(t *testing.T, c Config, address string) *collab.Event {
+	t.Helper()
+	s := c.store()
+	now := time.Now()
+	ev := &collab.Event{
+		ID: collab.NewIDs(now, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
+		Time: now.UnixMilli(), Notify: true, Actor: &collab.User{UserID: "ann"}, People: []collab.User{{UserID: "bob", Email: &address}},
+	}
+	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}
+	ev.Notification = &n
+	if _, err := s.AddNotification(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
+		t.Fatal(err)
+	}
+	return ev
+}
+
+func inbox(t *testing.T, c Config) int {
+	t.Helper()
+	list, _, err := c.store().Inbox(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, "bob", "", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// TestHandler holds the answer to a batch: a list of the messages to come again, empty but never null, and metrics in a line each.
+func TestHandler(t *testing.T) {
+	var out output
+	c := config(t, &out)
+	received := receive(t, c)
+	ev := add(t, c, "bob@"+strings.ToLower(rand.Text())+".example")
+	handle, err := newHandler(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := collab.EventRef{Account: "acme", ID: ev.ID}
+	run := func(messages ...string) string {
+		t.Helper()
+		var batch events.SQSEvent
+		for i, text := range messages {
+			batch.Records = append(batch.Records, events.SQSMessage{MessageId: string(rune('a' + i)), Body: text})
+		}
+		response, err := handle(t.Context(), batch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(response)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	if got := run(queue.Event{EventRef: ref}.Encode()); got != `{"batchItemFailures":[]}` {
+		t.Errorf("answered %s", got)
+	}
+	if inbox(t, c) != 1 {
+		t.Error("nothing is in the inbox")
+	}
+	for _, want := range []string{`"Deliveries":1`, `"Channel":"email"`, `"Channel":"inbox"`, `"Events":1`, `"Namespace":"CollabData"`, `"Stage":"test"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("wrote no %s:\n%s", want, &out)
+		}
+	}
+	got := run(queue.Webhook{EventRef: ref, WebhookID: "hook", Attempt: 1}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
+		t.Errorf("answered %s", got)
+	}
+	if id := <-received; id != ev.ID || len(received) != 0 {
+		t.Errorf("posted %s, and %d more", id, len(received))
+	}
+	if !strings.Contains(out.String(), "message to come again") {
+		t.Errorf("logged\n%s", &out)
+	}
+	if got := run(); got != `{"batchItemFailures":[]}` {
+		t.Errorf("answered %s", got)
+	}
+}
+
+func TestMailFromIsChecked(t *testing.T) {
+	if _, err := New(Config{MailFrom: "nobody"}); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	values := map[string]string{
+		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "WEBHOOKS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
+		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
+	}
+	lookup := func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+	c, err := fromEnvironment(t.Context(), lookup)
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.MailFrom != "a@example.com" || len(c.PrivateRanges) != 2 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	delete(values, "STAGE")
+	values["ALLOWED_PRIVATE_CIDRS"] = "10.0.0.1/8"
+	_, err = fromEnvironment(t.Context(), lookup)
+	for _, want := range []string{"STAGE is missing", "ALLOWED_PRIVATE_CIDRS"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestLocal: the local server delivers what is recorded, sent or not, and ends with its context.
+func TestLocal(t *testing.T) {
+	var out output
+	c := config(t, &out)
+	posts := receive(t, c)
+	address := "bob@" + strings.ToLower(rand.Text()) + ".example"
+	var mu sync.Mutex
+	ahead := time.Duration(0)
+	c.Now = func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Now().Add(ahead)
+	}
+	l, err := NewLocal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent, lost := add(t, c, address), add(t, c, address)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan bool)
+	go func() {
+		l.Run(ctx)
+		close(ended)
+	}()
+	if err := c.events().SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	if id := <-posts; id != sent.ID {
+		t.Errorf("got %s", id)
+	}
+	mu.Lock()
+	ahead = 3 * time.Minute
+	mu.Unlock()
+	if id := <-posts; id != lost.ID {
+		t.Errorf("got %s", id)
+	}
+	for {
+		mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, m := range mails {
+			if m.To[0] == address {
+				n++
+			}
+		}
+		if n == 2 {
+			break
+		}
+	}
+	if n := inbox(t, c); n != 2 {
+		t.Errorf("%d in the inbox", n)
+	}
+	cancel()
+	select {
+	case <-ended:
+	case <-time.After(2 * localGrace):
+		t.Error("it does not end")
+	}
+	for _, q := range []*queue.Queue{c.events(), c.webhooks()} {
+		if n, err := q.Waiting(t.Context()); n != 0 || err != nil {
+			t.Errorf("%d messages are left, %v", n, err)
+		}
+	}
+	if strings.Contains(out.String(), "WARN") {
+		t.Errorf("logged\n%s", &out)
+	}
+}
