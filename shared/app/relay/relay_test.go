@@ -1,0 +1,66 @@
+package relay
+
+import (
+	"bytes"
+	"crypto/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// TestServe runs the function as its environment describes it, on an event whose message was lost.
+func TestServe(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB": localstacktest.DynamoDB(t), "AWS_ENDPOINT_URL_SQS": localstacktest.MiniStack(t),
+		"AWS_REGION": localstack.Region, "AWS_ACCESS_KEY_ID": localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY": localstack.SecretAccessKey,
+	} {
+		t.Setenv(name, value)
+	}
+	values := map[string]string{"TABLE_NAME": "relay-" + rand.Text(), "STAGE": "test"}
+	urls, err := queue.Create(t.Context(), localstacktest.Config(localstacktest.MiniStack(t)), values["TABLE_NAME"]+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[table.EventsQueue], urls[table.WebhooksQueue]
+	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
+	s := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader)
+	if err := s.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ev := &collab.Event{ID: "e", Account: "acme", OrganizationID: "org"}
+	if _, err := s.AddNotification(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: "n"}, ev); err != nil {
+		t.Fatal(err)
+	}
+
+	var out bytes.Buffer
+	lookup := func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+	r, err := fromEnvironment(t.Context(), lookup, &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := handler(r)(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	messages, err := r.Events.(*queue.Queue).Receive(t.Context(), 10, 0)
+	if err != nil || len(messages) != 1 {
+		t.Errorf("%d messages, %v", len(messages), err)
+	}
+	if text := out.String(); !strings.Contains(text, `"PendingEventAge":18`) || !strings.Contains(text, `"Stage":"test"`) {
+		t.Errorf("wrote %s", text)
+	}
+
+	delete(values, "STAGE")
+	if _, err := fromEnvironment(t.Context(), lookup, &out); err == nil || !strings.Contains(err.Error(), "STAGE is missing") {
+		t.Errorf("%v", err)
+	}
+}

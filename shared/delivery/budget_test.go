@@ -1,0 +1,49 @@
+package delivery_test
+
+import (
+	"fmt"
+	"testing"
+
+	"collabdata/shared/collab"
+)
+
+// TestBudget holds what the delivery of an event costs of the table, over all its stages.
+func TestBudget(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, nil)
+	for _, test := range []struct {
+		name        string
+		recipients  int
+		webhooks    int
+		off         bool
+		read, write float64 // capacity units at most
+		calls       int     // to the table at most
+	}{
+		{"nobody", 0, 0, true, 4, 2, 6},
+		{"one webhook", 0, 1, true, 7, 4, 10},
+		{"one person, mail at once", 1, 0, true, 7, 9, 14},
+		{"one person, mail grouped", 1, 0, false, 11, 16, 20},
+		{"one webhook and ten people, mail at once", 10, 1, true, 37, 57, 63},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			a := w.account(grouping(test.off))
+			for i := range test.webhooks {
+				a.webhook(fmt.Sprint("hook", i), r.URL+"/hook")
+			}
+			var people []collab.User
+			for i := range test.recipients {
+				people = append(people, a.user(fmt.Sprint("user", i)))
+			}
+			w.send(a.comment("thread", people...))
+			p := w.start()
+			var usage collab.Usage
+			p.ctx = collab.WithUsage(p.ctx, &usage)
+			w.settle(p)
+			read, write, calls := usage.Total()
+			t.Logf("%.1f read units, %.1f write units, %d calls to the table, %d to AWS", read, write, calls, len(p.calls))
+			if read > test.read || write > test.write || calls > test.calls {
+				t.Errorf("%.1f read units, %.1f write units, %d calls; want at most %.1f, %.1f, %d", read, write, calls, test.read, test.write, test.calls)
+			}
+		})
+	}
+}
