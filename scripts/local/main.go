@@ -100,12 +100,16 @@ func run(ctx context.Context, data string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	delivering, stop := context.WithCancel(ctx)
 	delivered := make(chan struct{})
 	go func() {
 		defer close(delivered)
-		delivery.Run(ctx)
+		delivery.Run(delivering)
 	}()
-	defer func() { <-delivered }()
+	defer func() {
+		stop()
+		<-delivered
+	}()
 	server := &http.Server{Handler: service.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
