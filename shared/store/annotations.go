@@ -64,7 +64,7 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 		}
 	}
 	for n := 0; ; n++ {
-		blocking, err := s.putBatch(ctx, batch, mark)
+		blocking, err := s.putBatch(ctx, nil, batch, mark)
 		if err != nil {
 			return err
 		}

@@ -43,30 +43,38 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 	return items, len(items) <= transactComments && bytes <= transactBytes, nil
 }
 
-// putBatch puts the comments of a batch. When there are others in the way it returns some of them, and an error for anything else; then
-// it has taken back what it put, as far as that was possible.
-func (s *Store) putBatch(ctx context.Context, comments []item, mark string) (blocking []item, err error) {
+// putBatch puts the comments of a batch; head is the annotation's as last seen, nil for none. When there are others in the way, which no
+// dead batch left, it returns some of them, and an error for anything else; then it has taken back what it put, as far as that was
+// possible.
+func (s *Store) putBatch(ctx context.Context, head item, comments []item, mark string) (blocking []item, err error) {
 	var mu sync.Mutex
-	err = each(ctx, len(comments), func(ctx context.Context, i int) error {
-		comments[i][table.Batch] = str(mark)
-		comments[i].setNum(table.BatchedAt, s.millis())
-		old, err := s.putOfBatch(ctx, comments[i])
-		if err != nil || old == nil {
-			return err
-		}
+	blocked := func(other item) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		blocking = append(blocking, old)
-		return errors.New("a comment is in the way of the batch")
+		if other != nil {
+			blocking = append(blocking, other)
+		}
+		return blocking != nil
+	}
+	err = each(ctx, len(comments), func(ctx context.Context, i int) error {
+		if blocked(nil) {
+			return nil
+		}
+		comments[i][table.Batch] = str(mark)
+		comments[i].setNum(table.BatchedAt, s.millis())
+		other, err := s.putOfBatch(ctx, comments[i])
+		if err == nil && other != nil && s.abandoned(other, head) {
+			if err = s.deleteOfBatch(ctx, other); err == nil {
+				other, err = s.putOfBatch(ctx, comments[i])
+			}
+		}
+		blocked(other)
+		return err
 	})
-	if err == nil {
-		return nil, nil
+	if err != nil || blocking != nil {
+		s.dropBatch(ctx, comments)
 	}
-	s.dropBatch(ctx, comments)
-	if blocking != nil {
-		return blocking, nil
-	}
-	return nil, err
+	return blocking, err
 }
 
 // putOfBatch puts a comment of a batch unless there is another one with its key, which it then returns. What an earlier try of the same
@@ -133,7 +141,7 @@ func (s *Store) clearAbandoned(ctx context.Context, head table.Key, blocking []i
 			}
 			return collab.Errorf(collab.AlreadyExists, "comment %d already exists in annotation %q", id, ann)
 		}
-		if s.now().Sub(time.UnixMilli(c.num(table.BatchedAt))) < batchLife {
+		if !s.abandoned(c, h) {
 			return unfinished()
 		}
 		if err := s.deleteOfBatch(ctx, c); err != nil {
@@ -141,6 +149,11 @@ func (s *Store) clearAbandoned(ctx context.Context, head table.Key, blocking []i
 		}
 	}
 	return nil
+}
+
+// abandoned reports whether a comment is of a batch that died, and will never be shown.
+func (s *Store) abandoned(comment, head item) bool {
+	return !visible(comment, head) && s.now().Sub(time.UnixMilli(comment.num(table.BatchedAt))) >= batchLife
 }
 
 // unfinished is the failure of a write that meets what a batch under way, or one that died lately, has put.

@@ -198,7 +198,7 @@ func (a *commentAdd) addBatch(ctx context.Context) ([]int64, error) {
 		if batch, _, err = newComments(a.doc, a.ann, comments, a.mark); err != nil {
 			return nil, err
 		}
-		blocking, err := a.s.putBatch(ctx, batch, mark)
+		blocking, err := a.s.putBatch(ctx, a.head, batch, mark)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,15 +162,20 @@ func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
 	return &v
 }
 
+// fewChecks has rapid make n checks, unless the command line says how many.
+func fewChecks(t *testing.T, n int) {
+	f := flag.Lookup("rapid.checks")
+	if before := f.Value.String(); before == f.DefValue {
+		f.Value.Set(strconv.Itoa(n))
+		t.Cleanup(func() { f.Value.Set(before) })
+	}
+}
+
 // TestModel does what it draws to the store and to the model, and holds that they say the same.
 func TestModel(t *testing.T) { onEach(t, testModel) }
 
 func testModel(t *testing.T, s *Store) {
-	checks := flag.Lookup("rapid.checks")
-	if before := checks.Value.String(); before == checks.DefValue {
-		checks.Value.Set("20")
-		defer checks.Value.Set(before)
-	}
+	fewChecks(t, 20)
 	var orgs atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()
