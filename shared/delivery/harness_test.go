@@ -250,12 +250,19 @@ func (w *world) drain(p *process) (done, failed int) {
 					mu.Lock()
 					defer mu.Unlock()
 					if err == nil && p.ctx.Err() == nil {
-						w.must(q.Delete(w.Context(), m))
+						if err := q.Delete(w.Context(), m); err != nil {
+							w.Log(err) // a busy MiniStack is asked twice, and refuses to delete what it has deleted
+						}
 						done++
 						return
 					}
 					failed++
-					back = append(back, func() { w.must(q.Release(w.Context(), m)) })
+					p.Log.Warn("message to come again", "cause", err)
+					back = append(back, func() {
+						if err := q.Release(w.Context(), m); err != nil {
+							w.Log(err) // the same
+						}
+					})
 				})
 			}
 			wg.Wait()

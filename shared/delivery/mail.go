@@ -58,9 +58,18 @@ func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, a
 		d.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		free, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		return errors.Join(err, d.Store.FreeMail(free, thread, claimed))
+		return errors.Join(withoutText(err), d.Store.FreeMail(free, thread, claimed))
 	}
 	return d.Store.MailSent(ctx, thread, claimed)
+}
+
+// withoutText returns the code of an error of the mail service, whose text may name addresses.
+func withoutText(err error) error {
+	var failure interface{ ErrorCode() string }
+	if errors.As(err, &failure) {
+		return errors.New("mail not sent: " + failure.ErrorCode())
+	}
+	return err
 }
 
 // notice returns the mail that tells a recipient of events.
