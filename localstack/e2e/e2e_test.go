@@ -58,8 +58,19 @@ func TestDeployment(t *testing.T) {
 	})
 	t.Run("gateway errors", d.gatewayErrors)
 	t.Run("rights", d.rights)
-	t.Run("an unchanged rebuild changes nothing", func(t *testing.T) { d.deploy(t, "diff") })
-	t.Run("delivery", d.delivery)
+	t.Run("side by side", func(t *testing.T) {
+		t.Run("delivery", func(t *testing.T) {
+			t.Parallel()
+			d.delivery(t)
+		})
+		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
+			t.Parallel()
+			d.deploy(t, "diff")
+		})
+	})
+	if guard.seen() == 0 {
+		t.Error("the functions do not reach the table through the guard")
+	}
 	t.Run("destroy", d.destroy)
 }
 

@@ -34,7 +34,13 @@ type guard struct {
 	mu    sync.Mutex
 	cloud *url.URL
 	roles map[string][]statement // by access key
-	calls int
+	calls int                    // seen so far
+}
+
+func (g *guard) seen() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.calls
 }
 
 // statement is one of a policy that is about the table's items.
@@ -137,12 +143,16 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	cloud := g.cloud
 	var statements []statement
+	known := false
 	if key != nil {
-		statements = g.roles[key[1]]
+		statements, known = g.roles[key[1]]
 	}
 	g.calls++
 	g.mu.Unlock()
 	partitions, err := leadingKeys(operation, body)
+	if err == nil && !known {
+		err = fmt.Errorf("credentials of no function: %q", key)
+	}
 	for action, keys := range partitions {
 		allowed, elsewhere := false, false
 		for _, s := range statements {
@@ -154,7 +164,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 			err = fmt.Errorf("%s on %q", action, keys)
 		}
 	}
-	if err != nil || cloud == nil {
+	if err != nil {
 		g.refused(fmt.Sprintf("%s: %v", operation, err))
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(http.StatusBadRequest)
@@ -259,4 +269,59 @@ func equalities(expression string) map[string]string {
 		found[m[1]] = m[2]
 	}
 	return found
+}
+
+func TestGuard(t *testing.T) {
+	cloud := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
+	defer cloud.Close()
+	var refused []string
+	g := newGuard(t, func(call string) { refused = append(refused, call) })
+	var err error
+	if g.cloud, err = url.Parse(cloud.URL); err != nil {
+		t.Fatal(err)
+	}
+	g.roles["ASIA1"] = []statement{
+		{[]string{"dynamodb:GetItem", "dynamodb:Query", "dynamodb:BatchGetItem"}, []string{"A#*"}},
+		{[]string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem"}, []string{"A#*", "DUE#*", "BACKLOG"}},
+	}
+	for _, test := range []struct {
+		operation, body string
+		allowed         bool
+	}{
+		{"GetItem", `{"Key": {"pk": {"S": "A#a"}, "sk": {"S": "ORG#o"}}}`, true},
+		{"GetItem", `{"Key": {"pk": {"S": "DUE#0"}}}`, false},
+		{"GetItem", `{"Key": {"sk": {"S": "A#a"}}}`, false},
+		{"PutItem", `{"Item": {"pk": {"S": "BACKLOG"}}}`, true},
+		{"PutItem", `{"Item": {"pk": {"S": "BACKLOG#1"}}}`, false},
+		{"PutItem", `{"Item": {"pk": {"S": "KEY#k"}}}`, false},
+		{"UpdateItem", `{"Key": {"pk": {"S": "KEY#k"}}}`, true}, // for the cloud to refuse: no statement has the action
+		{"Query", `{"KeyConditionExpression": "#0 = :0 AND #1 > :1", "ExpressionAttributeNames": {"#0": "pk", "#1": "sk"},
+			"ExpressionAttributeValues": {":0": {"S": "A#a"}, ":1": {"S": "x"}}}`, true},
+		{"Query", `{"KeyConditionExpression": "pk = :p", "ExpressionAttributeValues": {":p": {"S": "DUE#1"}}}`, false},
+		{"Query", `{"IndexName": "index-in", "KeyConditionExpression": "x = :p"}`, true},
+		{"BatchGetItem", `{"RequestItems": {"t": {"Keys": [{"pk": {"S": "A#a"}}, {"pk": {"S": "A#b"}}]}}}`, true},
+		{"BatchGetItem", `{"RequestItems": {"t": {"Keys": [{"pk": {"S": "A#a"}}, {"pk": {"S": "KEY#k"}}]}}}`, false},
+		{"BatchWriteItem", `{"RequestItems": {"t": [{"PutRequest": {"Item": {"pk": {"S": "A#a"}}}}, {"DeleteRequest": {"Key": {"pk": {"S": "KEY#k"}}}}]}}`, false},
+		{"TransactWriteItems", `{"TransactItems": [{"Put": {"Item": {"pk": {"S": "A#a"}}}}, {"Delete": {"Key": {"pk": {"S": "DUE#1"}}}}]}`, true},
+		{"TransactWriteItems", `{"TransactItems": [{"Put": {"Item": {"pk": {"S": "A#a"}}}}, {"Delete": {"Key": {"pk": {"S": "ACCOUNTS"}}}}]}`, false},
+		{"Scan", `{}`, false},
+	} {
+		for key, allowed := range map[string]bool{"ASIA1": test.allowed, "ASIA2": false} {
+			refused = nil
+			req, err := http.NewRequestWithContext(t.Context(), "POST", g.URL, strings.NewReader(test.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("X-Amz-Target", "DynamoDB_20120810."+test.operation)
+			req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+key+"/20260101/us-east-1/dynamodb/aws4_request")
+			res, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Body.Close()
+			if got := res.StatusCode == http.StatusOK; got != allowed || got == (len(refused) > 0) {
+				t.Errorf("%s %s by %s: %d, refused %q", test.operation, test.body, key, res.StatusCode, refused)
+			}
+		}
+	}
 }
