@@ -12,10 +12,13 @@ import (
 // driver's entries mostly fail the other filters, another index may hold few that pass all of them, and the walk can end from there.
 
 const (
-	probeAfter  = 100 // entries that a walk examines before it looks into other indexes, and the most it reads of one
+	firstRead   = 100 // entries of the driver that are read before other indexes were looked into
 	mostProbes  = 30  // ranges of another index
 	yieldEnough = 5   // a driver of which one entry in so many is taken needs no other index
 )
+
+// probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
+var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
 // alternatives returns the indexes of values, beside the driver, that the query's other filters could be answered from.
 func (w *walk) alternatives() []string {
@@ -36,16 +39,16 @@ func (w *walk) asked(index string) []string {
 	return map[string][]string{table.IndexIn: w.q.Locations, table.IndexBy: w.q.Creators, table.IndexSt: w.q.Statuses}[index]
 }
 
-// tryNarrow looks, once, whether another index has few entries for what the query asks of it, when the driver yields little of what
-// it examines. If so it ends the walk from that index, in the driver's order.
+// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines.
+// If so it ends the walk from that index, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
-	if len(w.probe) == 0 || w.entries < probeAfter || w.taken > w.entries/yieldEnough {
+	if len(w.others) == 0 || w.probed == len(probes) || w.entries < probes[w.probed].after || w.taken > w.entries/yieldEnough {
 		return nil
 	}
-	probe := w.probe
-	w.probe = nil
-	for _, index := range probe {
-		entries, few, err := w.probeIndex(ctx, index)
+	most := probes[w.probed].most
+	w.probed++
+	for _, index := range w.others {
+		entries, few, err := w.probeIndex(ctx, index, most)
 		if err != nil {
 			return err
 		}
@@ -66,8 +69,8 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 }
 
 // probeIndex returns all annotations that an index of values has for the query, at their positions in the driver's order; few is false,
-// and the list not whole, when there are more than a probe reads.
-func (w *walk) probeIndex(ctx context.Context, index string) (entries []entry, few bool, err error) {
+// and the list not whole, when there are more than most.
+func (w *walk) probeIndex(ctx context.Context, index string, most int) (entries []entry, few bool, err error) {
 	documents, of := w.documents, w.asked(index)
 	if documents == nil {
 		documents = []string{""}
@@ -77,7 +80,7 @@ func (w *walk) probeIndex(ctx context.Context, index string) (entries []entry, f
 		more  bool
 	}
 	ranges := make([]found, len(documents)*len(of))
-	limit := max(probeAfter/len(ranges), 10)
+	limit := max(most/len(ranges), 5)
 	if err := each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
 		pk, keys := w.valueRange(index, of[i%len(of)], documents[i/len(of)])
 		ranges[i].items, ranges[i].more, err = w.s.queryPage(ctx, scan{index: index, pk: pk, keys: keys, limit: limit})

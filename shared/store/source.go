@@ -61,8 +61,8 @@ func (src *source) readEntries(ctx context.Context, want, beside int) (part, err
 	if w.entries > 0 {
 		limit = max(limit, int(float64(want)*float64(w.entries)/float64(w.taken+1)))
 	}
-	if len(w.probe) > 0 {
-		limit = min(limit, probeAfter)
+	if len(w.others) > 0 && w.probed == 0 {
+		limit = min(limit, firstRead)
 	}
 	limit = min(limit, w.allowance(beside))
 	items, more, err := w.s.queryPage(ctx, scan{index: src.index, pk: src.pk, keys: src.keys, limit: limit})
@@ -223,7 +223,7 @@ func newSourceList(w *walk) *sourceList {
 		l.add([]string{""})
 		return l
 	}
-	l.listing.keys, l.listing.limit, l.listing.project = children(table.Documents), 100, []string{table.SK}
+	l.listing.keys, l.listing.limit, l.listing.project = children(table.Documents), 20, []string{table.SK}
 	if w.at.Document != "" {
 		l.listing.keys.from = table.Document(acct, org, w.at.Document).SK
 	}
@@ -281,7 +281,7 @@ func (l *sourceList) fill(ctx context.Context) error {
 		documents = append(documents, d)
 	}
 	l.add(documents)
-	if !more {
+	if l.listing.limit = 100; !more {
 		l.listing = nil
 	}
 	return nil

@@ -74,7 +74,8 @@ type walk struct {
 	index     string   // that the walk goes through; "" for the table itself
 	values    []string // asked for in the index, where it is one of values
 	documents []string // the named ones that exist and lie in the folder; nil where none was named
-	probe     []string // further indexes, which may turn out narrower
+	others    []string // further indexes, which may turn out narrower
+	probed    int      // how often they were looked into
 
 	at       position // behind what was offered or passed over
 	ended    bool     // the page ends at `at`
@@ -340,7 +341,7 @@ func (w *walk) inFolder(ctx context.Context, found [][]string) (func(document st
 // bySource walks one source after the other: the documents, and in each the values, that the query asks for.
 func (w *walk) bySource(ctx context.Context) error {
 	list := newSourceList(w)
-	w.probe = w.alternatives()
+	w.others = w.alternatives()
 	for {
 		group, err := list.next(ctx, w.width())
 		if err != nil {
@@ -370,6 +371,9 @@ func (w *walk) bySource(ctx context.Context) error {
 				w.complete = i+1 == len(group) && list.ended()
 				return nil
 			}
+		}
+		if err := w.tryNarrow(ctx); err != nil || w.ended {
+			return err
 		}
 	}
 }
