@@ -237,8 +237,7 @@ func TestPermissionProvider(t *testing.T) {
 			ev := a.notification(func(ev *collab.Event) {
 				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
 			})
-			w.send(ev)
-			w.settle(w.start())
+			w.must(w.start().Event(t.Context(), event(ev)))
 			inbox, _ := a.reached(ev, "bob", "cid", "eve")
 			if diff := cmp.Diff(test.want, inbox); diff != "" {
 				t.Error(diff)

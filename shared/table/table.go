@@ -3,10 +3,10 @@
 //
 // # Keys
 //
-// Every partition key but those of API keys and of pending work begins with `A#<account>`, the account behind the API key: no
-// request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX, nothing else; parts are
-// joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
-// parent.
+// Every partition key but those of API keys and of what the operator and the relay look at across accounts begins with `A#<account>`, the
+// account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
+// nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort
+// right behind their parent.
 //
 //	item                            partition key                     sort key
 //	API key                         KEY#<key>                         KEY
