@@ -256,4 +256,9 @@ func TestReadBudgets(t *testing.T) {
 			t.Errorf("%s: %.1f units in the small organization, %.1f in the large one, budget %.1f", tt.name, figures[0], figures[1], budget)
 		}
 	}
+	// Nothing of the 50,000 passes: each page ends after 10,000 entries.
+	sizes := s.pages(t, orgs[1], collab.AnnotationQuery{UpdatedAfter: at(0), Creators: []string{"nobody"}}, most, 400)
+	if len(sizes) != 5 && len(sizes) != 6 {
+		t.Errorf("%d pages", len(sizes))
+	}
 }

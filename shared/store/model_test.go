@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/table"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 )
 
@@ -398,6 +399,39 @@ func testModel(t *testing.T, s *Store) {
 				}
 				if diff := gocmp.Diff(m.walk(q), got); diff != "" {
 					t.Fatalf("%+v (- want, + got):\n%s", q, diff)
+				}
+			},
+			"list comments": func(t *rapid.T) {
+				d, id := document.Draw(t, "document"), annotation.Draw(t, "annotation")
+				var want []collab.Comment
+				if th := m.threads[d][id]; th != nil {
+					want = th.Comments
+				}
+				border := rapid.SampledFrom(append([]int64{0, 150}, idsOf(want)...)).Draw(t, "after")
+				behind := slices.IndexFunc(want, func(c collab.Comment) bool { return c.ID > border })
+				if behind < 0 {
+					behind = len(want)
+				}
+				most := rapid.IntRange(1, 50).Draw(t, "most")
+				recent, err := s.RecentComments(ctx, org.Document(d), id, border+1, most)
+				must(err)
+				if diff := gocmp.Diff(want[max(0, behind-most):behind], recent, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("recent (- want, + got):\n%s", diff)
+				}
+				var got []collab.Comment
+				for more := true; more; {
+					more, err = s.ListComments(ctx, org.Document(d), id, border, most, func(c *collab.Comment) bool {
+						got, border = append(got, *c), c.ID
+						return true
+					})
+					if m.threads[d][id] == nil {
+						same("list comments", err, collab.NotFound)
+						return
+					}
+					must(err)
+				}
+				if diff := gocmp.Diff(want[behind:], got, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("list (- want, + got):\n%s", diff)
 				}
 			},
 			"select": func(t *rapid.T) {

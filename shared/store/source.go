@@ -223,7 +223,7 @@ func newSourceList(w *walk) *sourceList {
 		l.add([]string{""})
 		return l
 	}
-	l.listing.keys, l.listing.limit, l.listing.project = children(table.Documents), 20, []string{table.SK}
+	l.listing.keys, l.listing.limit = children(table.Documents), 20
 	if w.at.Document != "" {
 		l.listing.keys.from = table.Document(acct, org, w.at.Document).SK
 	}
@@ -270,8 +270,10 @@ func (l *sourceList) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	bytes := 0
 	var documents []string
 	for _, it := range items {
+		bytes += it.size()
 		sk := it.text(table.SK)
 		l.listing.keys = l.listing.keys.after(sk)
 		d, err := table.Unescape(sk[len(table.Documents):])
@@ -281,6 +283,7 @@ func (l *sourceList) fill(ctx context.Context) error {
 		documents = append(documents, d)
 	}
 	l.add(documents)
+	l.w.units += readUnits(bytes)
 	if l.listing.limit = 100; !more {
 		l.listing = nil
 	}
