@@ -6,8 +6,8 @@ type Stage string
 // The stages of a delivery, in their order.
 const (
 	StageNew    Stage = ""       // nothing is known to be done
-	StageSpread Stage = "spread" // webhooks are on their way; notifications are being put into inboxes, and mails sent that do not wait
-	StageMail   Stage = "mail"   // mails that waited for others on the same thread are being sent
+	StageSpread Stage = "spread" // webhooks are on their way; notifications are being put into inboxes
+	StageMail   Stage = "mail"   // mails are being sent, or wait for others on the same thread
 	StageDone   Stage = "done"
 )
 
@@ -26,11 +26,21 @@ type Recipient struct {
 	Mail  bool `json:"mail,omitempty"`  // a mail to the person's e-mail address, which is known then
 }
 
+// MailMode says when the mails about an event are sent.
+type MailMode string
+
+// The modes.
+const (
+	MailNone  MailMode = ""     // there are none
+	MailNow   MailMode = "now"  // once everyone's inbox has the notification
+	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
+)
+
 // Circle is one part of the recipients of an event, at most MaxCircle.
 type Circle struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
-	Next       string      `json:"next,omitempty"`      // the cursor of the next part, "" when this is the last
-	MailWaits  bool        `json:"mailWaits,omitempty"` // the mails wait for others on the same thread; true for any part before this one too
+	Next       string      `json:"next,omitempty"`     // the cursor of the next part, "" when this is the last
+	MailMode   MailMode    `json:"mailMode,omitempty"` // the same in every part
 }
 
 // MaxCircle is the most recipients that are worked out and served at once.

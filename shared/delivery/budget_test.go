@@ -21,9 +21,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 4, 2, 6},
 		{"one webhook", 0, 1, true, 7, 4, 10},
-		{"one person, mail at once", 1, 0, true, 7, 9, 14},
+		{"one person, mail at once", 1, 0, true, 8, 10, 16},
 		{"one person, mail grouped", 1, 0, false, 11, 16, 20},
-		{"one webhook and ten people, mail at once", 10, 1, true, 37, 57, 63},
+		{"one webhook and ten people, mail at once", 10, 1, true, 38, 58, 65},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

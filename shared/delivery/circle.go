@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -40,7 +41,7 @@ func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab
 	if circle.Recipients, err = d.recipients(ctx, w, people); err != nil {
 		return nil, err
 	}
-	if circle.MailWaits, err = d.mailWaits(ctx, w, cursor, circle); err != nil {
+	if circle.MailMode, err = d.mailMode(ctx, w, cursor, circle); err != nil {
 		return nil, err
 	}
 	if cursor == "" && next == "" && len(circle.Recipients) == 0 {
@@ -49,17 +50,23 @@ func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab
 	return d.Store.KeepCircle(ctx, w.EventRef, cursor, circle)
 }
 
-// mailWaits decides in the first part whether the mails about an event wait; the others follow it.
-func (d *Deliverer) mailWaits(ctx context.Context, w *work, cursor string, circle *collab.Circle) (bool, error) {
+// mailMode decides with the first part when the mails about an event are sent; the other parts follow it.
+func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, circle *collab.Circle) (collab.MailMode, error) {
 	if cursor != "" {
 		first, err := d.Store.Circle(ctx, w.EventRef, "")
-		return first != nil && first.MailWaits, err
+		if err != nil || first == nil {
+			return collab.MailNone, err
+		}
+		return first.MailMode, nil
 	}
-	waits := circle.Next != ""
-	for _, r := range circle.Recipients {
-		waits = waits || r.Mail
+	some := slices.ContainsFunc(circle.Recipients, func(r collab.Recipient) bool { return r.Mail })
+	switch {
+	case d.Mailer == nil || !some && circle.Next == "":
+		return collab.MailNone, nil
+	case w.event.AnnotationID == "" || w.settings.MailGroupingOff:
+		return collab.MailNow, nil
 	}
-	return waits && d.Mailer != nil && w.event.AnnotationID != "" && !w.settings.MailGroupingOff, nil
+	return collab.MailWaits, nil
 }
 
 // concerned returns up to collab.MaxCircle of those whom an event concerns, and the cursor of the others. The cursor is the position among

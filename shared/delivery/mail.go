@@ -23,7 +23,7 @@ func (w *work) thread(r collab.Recipient) collab.MailThread {
 }
 
 // eachMail calls f for all recipients who get a mail, some side by side.
-func (d *Deliverer) eachMail(circle *collab.Circle, f func(collab.Recipient) error) error {
+func eachMail(circle *collab.Circle, f func(collab.Recipient) error) error {
 	var list []collab.Recipient
 	for _, r := range circle.Recipients {
 		if r.Mail {

@@ -76,6 +76,33 @@ func TestMailAfterOutage(t *testing.T) {
 	}
 }
 
+// TestInboxesBeforeMails: while no mail can be sent everyone's inbox has the notification.
+func TestInboxesBeforeMails(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	sender := w.sender
+	w.sender = "nobody@unverified.example"
+	broken := w.start()
+	w.sender = sender
+	people := []collab.User{a.user("bob")}
+	for i := range 200 {
+		people = append(people, collab.User{UserID: fmt.Sprint("user", i)})
+	}
+	ev := a.notification(func(ev *collab.Event) { ev.People = people })
+	w.send(ev)
+	w.drain(broken)
+	if inbox, _ := a.reached(ev, "bob", "user0", "user199"); len(inbox) != 3 {
+		t.Errorf("%v have it", inbox)
+	}
+	if !strings.Contains(w.metrics.String(), `"Channel":"email","DeliveryRetries":`) {
+		t.Errorf("metrics %s", &w.metrics)
+	}
+	w.settle(w.start())
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("mails %v", got)
+	}
+}
+
 // TestRejectedMail: a mail that will never arrive is given up, and keeps nothing else back.
 func TestRejectedMail(t *testing.T) {
 	w := newWorld(t)
