@@ -79,13 +79,11 @@ func (d *Deliverer) Webhook(ctx context.Context, m queue.Webhook) error {
 	}
 	if hook.Health.Resting() {
 		now := d.Now()
-		probing := now.UnixMilli() >= hook.Health.NextProbe
-		if probing {
-			if probing, err = d.Store.ClaimProbe(ctx, m.Account, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli()); err != nil {
-				return err
-			}
+		probes, err := d.Store.ClaimProbe(ctx, m.Account, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli())
+		if err != nil {
+			return err
 		}
-		if !probing {
+		if !probes {
 			return d.rest(ctx, m.Account, *del)
 		}
 	}
