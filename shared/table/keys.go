@@ -75,9 +75,10 @@ func Comment(acct, org, doc, ann string, id int64) Key {
 }
 
 // CommentDigits writes a comment id as the 16 digits that keys carry.
-func CommentDigits(id int64) string { return fmt.Sprintf("%016d", id) }
+func CommentDigits(id int64) string { return digits(id, 16) }
 
-// ParseAnnotation reads the sort key of a head or comment: the annotation's id, and the comment's, 0 for a head.
+// ParseAnnotation reads the sort key of a head or comment: the annotation's id, and the comment's, 0 for a head. It fails on text that is
+// neither.
 func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 	parts, err := Split(sk)
 	switch {
@@ -87,7 +88,9 @@ func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 		return parts[1], 0, nil
 	case len(parts) == 4 && parts[0]+"#" == Annotations && parts[2] == "CMT":
 		comment, err = strconv.ParseInt(parts[3], 10, 64)
-		return parts[1], comment, err
+		if err == nil && comment > 0 && CommentDigits(comment) == parts[3] {
+			return parts[1], comment, nil
+		}
 	}
 	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
 }
@@ -171,17 +174,19 @@ func Due(ms int64, kind, acct, id string) Key {
 	return Key{DuePartition(int(h.Sum32() % DueShards)), Time(ms) + "#" + Join(kind, acct, id)}
 }
 
-// ParseDue reads the sort key of pending work.
+// ParseDue reads the sort key of pending work. It fails on text that is none.
 func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
 	parts, err := Split(sk)
 	if err != nil {
 		return 0, "", "", "", err
 	}
-	if len(parts) != 4 {
-		return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
+	if len(parts) == 4 {
+		ms, err = strconv.ParseInt(parts[0], 10, 64)
+		if err == nil && ms >= 0 && Time(ms) == parts[0] {
+			return ms, parts[1], parts[2], parts[3], nil
+		}
 	}
-	ms, err = strconv.ParseInt(parts[0], 10, 64)
-	return ms, parts[1], parts[2], parts[3], err
+	return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
 }
 
 // Webhook is a webhook endpoint of an account.

@@ -50,6 +50,7 @@ package table
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -120,18 +121,20 @@ func (k Key) Check() error {
 
 const hexDigits = "0123456789ABCDEF"
 
+// escaped are the bytes that parts of keys hold as %XX.
+const escaped = "%# !\""
+
 // Escape returns s as a part of a key.
 func Escape(s string) string {
-	if !strings.ContainsAny(s, "%# !\"") {
+	if !strings.ContainsAny(s, escaped) {
 		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s) + 16)
 	for i := range len(s) {
-		switch c := s[i]; c {
-		case '%', '#', ' ', '!', '"':
+		if c := s[i]; strings.IndexByte(escaped, c) >= 0 {
 			b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
-		default:
+		} else {
 			b.WriteByte(c)
 		}
 	}
@@ -140,35 +143,35 @@ func Escape(s string) string {
 
 // Unescape is the inverse of Escape. It fails on text that Escape never returns.
 func Unescape(part string) (string, error) {
-	if !strings.Contains(part, "%") {
+	if !strings.ContainsAny(part, escaped) {
 		return part, nil
 	}
 	var b strings.Builder
 	b.Grow(len(part))
 	for i := 0; i < len(part); i++ {
-		if part[i] != '%' {
-			b.WriteByte(part[i])
-			continue
-		}
-		if i+2 >= len(part) {
-			return "", fmt.Errorf("key part ends within an escape: %q", part)
-		}
-		c := byte(strings.IndexByte(hexDigits, part[i+1])<<4 | strings.IndexByte(hexDigits, part[i+2]))
-		if Escape(string([]byte{c})) != part[i:i+3] {
-			return "", fmt.Errorf("key part has an escape that is none: %q", part)
+		c := part[i]
+		if c == '%' && i+2 < len(part) {
+			c = byte(strings.IndexByte(hexDigits, part[i+1])<<4 | strings.IndexByte(hexDigits, part[i+2]))
+			if strings.IndexByte(escaped, c) < 0 {
+				return "", fmt.Errorf("key part has an escape that is none: %q", part)
+			}
+			i += 2
+		} else if strings.IndexByte(escaped, c) >= 0 {
+			return "", fmt.Errorf("key part has a byte that is not escaped: %q", part)
 		}
 		b.WriteByte(c)
-		i += 2
 	}
 	return b.String(), nil
 }
 
 // Join escapes the parts and joins them with `#`.
 func Join(parts ...string) string {
-	if len(parts) == 1 {
-		return Escape(parts[0])
+	n := len(parts)
+	for _, p := range parts {
+		n += len(p)
 	}
 	var b strings.Builder
+	b.Grow(n)
 	for i, p := range parts {
 		if i > 0 {
 			b.WriteByte('#')
@@ -191,4 +194,14 @@ func Split(key string) ([]string, error) {
 }
 
 // Time writes a time in milliseconds as the 15 digits that keys carry.
-func Time(ms int64) string { return fmt.Sprintf("%015d", ms) }
+func Time(ms int64) string { return digits(ms, 15) }
+
+// digits writes a number, which is not negative, with zeros in front; the order of the texts is that of the numbers.
+func digits(n int64, width int) string {
+	const zeros = "0000000000000000"
+	text := strconv.FormatInt(n, 10)
+	if len(text) >= width {
+		return text
+	}
+	return zeros[:width-len(text)] + text
+}

@@ -1,0 +1,332 @@
+package table
+
+import (
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// longest are all keys of the page with every part at its longest: by function, with what the index keys are made of.
+func longest(fill string) map[string]Key {
+	long := func(limit int) string {
+		id := strings.Repeat(fill, limit/collab.IDLen(fill))
+		if err := collab.CheckID(id, limit); err != nil {
+			panic(err)
+		}
+		return id
+	}
+	id, doc := long(collab.MaxID), long(collab.MaxDocumentID)
+	const ms = collab.MaxMillis
+	return map[string]Key{
+		"APIKey":                 APIKey(long(128)),
+		"Account":                Account(id),
+		"AccountEntry":           AccountEntry(id),
+		"AccountAPIKey":          AccountAPIKey(id, long(128)),
+		"Organization":           Organization(id, id),
+		"OrganizationPartition":  {PK: OrganizationPartition(id, id)},
+		"Document":               Document(id, id, doc),
+		"Folder":                 Folder(id, id, id),
+		"Member":                 Member(id, id, id),
+		"DocumentPartition":      {PK: DocumentPartition(id, id, doc)},
+		"Annotation":             Annotation(id, id, doc, id),
+		"AfterComments":          {SK: Annotation(id, id, doc, id).SK + AfterComments},
+		"Comment":                Comment(id, id, doc, id, collab.MaxCommentID),
+		"AnnotationID":           AnnotationID(id, id, id, doc),
+		"Preference":             Preference(id, id, id, doc),
+		"OrganizationPreference": OrganizationPreference(id, id, id),
+		"Notification":           Notification(id, id, strings.Repeat("n", collab.MaxNotificationID)),
+		"UserNotification":       UserNotification(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"AllNotification":        AllNotification(id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"NotificationState":      NotificationState(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"Event":                  Event(id, id),
+		"EventPeople":            EventPeople(id, id, 999),
+		"EventMark":              EventMark(id, id, CircleMark+id),
+		"MailEntry":              MailEntry(id, id, doc, id, id, id),
+		"Backlog":                Backlog(long(80)),
+		"DuePartition":           {PK: DuePartition(DueShards - 1)},
+		"Due":                    Due(ms, "event", id, strings.Repeat("e", 26)),
+		"Due of a delivery":      Due(ms, "hook", id, Join(strings.Repeat("h", 26), strings.Repeat("e", 26))), // both are generated
+		"Webhook":                Webhook(id, id),
+		"Delivery":               Delivery(id, id, id),
+		"Idempotency":            Idempotency(id, [32]byte{}),
+		"InLocation":             InLocation(id, id, id, doc, id),
+		"LocationPartition":      {PK: LocationPartition(id, id, id)},
+		"FolderPartition":        {PK: FolderPartition(id, id, id)},
+		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
+		"StatusPartition":        {PK: StatusPartition(id, id, id)},
+		"UpdatedPartition":       {PK: UpdatedPartition(id, id)},
+		"UpdatedInDocument":      {SK: UpdatedInDocument(ms, id)},
+		"UpdatedInOrganization":  {SK: UpdatedInOrganization(ms, doc, id)},
+	}
+}
+
+// TestLongest holds that ids that pass collab.CheckID never give a key that DynamoDB refuses.
+func TestLongest(t *testing.T) {
+	for _, fill := range []string{"x", "%", "#", " ", "é", "𝄞"} {
+		for name, k := range longest(fill) {
+			if err := k.Check(); err != nil {
+				t.Errorf("%s of %q: %v", name, fill, err)
+			}
+		}
+	}
+	for _, k := range []Key{{PK: strings.Repeat("x", MaxPartitionKey+1)}, {SK: strings.Repeat("x", MaxSortKey+1)}} {
+		if k.Check() == nil {
+			t.Errorf("%d and %d bytes pass", len(k.PK), len(k.SK))
+		}
+	}
+	if err := (Key{strings.Repeat("x", MaxPartitionKey), strings.Repeat("x", MaxSortKey)}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLongestIsComplete reads the page of keys: each function that makes one is in the test.
+func TestLongestIsComplete(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "keys.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := longest("x")
+	makes := 0
+	for _, d := range file.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || !f.Name.IsExported() || f.Type.Results.NumFields() != 1 {
+			continue
+		}
+		makes++
+		if _, ok := known[f.Name.Name]; !ok && f.Name.Name != "CommentDigits" {
+			t.Errorf("%s is not tested at its longest", f.Name.Name)
+		}
+	}
+	if makes < 30 {
+		t.Errorf("only %d functions were found", makes)
+	}
+}
+
+// TestOrder holds the order in which items of one partition come.
+func TestOrder(t *testing.T) {
+	comment := func(ann string, id int64) string { return Comment("a", "o", "d", ann, id).SK }
+	head := func(ann string) string { return Annotation("a", "o", "d", ann).SK }
+	for name, keys := range map[string][]string{
+		"heads, comments behind theirs": {
+			head("a"), comment("a", 1), comment("a", 9), comment("a", 10), comment("a", 1<<40), comment("a", collab.MaxCommentID),
+			head("a") + AfterComments,
+			head("a$"), comment("a$", 1), head("a b"), comment("a b", 1), head("a!"), head(`a"`), comment(`a"`, 3), head("a#"), comment("a#", 1),
+			head("a#CMT#0000000000000001"), head("a%"), head("a-"), head("a0"), head("aa"), head("b"), head("é"), comment("é", 1),
+			strings.TrimSuffix(Annotations, "#") + AfterChildren,
+		},
+		"times": {
+			UpdatedInDocument(0, "z"), UpdatedInDocument(1, "a"), UpdatedInDocument(1, "a0"), UpdatedInDocument(9, "a"), UpdatedInDocument(10, "a"),
+			Time(10) + AfterChildren, UpdatedInDocument(1_700_000_000_000, "a"), UpdatedInDocument(collab.MaxMillis, "a"),
+		},
+		"documents, then annotations": {
+			InLocation("a", "o", "l", "d", "z").SK, InLocation("a", "o", "l", "d$", "a").SK, InLocation("a", "o", "l", "d ", "a").SK,
+			InLocation("a", "o", "l", "d#", "a").SK, InLocation("a", "o", "l", "d0", "a").SK,
+		},
+		"an event, its people, its marks": {
+			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd, EventMark("a", "e", ProgressMark).SK,
+			EventMark("a", "e", CircleMark+"1").SK,
+		},
+	} {
+		for i := 1; i < len(keys); i++ {
+			if keys[i-1] >= keys[i] {
+				t.Errorf("%s: %q does not come before %q", name, keys[i-1], keys[i])
+			}
+		}
+	}
+}
+
+func TestParseAnnotation(t *testing.T) {
+	for sk, want := range map[string]struct {
+		ann     string
+		comment int64
+		ok      bool
+	}{
+		"ANN#a":                          {"a", 0, true},
+		"ANN#a%23b%20":                   {"a#b ", 0, true},
+		"ANN#a#CMT#0000000000000007":     {"a", 7, true},
+		"ANN#%25#CMT#9007199254740991":   {"%", collab.MaxCommentID, true},
+		"ANN#a#CMT#0000000000000000":     {},
+		"ANN#a#CMT#7":                    {},
+		"ANN#a#CMT#00000000000000007":    {},
+		"ANN#a#CMT#+000000000000007":     {},
+		"ANN#a#CMT#-000000000000007":     {},
+		"ANN#a#CMT#99999999999999999999": {},
+		"ANN#a#cmt#0000000000000007":     {},
+		"ANN#a#CMT":                      {},
+		"ANN":                            {},
+		"DOC#a":                          {},
+		"ANN#a%2":                        {},
+		"ANN#a%41":                       {},
+		"ANN#a%zz":                       {},
+		"":                               {},
+	} {
+		ann, comment, err := ParseAnnotation(sk)
+		if ann != want.ann || comment != want.comment || (err == nil) != want.ok {
+			t.Errorf("%q: %q, %d, %v", sk, ann, comment, err)
+		}
+	}
+}
+
+// FuzzKey holds that parts come back as they went in, that what does not come from parts is refused, and that no two lists of parts give
+// one key.
+func FuzzKey(f *testing.F) {
+	f.Add("a", "b", "a#b")
+	f.Add("%", "#", "%25#%23")
+	f.Add(" ", `"!`, "%20%2")
+	f.Add("", "é\x00\xff", "%c3")
+	f.Add("a#", "b", "%41")
+	f.Fuzz(func(t *testing.T, a, b, key string) {
+		for _, parts := range [][]string{{a}, {a, b}, {b, a, key}} {
+			back, err := Split(Join(parts...))
+			if diff := gocmp.Diff(parts, back); err != nil || diff != "" {
+				t.Errorf("%q: %v %s", parts, err, diff)
+			}
+		}
+		if len(Escape(a)) != collab.IDLen(a) {
+			t.Errorf("%q takes %d bytes, not %d", a, len(Escape(a)), collab.IDLen(a))
+		}
+		if parts, err := Split(key); err == nil && Join(parts...) != key {
+			t.Errorf("%q is read as %q, whose key is %q", key, parts, Join(parts...))
+		}
+		if part, err := Unescape(key); err == nil && Escape(part) != key {
+			t.Errorf("%q is read as %q, which is written %q", key, part, Escape(part))
+		}
+	})
+}
+
+// FuzzKeyOrder holds for ids that pass the interface's check: children come right behind their parent and before every other id's, and
+// times before times.
+func FuzzKeyOrder(f *testing.F) {
+	f.Add("a", "a b", int64(1), int64(2))
+	f.Add("a", "a$", int64(9), int64(10))
+	f.Add("a#CMT#0000000000000001", "a", int64(1), int64(1))
+	f.Add("a!", "a\"", collab.MaxMillis, int64(0))
+	f.Fuzz(func(t *testing.T, a, b string, m, n int64) {
+		if collab.CheckID(a, collab.MaxID) != nil || collab.CheckID(b, collab.MaxID) != nil || m < 0 || n < 0 || m > collab.MaxMillis || n > collab.MaxMillis {
+			t.Skip()
+		}
+		headA, headB := Annotation("x", "o", "d", a).SK, Annotation("x", "o", "d", b).SK
+		if (a == b) != (headA == headB) {
+			t.Errorf("%q and %q: %q and %q", a, b, headA, headB)
+		}
+		if headA < headB {
+			for _, child := range []string{Comment("x", "o", "d", a, 1).SK, Comment("x", "o", "d", a, collab.MaxCommentID).SK, headA + AfterComments} {
+				if child <= headA || child >= headB {
+					t.Errorf("%q does not lie between %q and %q", child, headA, headB)
+				}
+			}
+			// In an index the annotations of one document come before those of the other, and within its span.
+			if da := Join(a, b); da >= Join(b, a) || da < Escape(a)+"#" || da > Escape(a)+AfterChildren {
+				t.Errorf("%q of document %q", da, a)
+			}
+		}
+		if cmp.Compare(m, n) != cmp.Compare(Time(m), Time(n)) {
+			t.Errorf("%d and %d: %q and %q", m, n, Time(m), Time(n))
+		}
+		if m < n && UpdatedInDocument(m, a) >= UpdatedInDocument(n, b) {
+			t.Errorf("%q comes behind %q", UpdatedInDocument(m, a), UpdatedInDocument(n, b))
+		}
+	})
+}
+
+// FuzzParseAnnotation holds that what is read as the key of a head or a comment is that key.
+func FuzzParseAnnotation(f *testing.F) {
+	f.Add("ANN#a")
+	f.Add("ANN#a%20#CMT#0000000000000007")
+	f.Add("ANN#a#CMT#7")
+	f.Add("ANN##CMT#")
+	f.Fuzz(func(t *testing.T, sk string) {
+		ann, comment, err := ParseAnnotation(sk)
+		if err != nil {
+			return
+		}
+		back := Annotation("a", "o", "d", ann).SK
+		if comment != 0 {
+			back = Comment("a", "o", "d", ann, comment).SK
+		}
+		if back != sk {
+			t.Errorf("%q is read as %q and %d, whose key is %q", sk, ann, comment, back)
+		}
+	})
+}
+
+// FuzzParseDue holds the same for pending work.
+func FuzzParseDue(f *testing.F) {
+	f.Add("000000000000007#event#a#e")
+	f.Add(Due(collab.MaxMillis, "k#", "a b", "h#e").SK)
+	f.Add("7#event#a#e")
+	f.Fuzz(func(t *testing.T, sk string) {
+		ms, kind, acct, id, err := ParseDue(sk)
+		if err != nil {
+			return
+		}
+		if back := Due(ms, kind, acct, id).SK; back != sk {
+			t.Errorf("%q is read as %d, %q, %q, %q, whose key is %q", sk, ms, kind, acct, id, back)
+		}
+	})
+}
+
+// TestDueShards holds that pending work is spread over all shards, and always over the same.
+func TestDueShards(t *testing.T) {
+	seen := map[string]bool{}
+	for i := range 1_000 {
+		id := Time(int64(i))
+		k := Due(5, "event", "a", id)
+		if k.PK != Due(6, "event", "a", id).PK {
+			t.Fatalf("%s moves between shards", id)
+		}
+		seen[k.PK] = true
+	}
+	for shard := range DueShards {
+		delete(seen, DuePartition(shard))
+	}
+	if len(seen) != 0 {
+		t.Errorf("%v are no shards", seen)
+	}
+}
+
+// TestIndexes holds that every index key is an attribute of the page, and that no index projects a key of its own.
+func TestIndexes(t *testing.T) {
+	names := map[string]bool{}
+	for _, ix := range Indexes() {
+		if names[ix.Name] {
+			t.Errorf("%s is there twice", ix.Name)
+		}
+		names[ix.Name] = true
+		seen := map[string]bool{ix.PartitionKey: true, ix.SortKey: true, SK: true}
+		for _, a := range ix.Projected {
+			if seen[a] || a == PK || a == LastUpdated {
+				t.Errorf("%s projects %s", ix.Name, a)
+			}
+			seen[a] = true
+		}
+	}
+}
+
+func BenchmarkKeys(b *testing.B) {
+	for name, f := range map[string]func(){
+		"Comment": func() {
+			Comment("acct", "organization", "document", "01jd2m6z5x0000h3k9r7v2n8p4", 1_700_000_000_000_000)
+		},
+		"InLocation":            func() { InLocation("acct", "organization", "location", "document", "01jd2m6z5x0000h3k9r7v2n8p4") },
+		"InLocation escaped":    func() { InLocation("acct", "organi zation", "loc#ation", "docu ment", "100%") },
+		"UpdatedInOrganization": func() { UpdatedInOrganization(1_700_000_000_000, "document", "01jd2m6z5x0000h3k9r7v2n8p4") },
+		"ParseAnnotation":       func() { ParseAnnotation("ANN#01jd2m6z5x0000h3k9r7v2n8p4#CMT#0000001700000000") },
+		"Split":                 func() { Split("A#acct#O#organization#D#document") },
+		"Time":                  func() { Time(1_700_000_000_000) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				f()
+			}
+		})
+	}
+}
