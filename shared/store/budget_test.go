@@ -10,7 +10,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -104,29 +103,27 @@ func TestWriteBudgets(t *testing.T) {
 
 // loader writes items as fast as the emulator takes them.
 type loader struct {
-	s     *Store
 	items chan item
 	wg    sync.WaitGroup
 }
 
 func newLoader(t testing.TB, s *Store) *loader {
-	l := &loader{s: s, items: make(chan item, 1000)}
-	for range 8 {
+	l := &loader{items: make(chan item, 1000)}
+	for range 4 {
 		l.wg.Go(func() {
 			for more := true; more; {
-				var batch []types.WriteRequest
-				for len(batch) < 25 {
+				var writes []types.TransactWriteItem
+				for len(writes) < 100 {
 					it, ok := <-l.items
 					if more = ok; !ok {
 						break
 					}
-					batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: it}})
+					writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: it}})
 				}
-				if batch == nil {
+				if writes == nil {
 					return
 				}
-				out, err := s.db.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{s.table: batch}})
-				if err != nil || len(out.UnprocessedItems) > 0 {
+				if _, err := s.transact(t.Context(), writes); err != nil {
 					t.Error("load", err)
 				}
 			}

@@ -160,17 +160,21 @@ func (a *commentAdd) addInOne(ctx context.Context) ([]int64, error) {
 		for i, it := range items {
 			puts[i] = putNew(a.s.table, it)
 		}
-		refused, err := a.commit(ctx, comments, puts, "")
+		head, event, err := a.headWrites(ctx, comments, "")
+		if err != nil {
+			return nil, err
+		}
+		refused, err := a.s.transact(ctx, slices.Concat(puts, []types.TransactWriteItem{head}, event))
 		if err != nil || refused == nil {
 			return idsOf(comments), err
 		}
-		head := item(refused[len(puts)].Item)
+		seen := item(refused[len(puts)].Item)
 		if aws.ToString(refused[len(puts)].Code) != "ConditionalCheckFailed" {
-			if head, err = a.s.get(ctx, a.headKey); err != nil {
+			if seen, err = a.s.get(ctx, a.headKey); err != nil {
 				return nil, err
 			}
 		}
-		if done, err := a.begin(ctx, head); done != nil || err != nil {
+		if done, err := a.begin(ctx, seen); done != nil || err != nil {
 			return done, err
 		}
 		if err := a.giveWay(ctx, olds(refused[:len(puts)])); err != nil {
@@ -213,18 +217,19 @@ func (a *commentAdd) addBatch(ctx context.Context) ([]int64, error) {
 		}
 	}
 	for n := 0; ; n++ {
-		refused, err := a.commit(ctx, comments, nil, mark)
-		if err != nil || refused == nil {
-			return idsOf(comments), err // on an error the batch stays: the head may have been written
-		}
-		a.head = refused[0].Item
-		if slices.Contains(a.head.set(table.Batches), mark) {
-			return idsOf(comments), nil
-		}
-		if a.head == nil {
-			err = annotationMissing(a.doc, a.ann)
-		} else {
-			err = a.again(ctx, n)
+		head, event, err := a.headWrites(ctx, comments, mark)
+		if err == nil {
+			var refused []types.CancellationReason
+			refused, err = a.s.transact(ctx, append([]types.TransactWriteItem{head}, event...))
+			if err != nil || refused == nil {
+				return idsOf(comments), err // on an error the batch stays: the head may have been written
+			}
+			if a.head = refused[0].Item; slices.Contains(a.head.set(table.Batches), mark) {
+				return idsOf(comments), nil
+			}
+			if err = a.again(ctx, n); a.head == nil {
+				err = annotationMissing(a.doc, a.ann)
+			}
 		}
 		if err != nil {
 			a.s.dropBatch(ctx, batch)
@@ -260,16 +265,6 @@ func (a *commentAdd) again(ctx context.Context, n int) error {
 		return collab.Errorf(collab.Aborted, "others are writing annotation %q: try again", a.ann)
 	}
 	return nil
-}
-
-// commit writes the comments, unless they were put as a batch, with the head and the event. A refusal comes back as that of transact; the
-// head's stands behind those of puts.
-func (a *commentAdd) commit(ctx context.Context, comments []collab.Comment, puts []types.TransactWriteItem, batch string) ([]types.CancellationReason, error) {
-	head, event, err := a.headWrites(ctx, comments, batch)
-	if err != nil {
-		return nil, err
-	}
-	return a.s.transact(ctx, slices.Concat(puts, []types.TransactWriteItem{head}, event))
 }
 
 // headWrites returns the write of the head for the comments, which shows the batch unless it is "", and those of the event.

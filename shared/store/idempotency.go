@@ -19,30 +19,18 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 	var none collab.IdempotencyOutcome
 	var seen item // the item on which this try is computed; nil: there is none
 	for n := 0; ; n++ {
-		held := claim
-		if seen != nil && !expired(seen, claim.Start) {
-			stored := readClaim(claim, seen)
-			sameBody := stored.BodyHash == claim.BodyHash
-			switch {
-			case seen[table.HTTPCode] != nil && sameBody:
-				return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{
-					Code: collab.Code(seen.text(table.Status)), HTTP: int(seen.num(table.HTTPCode)), Body: seen.bytes(table.Body),
-				}}, nil
-			case !sameBody && (seen[table.HTTPCode] != nil || seen.num(table.Lease) != 0):
-				return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}, nil
-			case sameBody && stored.Lease.After(claim.Start):
-				return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: stored}, nil
-			case sameBody:
-				held.Seed, held.Start = stored.Seed, stored.Start
-			}
+		outcome := judge(seen, claim)
+		if outcome.State != collab.IdempotencyClaimed {
+			return outcome, nil
 		}
+		held := outcome.Claim
 		it := newItem(table.Idempotency(claim.Account, claim.KeyHash))
 		it[table.BodyHash] = &types.AttributeValueMemberB{Value: held.BodyHash[:]}
 		it[table.Seed] = &types.AttributeValueMemberB{Value: held.Seed}
+		it[table.Writer] = &types.AttributeValueMemberB{Value: claim.Seed} // random: tells this attempt from its twins
 		it.setNum(table.StartedAt, held.Start.UnixMilli())
 		it.setNum(table.Lease, held.Lease.UnixMilli())
 		it.setNum(table.Expires, held.Start.Add(collab.IdempotencyExpiry).Unix()+1)
-		it[table.Writer] = &types.AttributeValueMemberB{Value: claim.Seed} // random: tells this attempt from its twins
 		e := newExpression()
 		condition := unchanged(e, seen)
 		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
@@ -53,18 +41,42 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 		refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
 		switch {
 		case err == nil:
-			return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: held}, nil
+			return outcome, nil
 		case !ok:
 			return none, fail(ctx, err)
+		}
+		seen = refused.Item
+		switch {
+		case seen[table.HTTPCode] == nil && bytes.Equal(seen.bytes(table.Writer), claim.Seed):
+			return outcome, nil // our own write, whose answer was lost
 		case n == tries:
 			return none, collab.Errorf(collab.Aborted, "others are using this Idempotency-Key: try again")
 		}
-		seen = refused.Item
-		if seen[table.HTTPCode] == nil && bytes.Equal(seen.bytes(table.Writer), claim.Seed) {
-			// Our own write, whose answer was lost.
-			return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: held}, nil
-		}
 	}
+}
+
+// judge says what becomes of a claim where a key's item is as it was seen, nil for none.
+func judge(seen item, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
+	claimed := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
+	if seen == nil || expired(seen, claim.Start) {
+		return claimed
+	}
+	stored := readClaim(claim, seen)
+	finished, freed := seen[table.HTTPCode] != nil, seen.num(table.Lease) == 0
+	switch {
+	case stored.BodyHash != claim.BodyHash && (finished || !freed):
+		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
+	case stored.BodyHash != claim.BodyHash:
+		return claimed
+	case finished:
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{
+			Code: collab.Code(seen.text(table.Status)), HTTP: int(seen.num(table.HTTPCode)), Body: seen.bytes(table.Body),
+		}}
+	case stored.Lease.After(claim.Start):
+		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: stored}
+	}
+	claimed.Claim.Seed, claimed.Claim.Start = stored.Seed, stored.Start
+	return claimed
 }
 
 // unchanged is the condition that a key's item is as it was seen; nil: that there is none.

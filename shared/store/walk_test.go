@@ -1,14 +1,21 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"collabdata/shared/collab"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -209,5 +216,99 @@ func TestForgedPositions(t *testing.T) {
 	for _, p := range []string{`{"v":1}`, `{"v":-1}`, `{"k":"` + strings.Repeat("k", 1025) + `"}`, `{"d":""}x`, "x"} {
 		_, err := s.Walk(t.Context(), org, collab.AnnotationQuery{}, []byte(p), 1000, nil)
 		mustCode(t, p[:min(len(p), 20)], err, collab.InvalidArgument)
+	}
+}
+
+// recorder is a transport that keeps how each read asks for consistency.
+type recorder struct {
+	next aws.HTTPClient
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (c *recorder) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	var request struct {
+		IndexName      string
+		ConsistentRead bool
+		RequestItems   map[string]struct{ ConsistentRead bool }
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	target := r.Header.Get("X-Amz-Target")
+	what := target[strings.LastIndexByte(target, '.')+1:]
+	if request.IndexName != "" {
+		what = request.IndexName
+	}
+	for _, batch := range request.RequestItems {
+		request.ConsistentRead = batch.ConsistentRead
+	}
+	c.mu.Lock()
+	c.seen[fmt.Sprintf("%s %v", what, request.ConsistentRead)] = true
+	c.mu.Unlock()
+	return c.next.Do(r)
+}
+
+// TestConsistency holds which reads see every acknowledged write: those by document and by id.
+func TestConsistency(t *testing.T) {
+	c := &recorder{seen: map[string]bool{}}
+	s := newStore(t, func(cfg *aws.Config) {
+		c.next = cfg.HTTPClient
+		cfg.HTTPClient = c
+	})
+	org := s.mustOrganization(t, "org")
+	doc := org.Document("doc")
+	th := newThread("a", "u", 1, 10)
+	th.LocationID = "l"
+	s.mustAdd(t, doc, th)
+	walk := func(q collab.AnnotationQuery) func() error {
+		return func() error {
+			_, err := s.Walk(t.Context(), org, q, nil, 10, func(string, *collab.Thread) bool { return true })
+			return err
+		}
+	}
+	selects := func(sel collab.Selector) func() error {
+		return func() error { _, _, err := s.SelectAnnotations(t.Context(), doc, sel, 10); return err }
+	}
+	documents := []string{"doc"}
+	for _, tt := range []struct {
+		name string
+		f    func() error
+		want []string
+	}{
+		{"walk of a document", walk(collab.AnnotationQuery{Documents: documents}), []string{"Query true"}},
+		{"walk of all", walk(collab.AnnotationQuery{}), []string{"Query false"}},
+		{"walk over ids", walk(collab.AnnotationQuery{IDs: []string{"a"}}), []string{"Query true"}},
+		{"walk over ids in a document", walk(collab.AnnotationQuery{Documents: documents, IDs: []string{"a", "b"}}), []string{"Query true"}},
+		{"walk over ids in a folder", walk(collab.AnnotationQuery{Folder: collab.RootFolder, IDs: []string{"a"}}), []string{"BatchGetItem true", "Query true"}},
+		{"walk of a location", walk(collab.AnnotationQuery{Locations: []string{"l"}}), []string{"Query false", "index-in false"}},
+		{"walk of a creator in a document", walk(collab.AnnotationQuery{Documents: documents, Creators: []string{"u"}}), []string{"Query false", "index-by false"}},
+		{"walk of a status", walk(collab.AnnotationQuery{Statuses: []string{"OPEN"}}), []string{"Query false", "index-st false"}},
+		{"walk by time", walk(collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}), []string{"Query false", "index-org false"}},
+		{"walk of a document by time", walk(collab.AnnotationQuery{Documents: documents, UpdatedAfter: ptr(int64(1))}), []string{"Query false", "index-upd false"}},
+		{"selection of all", selects(collab.Selector{}), []string{"Query true"}},
+		{"selection by id", selects(collab.Selector{IDs: []string{"a"}}), []string{"BatchGetItem true"}},
+		{"selection by creator", selects(collab.Selector{Creators: []string{"u"}}), []string{"index-by false"}},
+		{"comments", func() error {
+			_, err := s.ListComments(t.Context(), doc, "a", 0, 10, func(*collab.Comment) bool { return true })
+			return err
+		}, []string{"GetItem true", "Query true"}},
+		{"update", func() error {
+			return s.UpdateAnnotation(t.Context(), doc, "a", newIDs().Mark(), true, func(*collab.Thread) ([]*collab.Event, error) { return nil, nil })
+		}, []string{"Query true", "UpdateItem false"}},
+		{"preferences", func() error { _, err := s.Preferences(t.Context(), org, "u", documents); return err }, []string{"BatchGetItem true"}},
+	} {
+		clear(c.seen)
+		if err := tt.f(); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		if diff := cmp.Diff(tt.want, slices.Sorted(maps.Keys(c.seen))); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
 	}
 }
