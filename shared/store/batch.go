@@ -43,9 +43,9 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 	return items, len(items) <= transactComments && bytes <= transactBytes, nil
 }
 
-// putBatch puts the comments of a batch; head is the annotation's as last seen, nil for none. When there are others in the way, which no
-// dead batch left, it returns some of them, and an error for anything else; then it has taken back what it put, as far as that was
-// possible.
+// putBatch puts the comments of a batch; head is the annotation's as last seen, nil for none. When there are others in the way, but for what
+// a dead batch or an earlier try of the request left, it returns some of them, and an error for anything else; then it has taken back what
+// it put, as far as that was possible.
 func (s *Store) putBatch(ctx context.Context, head item, comments []item, mark string) (blocking []item, err error) {
 	var mu sync.Mutex
 	blocked := func(other item) bool {
@@ -63,7 +63,8 @@ func (s *Store) putBatch(ctx context.Context, head item, comments []item, mark s
 		comments[i][table.Batch] = str(mark)
 		comments[i].setNum(table.BatchedAt, s.millis())
 		other, err := s.putOfBatch(ctx, comments[i])
-		if err == nil && other != nil && s.abandoned(other, head) {
+		ours := other.text(table.AddedBy) == comments[i].text(table.AddedBy) && !visible(other, head) // of an earlier try of the request
+		if err == nil && other != nil && (ours || s.abandoned(other, head)) {
 			if err = s.deleteOfBatch(ctx, other); err == nil {
 				other, err = s.putOfBatch(ctx, comments[i])
 			}

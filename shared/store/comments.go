@@ -227,8 +227,10 @@ func (a *commentAdd) addBatch(ctx context.Context) ([]int64, error) {
 			if a.head = refused[0].Item; slices.Contains(a.head.set(table.Batches), mark) {
 				return idsOf(comments), nil
 			}
-			if err = a.again(ctx, n); a.head == nil {
+			if a.head == nil {
 				err = annotationMissing(a.doc, a.ann)
+			} else {
+				err = a.again(ctx, n)
 			}
 		}
 		if err != nil {
