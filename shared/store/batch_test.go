@@ -101,6 +101,13 @@ func TestLargest(t *testing.T) {
 	if err != nil || len(ids) != 4 {
 		t.Fatal("add comments", err)
 	}
+	few := newThread("", "u", 12, large).Comments
+	for i := range few {
+		few[i].ID = 0
+	}
+	if made, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: few, IDs: newIDs()}); err != nil || len(made) != 12 {
+		t.Fatal("add comments that are more than a transaction", err)
+	}
 	err = s.UpdateAnnotation(t.Context(), doc, "a", newIDs().Mark(), true, func(th *collab.Thread) ([]*collab.Event, error) {
 		for i := range th.Comments {
 			th.Comments[i].Text = ptr(strings.Repeat("y", large))

@@ -25,18 +25,18 @@ var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
 // onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
 func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Run("plain", func(t *testing.T) { test(t, newStore(t)) })
-	t.Run("chaos", func(t *testing.T) { test(t, newChaosStore(t)) })
+	t.Run("chaos", func(t *testing.T) { test(t, newStore(t).throughChaos(t)) })
 }
 
-// newChaosStore returns a store on a table of its own, behind the chaos transport, that tries again without waiting.
-func newChaosStore(t testing.TB) *Store {
+// throughChaos returns the store as it is reached through the chaos transport. It tries again without waiting.
+func (s *Store) throughChaos(t testing.TB) *Store {
 	h := fnv.New64a()
 	io.WriteString(h, t.Name())
-	s := newStore(t, func(cfg *aws.Config) {
-		cfg.HTTPClient = &chaos{next: cfg.HTTPClient, random: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
-	})
-	s.wait = func(int) time.Duration { return 0 }
-	return s
+	cfg := config(t)
+	cfg.HTTPClient = &chaos{next: cfg.HTTPClient, random: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
+	c := New(cfg, s.table, s.now, strings.NewReader(""))
+	c.wait = func(int) time.Duration { return 0 }
+	return c
 }
 
 // chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for

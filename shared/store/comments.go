@@ -14,6 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
+// guessed is how many comments are added, at most, without reading the head first.
+const guessed = 20
+
 // AddComments adds comments to an annotation, and records the event if there is one, as a whole or not at all. It returns their ids
 // in the order given. The annotation's lastUpdated moves to the latest of theirs and never back; the author of the first comment of
 // an annotation without a creator becomes its creator. When the comments are there and carry the mark of add.IDs, an earlier try of
@@ -23,7 +26,7 @@ import (
 //
 // A few comments without an event are one transaction that reads nothing: it guesses that the annotation has a creator, that the new
 // comments are its latest, and that their authors find a place; a wrong guess comes back with the head, on which the next try
-// is computed.
+// is computed. More comments would make its conditions longer than DynamoDB takes.
 func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
 	a := &commentAdd{
 		s: s, add: add, doc: doc, ann: ann, mark: add.IDs.Mark(),
@@ -33,7 +36,7 @@ func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann str
 	if err != nil {
 		return nil, err
 	}
-	if !inOne || add.Event != nil {
+	if !inOne || add.Event != nil || len(add.Comments) > guessed {
 		head, err := s.get(ctx, a.headKey)
 		if err != nil {
 			return nil, err

@@ -298,12 +298,19 @@ func TestWalkLargeMeanwhile(t *testing.T) {
 	}
 	stop := writers(t, s, doc, []string{"b", "a05"}, false)
 	defer stop()
-	for _, q := range []collab.AnnotationQuery{{Documents: []string{"doc"}}, {Creators: []string{"me"}}} {
+	c := s.throughChaos(t)
+	for _, walk := range []struct {
+		s *Store
+		q collab.AnnotationQuery
+	}{
+		{s, collab.AnnotationQuery{Documents: []string{"doc"}}}, {s, collab.AnnotationQuery{Creators: []string{"me"}}},
+		{c, collab.AnnotationQuery{Documents: []string{"doc"}}}, {c, collab.AnnotationQuery{Creators: []string{"me"}}},
+	} {
 		var got []string
 		pages := 0
 		for from := []byte(nil); ; {
 			left := 5_000_000
-			next, err := s.Walk(t.Context(), org, q, from, 1000, func(id string, th *collab.Thread) bool {
+			next, err := walk.s.Walk(t.Context(), org, walk.q, from, 1000, func(id string, th *collab.Thread) bool {
 				if left -= 500 + len(*th.Comments[0].Text); left < 0 {
 					return false
 				}

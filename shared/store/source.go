@@ -112,8 +112,8 @@ func newEntry(it item) (entry, error) {
 func (src *source) readThreads(ctx context.Context, want int) (part, error) {
 	w := src.w
 	perThread := 2.0 // items
-	if w.wholeThreads > 0 {
-		perThread = float64(w.theItems) / float64(w.wholeThreads)
+	if w.threads > 0 {
+		perThread = float64(w.items) / float64(w.threads)
 	}
 	limit := int(math.Ceil(float64(want)*perThread)) + 1 // the next head ends the last thread
 	var p part

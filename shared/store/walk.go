@@ -81,11 +81,11 @@ type walk struct {
 	ended    bool     // the page ends at `at`
 	complete bool     // the list ends at `at`
 
-	taken, bytes           int     // threads, and their content
-	sources                int     // examined to their end
-	entries, entryBytes    int     // of indexes
-	units                  float64 // of capacity, for reading indexes
-	wholeThreads, theItems int     // read from the table itself
+	taken, bytes        int     // threads, and their content
+	sources             int     // examined to their end
+	entries, entryBytes int     // of indexes
+	units               float64 // of capacity, for reading indexes
+	threads, items      int     // of whole threads read from the table itself
 }
 
 // driver returns the index that a walk goes through, and the values asked for where it is one of values; "" for the table itself.
@@ -407,9 +407,9 @@ func (w *walk) count(p part) {
 	w.entries += p.examined
 	w.entryBytes += p.bytes
 	w.units += p.units
-	w.theItems += p.items
+	w.items += p.items
 	if p.items > 0 {
-		w.wholeThreads += len(p.entries)
+		w.threads += len(p.entries)
 	}
 }
 
