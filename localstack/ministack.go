@@ -53,18 +53,12 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 	}
 	return program{
 		name:  "ministack",
-		args:  func(int) []string { return []string{python.path(), "-c", patient} },
+		args:  func(int) []string { return []string{python.path(), "-m", "ministack"} },
 		env:   func(port int) []string { return append(ministackEnv(port, data, o.EnforceIAM), o.Env...) },
 		ready: func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
 		probe: "/_ministack/health",
 	}.start(ctx, local, o.Port)
 }
-
-// patient is MiniStack, but that it keeps idle connections for an hour instead
-// of 5 s. At their end its server may close a connection on which a request has
-// just come: that is carried out, its answer is lost, and the SDK asks again.
-// Clients close idle connections after 90 s.
-const patient = "from hypercorn.config import Config; Config.keep_alive_timeout = 3600; import ministack.app; ministack.app.main()"
 
 // keptPort returns the port that the folder has kept since its first use. The
 // first use keeps the wanted port, or a free one when that is 0.

@@ -22,14 +22,13 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/localstack/localstacktest"
 	"collabdata/localstack/signed"
 	"collabdata/shared/api/apitest"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
 const stack = "collabdata-local"
@@ -94,12 +93,7 @@ func newDeployment(t *testing.T, cloud string) *deployment {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var err error
-	d.aws, err = config.LoadDefaultConfig(t.Context(), config.WithRegion(localstack.Region), config.WithBaseEndpoint(cloud),
-		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.aws = localstacktest.Config(cloud)
 	return d
 }
 

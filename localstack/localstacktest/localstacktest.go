@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"collabdata/localstack"
+	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -57,9 +58,5 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 
 // Config returns how the SDK reaches the stand-in at a URL, with all rights.
 func Config(url string) aws.Config {
-	return aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(url),
-	}
+	return awsconfig.New(url, localstack.Region, credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""))
 }

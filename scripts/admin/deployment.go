@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"collabdata/localstack/signed"
-	"collabdata/shared/app"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
@@ -30,7 +30,7 @@ type deployment struct {
 
 // connect returns how to reach AWS, with the names below read from the stack where one is named.
 func (d *deployment) connect(ctx context.Context) (aws.Config, error) {
-	cfg, err := app.LoadAWS(ctx)
+	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
 		return cfg, err
 	}

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"collabdata/localstack/signed"
+	"collabdata/shared/awsconfig"
 
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -22,7 +22,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if settings["stage"] == "local" {
 		return errors.New("stage local is for local clouds: run make deploy-local, or choose another stage")
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
 		return err
 	}

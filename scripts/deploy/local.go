@@ -18,6 +18,7 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/localstack/signed"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 
@@ -64,7 +65,7 @@ func localEndpoint() string {
 
 // localConfig reaches the local cloud, whatever credentials the environment has: they are not for it.
 func localConfig(ctx context.Context) (aws.Config, error) {
-	return config.LoadDefaultConfig(ctx,
+	return awsconfig.Load(ctx,
 		config.WithRegion(localstack.Region), config.WithBaseEndpoint(localEndpoint()), config.WithSharedConfigProfile(""),
 		config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")))
 }

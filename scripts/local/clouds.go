@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/shared/app"
+	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -111,16 +111,14 @@ func (c *cloud) find(ctx context.Context, variable string, start func() (*locals
 			if os.Getenv("AWS_ACCESS_KEY_ID") == "" && os.Getenv("AWS_PROFILE") == "" {
 				options = append(options, config.WithCredentialsProvider(standIn))
 			}
-			c.config, err = app.LoadAWS(ctx, options...)
+			c.config, err = awsconfig.Load(ctx, options...)
 			return err
 		}
 	}
 	if c.server, err = start(); err != nil {
 		return err
 	}
-	c.config = aws.Config{
-		Region: localstack.Region, Credentials: standIn, BaseEndpoint: &c.server.URL, HTTPClient: app.HTTPClient(),
-	}
+	c.config = awsconfig.New(c.server.URL, localstack.Region, standIn)
 	return nil
 }
 

@@ -16,22 +16,15 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // service returns a service with a table and queues of its own, and the account acme with the credentials key and token.
 func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 	t.Helper()
-	reach := func(url string) aws.Config {
-		cfg := localstacktest.Config(url)
-		cfg.HTTPClient = app.HTTPClient()
-		return cfg
-	}
 	name := fmt.Sprintf("app-%d", time.Now().UnixNano())
 	c := app.Config{
-		DynamoDB: reach(localstacktest.DynamoDB(t)),
-		SQS:      reach(localstacktest.MiniStack(t)),
+		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)),
+		SQS:      localstacktest.Config(localstacktest.MiniStack(t)),
 		Table:    name,
 		Log:      slog.New(slog.DiscardHandler),
 	}

@@ -43,7 +43,7 @@ func newBench(b *testing.B) *bench {
 		}), middleware.Before)
 	}
 	cfg := localstacktest.Config(localstacktest.DynamoDB(b))
-	cfg.HTTPClient, cfg.APIOptions = app.HTTPClient(), []func(*middleware.Stack) error{stopwatch}
+	cfg.APIOptions = []func(*middleware.Stack) error{stopwatch}
 	service := app.New(app.Config{
 		DynamoDB: cfg,
 		Table:    fmt.Sprintf("bench-%d", time.Now().UnixNano()),

@@ -5,19 +5,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 
 	"collabdata/shared/api"
 	"collabdata/shared/auth"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
-	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
 )
 
 // Serve runs the function of the endpoint at a path. It reads the environment once and does not return.
@@ -69,20 +66,9 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
 		return Config{}, fmt.Errorf("the environment variable ALLOWED_PRIVATE_CIDRS: %w", err)
 	}
-	cfg, err := LoadAWS(ctx)
+	cfg, err := awsconfig.Load(ctx)
 	c.DynamoDB, c.SQS = cfg, cfg
 	return c, err
-}
-
-// LoadAWS returns how to reach AWS, as the SDK's own variables and files and the options say.
-func LoadAWS(ctx context.Context, options ...func(*config.LoadOptions) error) (aws.Config, error) {
-	return config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithHTTPClient(HTTPClient())}, options...)...)
-}
-
-// HTTPClient returns a client for AWS that keeps as many connections open as the store has calls under way. The SDK's own keeps ten, and
-// dials anew for the others.
-func HTTPClient() aws.HTTPClient {
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
 }
 
 // NewLog returns a logger that writes JSON lines, with the id of the function's invocation.

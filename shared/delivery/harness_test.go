@@ -101,7 +101,7 @@ func newWorld(t testing.TB) *world {
 }
 
 // client keeps its connections, as those of the functions do.
-var client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+var client = localstacktest.Config("").HTTPClient
 
 func (w *world) must(err error) {
 	w.Helper()
@@ -251,7 +251,7 @@ func (w *world) drain(p *process) (done, failed int) {
 					defer mu.Unlock()
 					if err == nil && p.ctx.Err() == nil {
 						if err := q.Delete(w.Context(), m); err != nil {
-							w.Log(err) // a busy MiniStack is asked twice, and refuses to delete what it has deleted
+							w.Log(err) // it was visible again before it was done, and taken again
 						}
 						done++
 						return

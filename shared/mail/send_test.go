@@ -14,10 +14,10 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	"github.com/google/go-cmp/cmp"
 )
@@ -44,7 +44,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 	if n := len(w.bodies); n <= len(w.answers) {
 		f := w.answers[n-1]
 		if f.lost {
-			res, err := http.DefaultClient.Do(r)
+			res, err := awsconfig.Client{Next: http.DefaultClient}.Do(r)
 			if err != nil {
 				return nil, err
 			}
@@ -57,14 +57,15 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 			Body:   io.NopCloser(strings.NewReader(`{"message":"as the test wants it"}`)),
 		}, nil
 	}
-	return http.DefaultClient.Do(r)
+	return awsconfig.Client{Next: http.DefaultClient}.Do(r)
 }
 
 func config(url string, client aws.HTTPClient) aws.Config {
-	return aws.Config{
-		Region: localstack.Region, BaseEndpoint: &url, HTTPClient: client,
-		Credentials: credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+	cfg := localstacktest.Config(url)
+	if client != nil {
+		cfg.HTTPClient = client
 	}
+	return cfg
 }
 
 // sender returns a mailer whose sender no other test uses, and that may send.

@@ -11,25 +11,19 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
 func config(t testing.TB) aws.Config {
-	return aws.Config{
-		Region:       localstack.Region,
-		Credentials:  credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
-		BaseEndpoint: aws.String(localstacktest.MiniStack(t)),
-	}
+	return localstacktest.Config(localstacktest.MiniStack(t))
 }
 
 // create makes the queues for one test and returns their URLs.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,24 +14,19 @@ import (
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 )
 
 var tables atomic.Int64
 
-// client is shared by all tests: the store has more calls under way than a default one keeps connections for.
-var client = awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.MaxIdleConnsPerHost = t.MaxIdleConns })
+// client is shared by all tests.
+var client = localstacktest.Config("").HTTPClient
 
 // config returns how to reach the emulator.
 func config(t testing.TB) aws.Config {
-	return aws.Config{
-		HTTPClient:   client,
-		Region:       "us-east-1",
-		Credentials:  credentials.NewStaticCredentialsProvider("test", "test", ""),
-		BaseEndpoint: aws.String(localstacktest.DynamoDB(t)),
-	}
+	cfg := localstacktest.Config(localstacktest.DynamoDB(t))
+	cfg.HTTPClient = client
+	return cfg
 }
 
 // newStore returns a store on a table of its own.

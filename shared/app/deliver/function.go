@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/env"
 	"collabdata/shared/metrics"
 	"collabdata/shared/webhook"
@@ -45,7 +46,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	if err := r.Err(); err != nil {
 		return c, err
 	}
-	cfg, err := app.LoadAWS(ctx)
+	cfg, err := awsconfig.Load(ctx)
 	c.DynamoDB, c.SQS, c.SES = cfg, cfg, cfg
 	return c, err
 }

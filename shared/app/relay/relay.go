@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/env"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
@@ -36,7 +37,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	cfg, err := app.LoadAWS(ctx)
+	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
