@@ -138,7 +138,7 @@ func TestTemplate(t *testing.T) {
 
 func TestNag(t *testing.T) {
 	everything := map[string]any{
-		"mailFrom": "no-reply@example.com", "customDomain": "collab.example.com",
+		"mailFrom": "no-reply@example.com", "mailUnsubscribe": "mailto:bye@example.com", "customDomain": "collab.example.com",
 		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "allowedPrivateCidrs": "10.0.0.0/8",
 	}
 	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, everything, api.Endpoints())} {

@@ -24,6 +24,7 @@ type Settings struct {
 	Arch                string         // arch: arm64 or x86_64, as the functions were built
 	MailFrom            string         // mailFrom: sender of mail; "" sends none
 	MailIdentity        string         // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
+	MailUnsubscribe     string         // mailUnsubscribe: https or mailto URL that ends these mails; "" is a mail to mailFrom
 	CustomDomain        string         // customDomain: host name of the API; "" leaves it at the gateway's own
 	CertificateARN      string         // certificateArn: certificate of customDomain, in the stack's region
 	WAFRateLimit        int            // wafRateLimit: requests per API key in any five minutes
@@ -47,6 +48,7 @@ func ReadSettings(lookup func(name string) any) (Settings, error) {
 		Arch:             r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
 		MailFrom:         r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
 		MailIdentity:     r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
+		MailUnsubscribe:  r.text("mailUnsubscribe", "", `(https://|mailto:)[!#-+\--;=?-~]{1,800}`, "an https or mailto URL of at most 800 ASCII characters, in which {organizationId} and {userId} become the recipient's"),
 		CustomDomain:     r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
 		CertificateARN:   r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
 		WAFRateLimit:     r.number("wafRateLimit", 30_000, func(n int) bool { return 10 <= n && n <= 2_000_000_000 }, "a number of requests from 10 to 2000000000"),

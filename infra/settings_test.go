@@ -14,7 +14,8 @@ func TestReadSettings(t *testing.T) {
 	}{
 		{"defaults", nil, nil},
 		{"all", map[string]any{"stage": "test2", "arch": "x86_64", "mailFrom": "no-reply@mail.example.com", "mailIdentity": "existing",
-			"customDomain": "collab.example.com", "certificateArn": certificate, "wafRateLimit": "10", "logRetentionDays": "365",
+			"mailUnsubscribe": "https://example.com/bye?org={organizationId}&user={userId}",
+			"customDomain":    "collab.example.com", "certificateArn": certificate, "wafRateLimit": "10", "logRetentionDays": "365",
 			"allowedPrivateCidrs": "10.1.0.0/16, 192.168.0.0/24,fc00:1::/32", "restoredTable": "collabdata-2"}, nil},
 		{"numbers of cdk.json", map[string]any{"wafRateLimit": 2_000_000.0, "logRetentionDays": 7.0}, nil},
 		{"empty is not given", map[string]any{"stage": "", "mailFrom": " ", "wafRateLimit": "", "allowedPrivateCidrs": ""}, nil},
@@ -26,6 +27,7 @@ func TestReadSettings(t *testing.T) {
 		{"mailFrom with a name", map[string]any{"mailFrom": "Us <no-reply@example.com>"}, []string{"mailFrom", "plain address"}},
 		{"mailFrom without a domain", map[string]any{"mailFrom": "no-reply"}, []string{"mailFrom"}},
 		{"mailIdentity", map[string]any{"mailIdentity": "yes"}, []string{"mailIdentity", "existing"}},
+		{"mailUnsubscribe without https", map[string]any{"mailUnsubscribe": "http://example.com/bye"}, []string{"mailUnsubscribe", "https or mailto"}},
 		{"customDomain with a scheme", map[string]any{"customDomain": "https://collab.example.com", "certificateArn": certificate}, []string{"customDomain", "host name"}},
 		{"customDomain alone", map[string]any{"customDomain": "collab.example.com"}, []string{"customDomain and certificateArn"}},
 		{"certificateArn alone", map[string]any{"certificateArn": certificate}, []string{"customDomain and certificateArn"}},

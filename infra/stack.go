@@ -72,6 +72,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"MAIL_FROM":             jsii.String(s.settings.MailFrom),
+		"MAIL_UNSUBSCRIBE":      jsii.String(s.settings.MailUnsubscribe),
 	}
 	for name, value := range environment {
 		if *value == "" {

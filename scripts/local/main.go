@@ -207,7 +207,7 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 		if err := mail.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
 			return nil, fmt.Errorf("making the mail's sender known: %w", err)
 		}
-		d.SES, d.MailFrom = c.ses.config, mailFrom
+		d.SES, d.Mail.From = c.ses.config, mailFrom
 	}
 	return deliver.NewLocal(d)
 }

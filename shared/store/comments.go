@@ -309,7 +309,7 @@ func (a *commentAdd) headWrites(ctx context.Context, comments []collab.Comment, 
 	return a.s.onRev([]rewritten{{a.head, after}})[0], event, nil
 }
 
-// addToHead makes a head that of a thread with the comments added. Their authors are its latest; the oldest beyond
+// addToHead makes a head that of a thread with the comments added, or changed. Their authors are its latest; the oldest beyond
 // collab.MaxAuthors are forgotten.
 func addToHead(head *collab.Annotation, comments []collab.Comment) error {
 	if head.Authors == nil {
@@ -468,6 +468,9 @@ func (s *Store) tryUpdateComments(ctx context.Context, doc collab.DocumentRef, a
 		if ev, err = c.Event(&head, changed); err != nil {
 			return nil, 0, err
 		}
+	}
+	if err := addToHead(&head, changed); err != nil { // one may have a new author
+		return nil, 0, fail(ctx, err)
 	}
 	outbox, err := s.record(ctx, events(ev))
 	if err != nil {

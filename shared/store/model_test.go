@@ -337,14 +337,14 @@ func testModel(t *testing.T, s *Store) {
 				}
 				of = append(of, 999)
 				of = rapid.Permutation(of).Draw(t, "order")[:rapid.IntRange(1, len(of)).Draw(t, "ids")]
-				now := m.clock
+				now, author := m.clock, rapid.SampledFrom(someUsers).Draw(t, "author")
 				failed, err := s.UpdateComments(ctx, org.Document(d), id, collab.CommentChange{
 					IDs: of, Mark: ids.Mark(),
 					Change: func(c *collab.Comment) error {
 						if c.ID%7 == 0 {
 							return collab.Errorf(collab.InvalidArgument, "not this one")
 						}
-						c.Text, c.LastUpdated = ptr(fmt.Sprint(now)), now
+						c.Text, c.LastUpdated, c.From = ptr(fmt.Sprint(now)), now, userJSON(author)
 						return nil
 					},
 				})
@@ -365,7 +365,8 @@ func testModel(t *testing.T, s *Store) {
 						default:
 							same("a changed comment", failed[id], "")
 							c := &th.Comments[i]
-							c.Text, c.LastUpdated, c.Rev = ptr(fmt.Sprint(now)), now, c.Rev+1
+							c.Text, c.LastUpdated, c.From, c.Rev = ptr(fmt.Sprint(now)), now, userJSON(author), c.Rev+1
+							th.Authors[author] = max(th.Authors[author], c.CreatedAt)
 							th.LastUpdated, wrote = max(th.LastUpdated, now), true
 						}
 					}

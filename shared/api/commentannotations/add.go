@@ -133,7 +133,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
 	s.send(ctx, recorded)
-	s.finish(ctx, call, "comment annotations added", errs)
+	s.finish(ctx, call, "comment annotation", "added", errs)
 	return results, nil
 }
 

@@ -261,7 +261,7 @@ func outcomeOf(err error, done string) Outcome {
 }
 
 // finish sets the message of a bulk call, and logs why items failed whose failure callers cannot mend.
-func (s *Service) finish(ctx context.Context, call *rpc.Call, what string, errs []error) {
+func (s *Service) finish(ctx context.Context, call *rpc.Call, noun, done string, errs []error) {
 	failed, hidden := 0, 0
 	var cause error
 	for _, err := range errs {
@@ -275,7 +275,7 @@ func (s *Service) finish(ctx context.Context, call *rpc.Call, what string, errs 
 		}
 	}
 	call.Items = len(errs)
-	call.Message = fmt.Sprintf("%d %s", len(errs)-failed, what)
+	call.Message = rpc.Count(len(errs)-failed, noun) + " " + done
 	if failed > 0 {
 		call.Message += fmt.Sprintf(", %d failed", failed)
 	}

@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -56,7 +55,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	}
 	s.send(ctx, events)
 	call.Items = len(ids)
-	call.Message = fmt.Sprintf("%d comments added", len(ids))
+	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil
 }
 

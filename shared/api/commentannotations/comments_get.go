@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -53,6 +52,6 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 		call.NextPageToken = call.PageToken(after)
 	}
 	call.Items = len(list)
-	call.Message = fmt.Sprintf("%d comments", len(list))
+	call.Message = rpc.Count(len(list), "comment")
 	return list, nil
 }

@@ -89,7 +89,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		}
 	}
 	s.send(ctx, recorded)
-	s.finish(ctx, call, "comments updated", errs)
+	s.finish(ctx, call, "comment", "updated", errs)
 	return results, nil
 }
 

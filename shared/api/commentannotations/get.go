@@ -3,7 +3,6 @@ package commentannotations
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -170,7 +169,7 @@ type page struct {
 // report tells the call what the page holds.
 func (p *page) report(call *rpc.Call) {
 	call.Items = p.items
-	call.Message = fmt.Sprintf("%d comment annotations", p.items)
+	call.Message = rpc.Count(p.items, "comment annotation")
 }
 
 // take takes an annotation, or null for one that does not exist, and reports whether it fits.

@@ -158,7 +158,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		errs = append(errs, err)
 	}
 	s.send(ctx, recorded)
-	s.finish(ctx, call, "comment annotations updated", errs)
+	s.finish(ctx, call, "comment annotation", "updated", errs)
 	return results, nil
 }
 

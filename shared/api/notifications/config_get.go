@@ -2,7 +2,6 @@ package notifications
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -65,6 +64,6 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 		}
 	}
 	call.Items = len(list)
-	call.Message = fmt.Sprintf("%d notification configurations", call.Items)
+	call.Message = rpc.Count(call.Items, "notification configuration")
 	return list, nil
 }

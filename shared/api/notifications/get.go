@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"collabdata/shared/api/rpc"
@@ -108,7 +107,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]c
 		call.NextPageToken = call.PageToken(next)
 	}
 	call.Items = len(page)
-	call.Message = fmt.Sprintf("%d notifications", call.Items)
+	call.Message = rpc.Count(call.Items, "notification")
 	return page, nil
 }
 

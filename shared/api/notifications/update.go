@@ -73,7 +73,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		}
 		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: result})
 	}
-	call.Message = fmt.Sprintf("%d notifications updated, %d failed", call.Items, len(results)-call.Items)
+	call.Message = fmt.Sprintf("%s updated, %d failed", rpc.Count(call.Items, "notification"), len(results)-call.Items)
 	return results, nil
 }
 

@@ -28,7 +28,7 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 			return nil, err
 		}
 		call.Items = len(folders)
-		call.Message = fmt.Sprintf("%d folders", call.Items)
+		call.Message = rpc.Count(call.Items, "folder")
 		return folderList(org, folders)
 	}
 	folder, in, err := s.Store.Folder(ctx, org, *req.FolderID)

@@ -2,7 +2,6 @@ package organizations
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -45,7 +44,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]c
 		call.NextPageToken = call.PageToken(last)
 	}
 	call.Items = len(page.items)
-	call.Message = fmt.Sprintf("%d organizations", call.Items)
+	call.Message = rpc.Count(call.Items, "organization")
 	return page.items, nil
 }
 

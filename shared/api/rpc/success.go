@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"collabdata/shared/collab"
 )
@@ -31,6 +33,17 @@ func successAnswer(call *Call, data any) (answer, error) {
 	}
 	s.add(`}}`)
 	return answer{http: http.StatusOK, body: s}, nil
+}
+
+// Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
+func Count(n int, noun string) string {
+	if n != 1 {
+		if stem, ok := strings.CutSuffix(noun, "y"); ok {
+			noun = stem + "ie"
+		}
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }
 
 // Keyed is a JSON object whose members keep their order.

@@ -100,6 +100,16 @@ func BenchmarkWrappedLen(b *testing.B) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	for want, got := range map[string]string{
+		"0 comments": rpc.Count(0, "comment"), "1 comment": rpc.Count(1, "comment"), "2 deliveries": rpc.Count(2, "delivery"), "1 delivery": rpc.Count(1, "delivery"),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func BenchmarkEncode(b *testing.B) {
 	page := make([]collab.JSON, 1000)
 	for i := range page {

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -118,6 +117,6 @@ func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDel
 		call.NextPageToken = call.PageToken(next)
 	}
 	call.Items = len(page)
-	call.Message = fmt.Sprintf("%d deliveries", call.Items)
+	call.Message = rpc.Count(call.Items, "delivery")
 	return page, nil
 }

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -70,7 +69,7 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		result.Replayed = replayed
 	}
 	call.Items = result.Replayed
-	call.Message = fmt.Sprintf("%d deliveries are pending again", call.Items)
+	call.Message = rpc.Count(call.Items, "delivery") + " to be sent again"
 	return result, nil
 }
 

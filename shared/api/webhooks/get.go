@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 )
@@ -33,6 +32,6 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]W
 		}
 	}
 	call.Items = len(list)
-	call.Message = fmt.Sprintf("%d webhooks", call.Items)
+	call.Message = rpc.Count(call.Items, "webhook")
 	return list, nil
 }

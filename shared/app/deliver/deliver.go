@@ -28,7 +28,7 @@ type Config struct {
 	EventsURL   string     // URL of the events queue
 	WebhooksURL string     // URL of the webhooks queue
 
-	MailFrom      string                // sender of mail; "" sends none
+	Mail          mail.Options          // a From of "" sends none
 	PrivateRanges []netip.Prefix        // where webhooks may be posted to and permission providers asked, beside public addresses
 	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
 
@@ -52,7 +52,7 @@ func (c Config) store() *store.Store    { return store.New(c.DynamoDB, c.Table, 
 func (c Config) events() *queue.Queue   { return queue.New(c.SQS, c.EventsURL, c.Log) }
 func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL, c.Log) }
 
-// New puts the delivery together. It calls nothing. The error says what is wrong with MailFrom.
+// New puts the delivery together. It calls nothing. The error says what is wrong with Mail.
 func New(c Config) (*delivery.Deliverer, error) {
 	c = c.withDefaults()
 	o := delivery.Options{
@@ -60,8 +60,8 @@ func New(c Config) (*delivery.Deliverer, error) {
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
 	}
-	if c.MailFrom != "" {
-		mailer, err := mail.New(c.SES, mail.Options{From: c.MailFrom})
+	if c.Mail.From != "" {
+		mailer, err := mail.New(c.SES, c.Mail)
 		if err != nil {
 			return nil, err
 		}

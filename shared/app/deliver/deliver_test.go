@@ -51,7 +51,7 @@ func config(t testing.TB, out io.Writer) Config {
 	cloud := localstacktest.Config(localstacktest.MiniStack(t))
 	c := Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: cloud, SES: cloud, Table: "deliver-" + rand.Text(),
-		MailFrom: strings.ToLower(rand.Text()) + "@collab.example", PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Mail: mail.Options{From: strings.ToLower(rand.Text()) + "@collab.example"}, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Metrics: metrics.New(out, "test", time.Now), Log: slog.New(slog.NewJSONHandler(out, nil)),
 	}
 	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
@@ -60,7 +60,7 @@ func config(t testing.TB, out io.Writer) Config {
 	}
 	c.EventsURL, c.WebhooksURL = urls[table.EventsQueue], urls[table.WebhooksQueue]
 	c = c.withDefaults()
-	if err := mail.CreateIdentity(t.Context(), cloud, c.MailFrom); err != nil {
+	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.store().CreateTable(t.Context()); err != nil {
@@ -170,15 +170,18 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-func TestMailFromIsChecked(t *testing.T) {
-	if _, err := New(Config{MailFrom: "nobody"}); err == nil {
-		t.Error("no error")
+func TestMailIsChecked(t *testing.T) {
+	for _, o := range []mail.Options{{From: "nobody"}, {From: "a@example.com", Unsubscribe: "http://example.com"}} {
+		if _, err := New(Config{Mail: o}); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
 	}
 }
 
 func TestFromEnvironment(t *testing.T) {
 	values := map[string]string{
 		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "WEBHOOKS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
+		"MAIL_UNSUBSCRIBE":      "https://example.com/{userId}",
 		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
 	}
 	lookup := func(name string) (string, bool) {
@@ -186,7 +189,7 @@ func TestFromEnvironment(t *testing.T) {
 		return value, ok
 	}
 	c, err := fromEnvironment(t.Context(), lookup)
-	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.MailFrom != "a@example.com" || len(c.PrivateRanges) != 2 {
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != (mail.Options{From: "a@example.com", Unsubscribe: "https://example.com/{userId}"}) || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/env"
+	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/webhook"
 
@@ -37,8 +38,8 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	r := env.Reader{Lookup: lookup}
 	c := Config{
 		Table: r.Required("TABLE_NAME"), EventsURL: r.Required("EVENTS_QUEUE_URL"), WebhooksURL: r.Required("WEBHOOKS_QUEUE_URL"),
-		MailFrom: r.Optional("MAIL_FROM"),
-		Metrics:  metrics.New(os.Stdout, r.Required("STAGE"), time.Now),
+		Mail:    mail.Options{From: r.Optional("MAIL_FROM"), Unsubscribe: r.Optional("MAIL_UNSUBSCRIBE")},
+		Metrics: metrics.New(os.Stdout, r.Required("STAGE"), time.Now),
 	}
 	var err error
 	c.PrivateRanges, err = webhook.ParseRanges(r.Optional("ALLOWED_PRIVATE_CIDRS"))

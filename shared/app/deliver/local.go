@@ -27,7 +27,7 @@ type Local struct {
 	config           Config
 }
 
-// NewLocal puts it together. It calls nothing: the table and the queues may be made later. The error says what is wrong with MailFrom.
+// NewLocal puts it together. It calls nothing: the table and the queues may be made later. The error says what is wrong with Mail.
 func NewLocal(c Config) (*Local, error) {
 	c = c.withDefaults()
 	d, err := New(c)
