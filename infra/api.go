@@ -55,6 +55,9 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 
 	gateway := awsapigateway.NewRestApi(s.stack, jsii.String("Api"), s.gatewayProps())
 	gateway.Node().TryRemoveChild(jsii.String("Endpoint")) // an output that BaseUrl says better
+	// The gateway makes the log of its own errors by this name where there is none, to be kept for ever.
+	errorLog := s.addLogGroup(s.stack, "ErrorLog", "API-Gateway-Execution-Logs_"+*gateway.RestApiId()+"/"+s.settings.Stage)
+	gateway.DeploymentStage().Node().AddDependency(errorLog)
 	verdict := awsapigateway.NewRequestAuthorizer(s.stack, jsii.String("Credentials"), &awsapigateway.RequestAuthorizerProps{
 		Handler:         authorizer,
 		AssumeRole:      invoker,
@@ -106,7 +109,7 @@ func (s *service) gatewayProps() *awsapigateway.RestApiProps {
 			TracingEnabled:       jsii.Bool(true),
 			LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
 			DataTraceEnabled:     jsii.Bool(false), // it would print credentials and bodies
-			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.addLogGroup(s.stack, "access")),
+			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLogFormat())),
 		},
 	}

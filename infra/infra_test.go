@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
@@ -44,6 +45,7 @@ type resource struct {
 	Type           string
 	Properties     map[string]any
 	DeletionPolicy string
+	DependsOn      []string
 }
 
 // synthesize makes the stack with the given settings, beside the defaults, for the endpoints.
@@ -196,6 +198,83 @@ func TestNothingShowsCredentials(t *testing.T) {
 				t.Errorf("access log has %s", variable)
 			}
 		}
+	}
+}
+
+// Nothing is logged where it is kept for ever: not by the functions, and not by the gateway, which makes the log of its own errors when it
+// finds none.
+func TestRetention(t *testing.T) {
+	m := synthesize(t, map[string]any{"logRetentionDays": "7"}, api.Endpoints()[:1])
+	logs := m.ofType("AWS::Logs::LogGroup")
+	if functions := len(m.ofType("AWS::Lambda::Function")); len(logs) != functions+2 {
+		t.Errorf("%d log groups for %d functions, want one each, and two of the gateway", len(logs), functions)
+	}
+	gateways := ""
+	for id, group := range logs {
+		if got := group.Properties["RetentionInDays"]; got != 7.0 {
+			t.Errorf("%s keeps its logs for %v days", id, got)
+		}
+		name, err := json.Marshal(group.Properties["LogGroupName"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`^{"Fn::Join":\["",\["API-Gateway-Execution-Logs_",{"Ref":"\w+"},"/prod"\]\]}$`).Match(name) {
+			gateways = id
+		}
+	}
+	if stage := m.only(t, "AWS::ApiGateway::Stage"); !slices.Contains(stage.DependsOn, gateways) {
+		t.Errorf("the stage, made after %v, may find no log group %q for its errors", stage.DependsOn, gateways)
+	}
+}
+
+// A queue shows a message again no earlier than AWS advises: six times the time-out of the function that takes it.
+func TestVisibilityTimeout(t *testing.T) {
+	m := production(t)
+	for id, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+		q := m.resources[source.Properties["EventSourceArn"].(map[string]any)["Fn::GetAtt"].([]any)[0].(string)]
+		f := m.resources[source.Properties["FunctionName"].(map[string]any)["Ref"].(string)]
+		if again, timeout := q.Properties["VisibilityTimeout"].(float64), f.Properties["Timeout"].(float64); again < 6*timeout {
+			t.Errorf("%s: a message is shown again after %v s, while the function has %v s", id, again, timeout)
+		}
+		if most := source.Properties["ScalingConfig"].(map[string]any)["MaximumConcurrency"].(float64); most < 2 || most > 1000 {
+			t.Errorf("%s: concurrency %v, Lambda takes 2 to 1000", id, most)
+		}
+	}
+}
+
+func TestAlarms(t *testing.T) {
+	m := production(t)
+	allowed := ""
+	for _, s := range m.only(t, "AWS::SNS::TopicPolicy").Properties["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+		if statement := s.(map[string]any); statement["Effect"] == "Allow" {
+			text, err := json.Marshal(statement)
+			if err != nil {
+				t.Fatal(err)
+			}
+			allowed += string(text)
+		}
+	}
+	for _, part := range []string{`"sns:Publish"`, `{"Service":"cloudwatch.amazonaws.com"}`, `":alarm:collabdata-prod-*"`} {
+		if !strings.Contains(allowed, part) {
+			t.Errorf("CloudWatch may not tell the topic of alarms: its policy allows %s, want %s in it", allowed, part)
+		}
+	}
+	throttled := map[string]bool{}
+	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
+		if alarm.Properties["AlarmActions"] == nil || !strings.HasPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-") {
+			t.Errorf("%s tells nobody", id)
+		}
+		if alarm.Properties["MetricName"] == "WriteThrottleEvents" {
+			for _, d := range alarm.Properties["Dimensions"].([]any) {
+				if dimension := d.(map[string]any); dimension["Name"] == "GlobalSecondaryIndexName" {
+					throttled[dimension["Value"].(string)] = true
+				}
+			}
+		}
+	}
+	// CloudWatch counts what an index refuses apart from what its table refuses.
+	if !throttled[table.IndexOrg] {
+		t.Errorf("no alarm when %s refuses writes", table.IndexOrg)
 	}
 }
 

@@ -4,17 +4,19 @@ import (
 	"slices"
 
 	"collabdata/shared/metrics"
+	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the ten alarms. README.md has a runbook for each.
+// alarm is one of the eleven alarms. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
@@ -27,11 +29,21 @@ type alarm struct {
 
 func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})
+	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
+	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
+		Actions:    jsii.Strings("sns:Publish"),
+		Resources:  &[]*string{topic.TopicArn()},
+		Conditions: &map[string]any{"ArnLike": map[string]any{"aws:SourceArn": s.stack.FormatArn(&awscdk.ArnComponents{
+			Service: jsii.String("cloudwatch"), Resource: jsii.String("alarm"), ResourceName: s.alarmName("*"),
+			ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
+		})}},
+	}))
 	s.output("AlarmTopicArn", "Subscribe here to be told of alarms", topic.TopicArn())
 	action := awscloudwatchactions.NewSnsAction(topic)
 	for _, a := range s.alarms(gateway) {
 		made := awscloudwatch.NewAlarm(s.stack, jsii.String("Alarm"+a.name), &awscloudwatch.AlarmProps{
-			AlarmName:          jsii.String(*s.stack.StackName() + "-" + a.name),
+			AlarmName:          s.alarmName(a.name),
 			AlarmDescription:   jsii.String(a.does),
 			Metric:             a.metric,
 			Threshold:          jsii.Number(a.threshold),
@@ -44,6 +56,10 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda
 		made.AddOkAction(action)
 	}
 	s.addDashboard(gateway, deliver, functions)
+}
+
+func (s *service) alarmName(name string) *string {
+	return jsii.String(*s.stack.StackName() + "-" + name)
 }
 
 func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
@@ -72,8 +88,11 @@ func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
 				Namespace: jsii.String("AWS/Lambda"), MetricName: jsii.String("Throttles"),
 				Statistic: jsii.String("Sum"), Period: awscdk.Duration_Minutes(jsii.Number(1)),
 			}), 1, 5, 3, quiet},
-		{"ReadThrottles", "The table refuses reads", s.tableMetric("ReadThrottleEvents"), 1, 5, 3, quiet},
-		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents"), 1, 5, 3, quiet},
+		{"ReadThrottles", "The table refuses reads", s.tableMetric("ReadThrottleEvents", ""), 1, 5, 3, quiet},
+		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents", ""), 1, 5, 3, quiet},
+		// Of the indexes this one is the first at its limit: it holds all of an organization in one partition.
+		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
+			s.tableMetric("WriteThrottleEvents", table.IndexOrg), 1, 5, 3, quiet},
 	}
 }
 
@@ -91,10 +110,15 @@ func (s *service) metric(name, statistic, channel string, minutes float64) awscl
 	return awscloudwatch.NewMetric(props)
 }
 
-func (s *service) tableMetric(name string) awscloudwatch.Metric {
+// tableMetric is one of the table without its indexes, or of the index.
+func (s *service) tableMetric(name, index string) awscloudwatch.Metric {
+	dimensions := map[string]*string{"TableName": s.table.TableName()}
+	if index != "" {
+		dimensions["GlobalSecondaryIndexName"] = &index
+	}
 	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
 		Namespace: jsii.String("AWS/DynamoDB"), MetricName: &name, Statistic: jsii.String("Sum"),
-		Period: awscdk.Duration_Minutes(jsii.Number(1)), DimensionsMap: &map[string]*string{"TableName": s.table.TableName()},
+		Period: awscdk.Duration_Minutes(jsii.Number(1)), DimensionsMap: &dimensions,
 	})
 }
 
@@ -123,6 +147,10 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 		sent = append(sent, s.metric(metrics.Deliveries, "Sum", channel, 5))
 		retried = append(retried, s.metric(metrics.DeliveryRetries, "Sum", channel, 5), s.metric(metrics.DeliveryFailures, "Sum", channel, 5))
 	}
+	throttled := []awscloudwatch.IMetric{s.tableMetric("ReadThrottleEvents", ""), s.tableMetric("WriteThrottleEvents", "")}
+	for _, index := range table.Indexes() {
+		throttled = append(throttled, s.tableMetric("ReadThrottleEvents", index.Name), s.tableMetric("WriteThrottleEvents", index.Name))
+	}
 	rows := [][]awscloudwatch.IWidget{
 		{
 			graph("Requests", gateway.MetricCount(of("Sum", "all")), gateway.MetricClientError(of("Sum", "4xx")), gateway.MetricServerError(of("Sum", "5xx"))),
@@ -141,8 +169,8 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.PendingEventAge, "Maximum", "", 5)),
 			graph("Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")), deliver.MetricThrottles(of("Sum", "throttled"))),
 		}, {
-			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits"), s.tableMetric("ConsumedWriteCapacityUnits")),
-			graph("Throttled by the table", s.tableMetric("ReadThrottleEvents"), s.tableMetric("WriteThrottleEvents")),
+			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits", ""), s.tableMetric("ConsumedWriteCapacityUnits", "")),
+			graph("Throttled by the table", throttled...),
 		},
 	}
 	dashboard := awscloudwatch.NewDashboard(s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()})

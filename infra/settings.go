@@ -108,12 +108,18 @@ func (r *reader) number(name string, fallback int, valid func(int) bool, rule st
 	return n
 }
 
+// maxNetworks is how long allowedPrivateCidrs may be.
+const maxNetworks = 1500
+
 // networks reads a comma-separated list. Outside a local cloud each network lies in an address range for private use and holds no
 // address of an instance metadata service: whoever may register a webhook could otherwise read the functions' credentials.
 func (r *reader) networks(name string, local bool) []netip.Prefix {
 	v, ok := r.value(name)
 	if !ok {
 		return nil
+	}
+	if len(v) > maxNetworks {
+		r.refuse(name, v[:20]+"...", fmt.Sprintf("at most %d characters long: all variables of a function have 4 KB", maxNetworks))
 	}
 	var networks []netip.Prefix
 	for text := range strings.SplitSeq(v, ",") {

@@ -40,6 +40,8 @@ func TestReadSettings(t *testing.T) {
 		{"networks: no network", map[string]any{"allowedPrivateCidrs": "10.0.0.1"}, []string{"allowedPrivateCidrs", `"10.0.0.1"`}},
 		{"networks: host bits", map[string]any{"allowedPrivateCidrs": "10.0.0.1/8"}, []string{"allowedPrivateCidrs", "without host bits"}},
 		{"networks: empty part", map[string]any{"allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
+		{"networks: more than a function's environment holds", map[string]any{"allowedPrivateCidrs": strings.Repeat("10.0.0.0/16,", 125) + "10.0.0.0/16"},
+			[]string{"allowedPrivateCidrs", "1500 characters"}},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -57,7 +57,7 @@ type function struct {
 // addFunction adds three resources: log group, role and function.
 func (s *service) addFunction(f function) awslambda.Function {
 	scope := constructs.NewConstruct(s.stack, jsii.String(strings.ReplaceAll(f.name, "/", "-")))
-	logs := s.addLogGroup(scope, f.name)
+	logs := s.addLogGroup(scope, "Logs", s.logGroupName(f.name))
 	rights := append([]awsiam.PolicyStatement{
 		allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, *logs.LogGroupArn()),
 		allow([]string{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "*"),
@@ -104,9 +104,11 @@ func (s *service) addRole(scope constructs.Construct, id, service string, rights
 	})
 }
 
-func (s *service) addLogGroup(scope constructs.Construct, name string) awslogs.LogGroup {
-	return awslogs.NewLogGroup(scope, jsii.String("Logs"), &awslogs.LogGroupProps{
-		LogGroupName:  jsii.String("/" + s.settings.StackName() + "/" + name),
+func (s *service) logGroupName(name string) string { return "/" + s.settings.StackName() + "/" + name }
+
+func (s *service) addLogGroup(scope constructs.Construct, id, name string) awslogs.LogGroup {
+	return awslogs.NewLogGroup(scope, &id, &awslogs.LogGroupProps{
+		LogGroupName:  &name,
 		Retention:     retentions[s.settings.LogRetentionDays],
 		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})

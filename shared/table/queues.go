@@ -3,7 +3,7 @@ package table
 // Queue is an SQS standard queue with its dead-letter queue `<Name>-dead`. Times are in seconds.
 type Queue struct {
 	Name              string
-	VisibilityTimeout int // a message taken and not deleted comes again after this time
+	VisibilityTimeout int // a message taken and not deleted comes again after this time: AWS advises six times that of the function that takes it
 	MaxReceives       int // then it goes to the dead-letter queue
 	Retention         int // of the queue
 	DeadRetention     int // of the dead-letter queue
@@ -19,7 +19,7 @@ const (
 func Queues() []Queue {
 	const day = 24 * 60 * 60
 	return []Queue{
-		{EventsQueue, 180, 5, 4 * day, 14 * day},
-		{WebhooksQueue, 180, 5, 4 * day, 14 * day},
+		{EventsQueue, 540, 5, 4 * day, 14 * day},
+		{WebhooksQueue, 540, 5, 4 * day, 14 * day},
 	}
 }
