@@ -100,6 +100,7 @@ func ministackEnv(port int, data string, enforceIAM bool) []string {
 		"AWS_DEFAULT_REGION=" + Region,
 		"MINISTACK_REGION=" + Region,
 		"AUTH=" + strconv.FormatBool(enforceIAM),
+		"IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0", // these listen on every address, where the libraries that they need are installed
 		"PYTHONUNBUFFERED=1",
 	}
 	if data != "" {

@@ -219,23 +219,29 @@ func TestPortTaken(t *testing.T) {
 }
 
 func TestOnlyLoopback(t *testing.T) {
-	server := startDynamoDB(t, "")
-	_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
+	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { cloud.Stop() })
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, address := range addresses {
-		ip := address.(*net.IPNet).IP
-		conn, err := net.DialTimeout("tcp", net.JoinHostPort(ip.String(), port), time.Second)
-		if err == nil {
-			conn.Close()
+	for _, server := range []*localstack.Server{startDynamoDB(t, ""), cloud} {
+		_, port, err := net.SplitHostPort(strings.TrimPrefix(server.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		if reached := err == nil; reached != ip.Equal(net.IPv4(127, 0, 0, 1)) {
-			t.Errorf("%s: reached: %t", ip, reached)
+		for _, address := range addresses {
+			ip := address.(*net.IPNet).IP
+			conn, err := net.DialTimeout("tcp", net.JoinHostPort(ip.String(), port), time.Second)
+			if err == nil {
+				conn.Close()
+			}
+			if reached := err == nil; reached != ip.Equal(net.IPv4(127, 0, 0, 1)) {
+				t.Errorf("%s at %s: reached: %t", server.URL, ip, reached)
+			}
 		}
 	}
 }
