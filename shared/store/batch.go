@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 	"errors"
-	"strconv"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,7 +35,7 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 		comments[i].Rev = 1
 		items[i] = commentItem(doc, ann, &comments[i])
 		items[i][table.AddedBy] = str(mark)
-		if err := checkSize(items[i], "comment "+strconv.FormatInt(comments[i].ID, 10)); err != nil {
+		if err := checkSize(items[i], fmt.Sprintf("commentData[%d]", i)); err != nil {
 			return nil, false, err
 		}
 		bytes += items[i].size()

@@ -138,10 +138,14 @@ func keyNames(index string) (pk, sk string) {
 	return table.PK, table.SK
 }
 
-// queryPage runs one Query. more reports that the range goes on.
+// queryPage runs one Query. more reports that the range goes on. It fails with INVALID_ARGUMENT for a key longer than DynamoDB takes, as
+// only a forged position makes one.
 func (s *Store) queryPage(ctx context.Context, q scan) (items []item, more bool, err error) {
 	if q.keys.to != "" && q.keys.from > q.keys.to {
 		return nil, false, nil
+	}
+	if max(len(q.keys.from), len(q.keys.to)) > table.MaxSortKey {
+		return nil, false, errPosition()
 	}
 	pkName, skName := keyNames(q.index)
 	in := &dynamodb.QueryInput{TableName: &s.table}

@@ -48,7 +48,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	w := &walk{s: s, org: org, q: q, most: most, take: take}
 	w.index, w.values = driver(&q)
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
-		return nil, collab.Errorf(collab.InvalidArgument, "the position is not one of this list")
+		return nil, errPosition()
 	}
 	if err := w.open(ctx); err != nil {
 		return nil, err
@@ -62,6 +62,11 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		return nil, err
 	}
 	return json.Marshal(w.at)
+}
+
+// errPosition says that a list has no such position: the caller forged one.
+func errPosition() error {
+	return collab.Errorf(collab.InvalidArgument, "the page token leads to no place in this list")
 }
 
 type walk struct {

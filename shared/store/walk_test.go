@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
@@ -310,5 +311,41 @@ func TestConsistency(t *testing.T) {
 		if diff := cmp.Diff(tt.want, slices.Sorted(maps.Keys(c.seen))); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
+	}
+}
+
+// TestForgedPosition walks lists from behind keys that are longer than DynamoDB takes: the caller's mistake, where they would be in the list.
+func TestForgedPosition(t *testing.T) {
+	s := newStore(t)
+	org := s.mustOrganization(t, "org")
+	ctx, long := t.Context(), strings.Repeat("z", table.MaxSortKey)
+	walk := func(q collab.AnnotationQuery, key string) error {
+		from, err := json.Marshal(position{Key: key})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Walk(ctx, org, q, from, 1, func(string, *collab.Thread) bool { return true })
+		return err
+	}
+	for name, list := range map[string]func(position string) error{
+		"organizations": func(position string) error {
+			_, err := s.ListOrganizations(ctx, "acct", position, 1, func(collab.Organization) bool { return true })
+			return err
+		},
+		"inbox": func(position string) error {
+			_, _, err := s.Inbox(ctx, org, "u", position, 1)
+			return err
+		},
+		"deliveries": func(position string) error {
+			_, _, err := s.Deliveries(ctx, "acct", "hook", collab.DeliveryFilter{}, position, 1)
+			return err
+		},
+		"statuses": func(position string) error { return walk(collab.AnnotationQuery{Statuses: []string{"OPEN"}}, position) },
+		"times": func(position string) error {
+			return walk(collab.AnnotationQuery{UpdatedAfter: new(collab.Millis)}, position)
+		},
+	} {
+		mustCode(t, name, list(long), collab.InvalidArgument)
+		mustCode(t, name+", a short one", list("z"), "")
 	}
 }

@@ -406,6 +406,64 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestTooLarge holds what is told of comments and annotations larger than the service stores: which one it is, and what the limit is.
+func TestTooLarge(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a",`+list(comment(1, "u", ""))+`}]`))
+	large := strings.Repeat("x", collab.MaxItemBytes)
+	largeComment := `{"commentText":"` + large + `","from":{"userId":"u"}}`
+	largeUser := `{"userId":"v","name":"` + large + `"}`
+
+	a := post(t, f, f.AddComments, `"annotationId":"a",`+list(comment(2, "u", ""), largeComment))
+	if text := "commentData[1] is too large: "; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, text) {
+		t.Errorf("comments add: %d %s %s", a.code, a.Error.Status, a.Error.Message)
+	}
+	for _, test := range []struct {
+		name string
+		a    answer
+		item string
+		text string
+	}{
+		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "commentData[1] is too large: "},
+		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "the annotation is too large: "},
+		{"update", post(t, f, f.Update, `"updatedData":{"context":{"large":"`+large+`"}}`), "a", "the annotation is too large: "},
+		{"update of users", post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"u"},"newUser":`+largeUser+`}]`), "a", "comment 1 is too large: "},
+		{"comments update", post(t, f, f.UpdateComments, `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},
+	} {
+		_, items := test.a.items(t)
+		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) || !strings.HasSuffix(it.Message, " at most 350000") {
+			t.Errorf("%s: %d %+v", test.name, test.a.code, it)
+		}
+	}
+	keys, _ := post(t, f, f.Update, `"updatedData":{"context":{}}`).items(t)
+	if diff := cmp.Diff([]string{"a"}, keys); diff != "" {
+		t.Error(diff)
+	}
+	if got := post(t, f, f.GetComments, `"annotationId":"a"`); got.Result.Message != "1 comment" || strings.Contains(string(got.Result.Data), "xx") {
+		t.Errorf("comments after all: %s", got.Result.Message)
+	}
+}
+
+// TestUpdateInOneAnswer updates as many annotations as an answer holds with the longest ids, and refuses more before it updates any.
+func TestUpdateInOneAnswer(t *testing.T) {
+	f := newFixture(t, collab.Settings{})
+	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"}]`))
+	update := func(n int, key string) answer {
+		return post(t, f, f.Update, `"annotationIds":["a",`+repeat(n, func(i int) string {
+			return fmt.Sprintf(`"%s%06d"`, strings.Repeat(`\\`, 250), i) // grows at every level of quoting
+		})+`],"updatedData":{"context":{"`+key+`":1}}`)
+	}
+	if a := update(1_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 1000 failed" || rpc.WrappedLen(a.Result.Data) > maxAnswer {
+		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
+	}
+	if a := update(2_000, "over"); a.code != http.StatusTooManyRequests || a.Error.Message != "one answer does not hold what would become of these 2001 annotations: select fewer" {
+		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
+	}
+	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
+		t.Errorf("the annotation is %s", a.Result.Data)
+	}
+}
+
 // TestBulk adds and updates many items side by side, some of which fail: the others succeed, and the answer has them in the order sent.
 func TestBulk(t *testing.T) {
 	f := newFixture(t, collab.Settings{})

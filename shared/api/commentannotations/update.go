@@ -91,7 +91,8 @@ var (
 )
 
 // Update updates annotations, each by itself: see Store.UpdateAnnotation. The answer has them by id: in the order of annotationIds where those are
-// given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer.
+// given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It fails with
+// RESOURCE_EXHAUSTED, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	doc := req.document(call)
 	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
@@ -104,6 +105,14 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	ids, missing, err := s.Store.SelectAnnotations(ctx, doc, u.selector, collab.MaxUpdated)
 	if err != nil {
 		return nil, err
+	}
+	absent := make([]error, len(missing))
+	for i, id := range missing {
+		absent[i] = collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
+	}
+	if !fit(ids, missing, absent) {
+		return nil, collab.Errorf(collab.ResourceExhausted,
+			"one answer does not hold what would become of these %d annotations: select fewer", len(ids)+len(missing))
 	}
 	var (
 		ends   = make([]error, len(ids))
@@ -136,8 +145,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			recorded = append(recorded, events[i]...)
 		}
 	}
-	for _, id := range missing {
-		end[id] = collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
+	for i, id := range missing {
+		end[id] = absent[i]
 	}
 	order := ids
 	if u.selector.IDs != nil {
@@ -160,6 +169,19 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	s.send(ctx, recorded)
 	s.finish(ctx, call, "comment annotation", "updated", errs)
 	return results, nil
+}
+
+// fit reports whether an answer holds the outcomes of annotations, and of missing ones with their errors.
+func fit(ids, missing []string, absent []error) bool {
+	const around = 200 // an outcome without its id, with any message that names none, as Lambda wraps it
+	size := 0
+	for _, id := range slices.Concat(ids, missing) {
+		size += 2*rpc.WrappedLen(encode(id)) + around
+	}
+	for _, err := range absent {
+		size += rpc.WrappedLen(encode(collab.MessageOf(err)))
+	}
+	return size <= maxPage
 }
 
 // update is what a request makes of each annotation that it selects.
