@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -34,6 +35,10 @@ func (s *Server) handler(run func(*exchange) (answer, error)) http.Handler {
 	})
 }
 
+// drained is the most that is read of a body before it is refused, and all that the gateway takes. A caller who is still sending when the
+// connection ends may not see the answer.
+const drained = 10 << 20
+
 // serve writes the answer of run, or its failure, and one access-log record.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (answer, error)) {
 	usage := new(collab.Usage)
@@ -46,6 +51,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 	a, err := recovered(x, run)
 	if err != nil {
 		a = failureAnswer(x.ctx, err)
+		io.CopyN(io.Discard, r.Body, drained)
 	}
 	a.write(w)
 	s.record(x, a, usage)

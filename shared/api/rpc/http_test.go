@@ -1,10 +1,12 @@
 package rpc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -82,6 +84,43 @@ func TestBodySize(t *testing.T) {
 					t.Errorf("%d bytes: %s", size, w.Body)
 				}
 			}
+		}
+	}
+}
+
+// TestRefusedWhileSending holds that a caller who reads no answer before all of the body is sent still gets it, whatever is wrong.
+func TestRefusedWhileSending(t *testing.T) {
+	s := newServer()
+	h := operation(s, func(context.Context, *rpc.Call) (any, error) { return nil, nil })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			s.NotFound().ServeHTTP(w, r)
+			return
+		}
+		h.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), acme)))
+	}))
+	defer server.Close()
+	const size = 2 * rpc.MaxBody
+	for _, test := range []struct {
+		request string
+		status  int
+	}{
+		{"POST / HTTP/1.1\r\n", 404},
+		{"PUT /things HTTP/1.1\r\n", 405},
+		{"POST /things HTTP/1.1\r\nContent-Type: application/json\r\n", 413},
+	} {
+		c, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := fmt.Fprintf(c, "%sHost: x\r\nContent-Length: %d\r\n\r\n%s", test.request, size, strings.Repeat(" ", size)); err != nil {
+			t.Errorf("%d: the body could not be sent: %v", test.status, err)
+			continue
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || answer.StatusCode != test.status {
+			t.Errorf("%d: %v, %v", test.status, answer, err)
 		}
 	}
 }
