@@ -683,6 +683,7 @@ func TestErrors(t *testing.T) {
 
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://127.0.0.1:1")
 	c.fails(t, "nothing answers there", "account", "list")
+	c.fails(t, "connection refused", "account", "list")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")
 	c.fails(t, "no AWS credentials were found", "account", "list")
 	t.Setenv("AWS_REGION", "")

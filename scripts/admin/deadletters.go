@@ -107,7 +107,7 @@ type deadLetterRedrive struct {
 
 // Run redrives the dead letters.
 func (c *deadLetterRedrive) Run(ctx context.Context, a *admin) error {
-	unreadable := 0
+	total, unreadable := 0, 0
 	for _, name := range c.names() {
 		live, err := a.queue(ctx, name)
 		if err != nil {
@@ -122,10 +122,15 @@ func (c *deadLetterRedrive) Run(ctx context.Context, a *admin) error {
 		if err != nil {
 			return fmt.Errorf("%w\nNothing is lost: give the command again", err)
 		}
+		total += moved
 		unreadable += left
 	}
 	if unreadable > 0 {
 		return fmt.Errorf("%d messages are not of a form that this version knows, and stay: see `admin dead-letters list`, and upgrade", unreadable)
+	}
+	if total == 0 {
+		a.say("There are none.")
+		return nil
 	}
 	a.say("They are delivered within moments. `admin dead-letters list` shows those that fail again, after some minutes.")
 	return nil

@@ -121,7 +121,7 @@ func (d *deployment) explain(ctx context.Context, err error) string {
 		return "no AWS credentials were found: run aws login or aws configure, or set AWS_PROFILE; " +
 			"for a local cloud set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to test"
 	case strings.Contains(err.Error(), "connection refused"), strings.Contains(err.Error(), "no such host"):
-		return fmt.Sprintf("nothing answers there: %s\n%s", text, where)
+		return fmt.Sprintf("nothing answers there: %v\n%s", err, where)
 	case collab.CodeOf(err) == collab.Aborted:
 		return "someone else was changing the same thing: nothing was changed; try again"
 	}
