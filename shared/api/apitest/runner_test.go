@@ -7,6 +7,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api"
 )
 
 func TestMatch(t *testing.T) {
@@ -116,6 +118,26 @@ func TestEveryEndpoint(t *testing.T) {
 	for _, folder := range folders() {
 		if !slices.ContainsFunc(list, func(s *script) bool { return s.folder == folder }) {
 			t.Errorf("there is no script in the folder %s", folder)
+		}
+	}
+}
+
+// TestEveryOrganization holds that the scripts on disabled and on missing organizations try every endpoint but those of the account.
+func TestEveryOrganization(t *testing.T) {
+	list, err := load(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"general/disabled_organization", "general/missing_organization"} {
+		i := slices.IndexFunc(list, func(s *script) bool { return s.name == name })
+		if i < 0 {
+			t.Fatalf("there is no script %s", name)
+		}
+		for _, e := range api.Endpoints() {
+			ofAccount := e.Path == "/v2/organizations/get" || strings.HasPrefix(e.Path, "/v2/webhooks/")
+			if !ofAccount && !slices.ContainsFunc(list[i].steps, func(s *step) bool { return s.path == e.Path }) {
+				t.Errorf("%s does not try %s", name, e.Path)
+			}
 		}
 	}
 }
