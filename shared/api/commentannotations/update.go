@@ -237,6 +237,10 @@ func (u *update) apply(t *collab.Thread) error {
 // apply merges the data into an annotation.
 func (d *UpdatedData) apply(a *collab.Annotation) error {
 	status := idOf(a.Status, "id")
+	element := d.TargetElement.Raw
+	if n := d.TargetElement.Value.Occurrence; n != nil {
+		element = merge(element, encode(TargetElement{Occurrence: n})) // as an integer, however it was written
+	}
 	for _, f := range []struct {
 		name   string
 		object *collab.JSON
@@ -244,7 +248,7 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		id     string
 	}{
 		{"location", &a.Location, d.Location.Raw, "id"},
-		{"targetElement", &a.TargetElement, d.TargetElement.Raw, ""},
+		{"targetElement", &a.TargetElement, element, ""},
 		{"from", &a.From, d.From.Raw, "userId"},
 		{"status", &a.Status, d.Status.Raw, "id"},
 		{"assignedTo", &a.AssignedTo, d.AssignedTo.Raw, "userId"},
