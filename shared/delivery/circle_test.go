@@ -271,7 +271,7 @@ func TestPermissionProviderHangs(t *testing.T) {
 	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 	start := time.Now()
 	w.must(w.start().Event(t.Context(), event(ev)))
-	if took := time.Since(start); took < 6*time.Second || took > 9*time.Second {
+	if took := time.Since(start); took < 6*time.Second || took > 30*time.Second { // three times 15 s would be the time of webhooks
 		t.Errorf("took %v", took)
 	}
 	if len(r.posts) != 3 || len(a.inbox("bob")) != 0 {

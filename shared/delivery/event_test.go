@@ -1,11 +1,14 @@
 package delivery_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/metrics"
+	"collabdata/shared/webhook"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -50,5 +53,35 @@ func TestCommentReachesEveryone(t *testing.T) {
 	}
 	if _, at, err := w.store.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
 		t.Errorf("progress %+v, %v", at, err)
+	}
+}
+
+// TestMetrics holds what is counted of an event that reaches one person in the app and by mail, another in the app alone, one endpoint at
+// the second attempt, one at once, and a third never.
+func TestMetrics(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	bad := failing(1, http.StatusInternalServerError)
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		switch req.URL.Path {
+		case "/down":
+			rw.WriteHeader(http.StatusInternalServerError)
+		case "/bad":
+			bad(rw, req)
+		}
+	})
+	for _, hook := range []string{"good", "bad", "down"} {
+		a.webhook(hook, r.URL+"/"+hook)
+	}
+	w.send(a.comment("thread", a.user("bob"), collab.User{UserID: "cid"}))
+	w.settle(w.start())
+	got := w.figures()
+	delete(got, metrics.PendingEventAge) // package relay holds it
+	want := map[string]float64{
+		"Events": 1, "inbox Deliveries": 2, "email Deliveries": 1,
+		"webhook Deliveries": 2, "webhook DeliveryRetries": 1 + webhook.Attempts - 1, "webhook DeliveryFailures": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -546,6 +547,25 @@ func failing(n, status int) http.HandlerFunc {
 		}
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// figures returns the sums of the metrics that were flushed, by channel and name.
+func (w *world) figures() map[string]float64 {
+	w.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sums := map[string]float64{}
+	for line := range strings.Lines(w.metrics.String()) {
+		var figures map[string]any
+		w.must(json.Unmarshal([]byte(line), &figures))
+		channel, _ := figures["Channel"].(string)
+		for name, value := range figures {
+			if n, ok := value.(float64); ok {
+				sums[strings.TrimSpace(channel+" "+name)] += n
+			}
+		}
+	}
+	return sums
 }
 
 // event and hookMessage are the messages about an event.

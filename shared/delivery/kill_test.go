@@ -300,3 +300,36 @@ func TestRedriven(t *testing.T) {
 		t.Errorf("bob has %v", got)
 	}
 }
+
+// TestRedrivenWebhook: the message of a delivery fails until it is a dead letter, as the table can't be reached. Then it is redriven.
+func TestRedrivenWebhook(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("hook", r.URL+"/hook")
+	ev := a.quiet()
+	w.must(w.start().Event(t.Context(), event(ev)))
+	name := w.table
+	w.table = "none"
+	broken := w.start()
+	w.table = name
+	for range 6 {
+		w.drain(broken)
+	}
+	dead, err := w.webhooks.DeadLetters(t.Context())
+	w.must(err)
+	messages, err := dead.Receive(t.Context(), queue.MaxReceive, 0)
+	if err != nil || len(messages) != 1 || len(r.got("/hook")) != 0 {
+		t.Fatalf("%d dead letters, posts %v, %v", len(messages), r.got("/hook"), err)
+	}
+	letter, err := queue.DecodeWebhook(messages[0].Text)
+	w.must(err)
+	w.must(w.webhooks.SendWebhooks(t.Context(), 0, letter))
+	w.settle(w.start())
+	if got := r.got("/hook"); got[ev.ID] != 1 {
+		t.Errorf("posts %v", got)
+	}
+	if d := a.delivery("hook", ev.ID); d.State != collab.DeliveryDelivered {
+		t.Errorf("delivery %+v", d)
+	}
+}

@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -236,23 +237,45 @@ func TestNotificationSays(t *testing.T) {
 	}
 }
 
-// TestLogNamesNobody: what is logged holds no text, name or address of a user.
+// TestLogNamesNobody: what is logged where everything fails holds no text, name or address of a user.
 func TestLogNamesNobody(t *testing.T) {
 	w := newWorld(t)
-	r := receive(t, reset)
-	a := w.account(grouping(true))
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/secret-path" {
+			reset(rw, req)
+			return
+		}
+		say(http.StatusOK, "secret answer")(rw, req)
+	})
+	a := w.account(grouping(true), func(s *collab.Settings) {
+		s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/secret-provider", Secret: "secret-token"}
+	})
 	a.webhook("hook", r.URL+"/secret-path")
-	bad := "no address"
-	w.send(a.comment("thread", collab.User{UserID: "bad", Email: &bad}, a.user("bob")))
+	bad, name := "no address", "Bob Builder"
+	bob := a.user("bob")
+	bob.Name = &name
+	w.send(a.comment("thread", collab.User{UserID: "bad", Email: &bad}, bob))
+	for _, verify := range []bool{false, true} {
+		w.send(a.notification(func(ev *collab.Event) {
+			ev.VerifyAccess, ev.People = verify, []collab.User{bob}
+			ev.Notification.Headline, ev.Notification.Body = "a headline with {what}", "a body"
+			ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"a value"`)}
+			ev.Notification.SourceData = collab.JSON(`{"a":"source"}`)
+		}))
+	}
 	sender := w.sender
 	w.sender = "nobody@unverified.example"
 	p := w.start()
 	w.sender = sender
 	w.drain(p)
-	if w.log.Len() == 0 {
-		t.Error("nothing is logged")
+	for _, want := range []string{"mail not sent", "mail rejected", "webhook not reached", "permission provider"} {
+		if !strings.Contains(w.log.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, &w.log)
+		}
 	}
-	for _, no := range []string{a.address("bob"), "no address", "a comment", "secret-path"} {
+	for _, no := range []string{
+		a.address("bob"), "no address", "Bob Builder", "a comment", "a headline", "a body", "a value", "source\"", "secret",
+	} {
 		if strings.Contains(w.log.String(), no) {
 			t.Errorf("the log has %q:\n%s", no, &w.log)
 		}

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -163,21 +164,33 @@ func checkHTML(t *testing.T, text string) {
 	}
 }
 
-// TestValuesAreShownAsText: what a value says is read as it was written, in all three parts, and nothing in it is replaced.
+// TestValuesAreShownAsText: what a value says is read as it was written, in all three parts, and nothing in it is replaced: of the event,
+// of the document, of a comment, of who wrote it and of who is tagged in it.
 func TestValuesAreShownAsText(t *testing.T) {
 	for _, value := range []string{
 		"{{u2}}", "{{.Subject}}", "{{template \"comment\" .}}", "{actionUser}", "<b>bold</b>", "<script>alert(1)</script>", "a & b &amp; c",
 		`"quoted" 'single'`, "%s %d", "${x}", "<!-- -->", "]]>",
 	} {
-		got, err := newMailer(t, "").Render(notice(Event{Headline: value, Body: value}))
+		user, err := json.Marshal(map[string]string{"userId": "u3", "name": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := func(text, html *string) collab.EventComment {
+			return collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)}
+		}
+		n := notice(Event{Headline: value, Body: value, Comments: []collab.EventComment{
+			c(&value, nil), c(text("{{u3}}"), nil), c(nil, text("<p>{{u3}}</p>")), // each with its author
+		}})
+		n.Document = value
+		got, err := newMailer(t, "").Render(n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got.Subject != value {
 			t.Errorf("subject %q, want %q", got.Subject, value)
 		}
-		if n := strings.Count(got.Text, value); n != 2 {
-			t.Errorf("the text shows %q %d times, want 2:\n%s", value, n, got.Text)
+		if n := strings.Count(got.Text, value); n != 3+6 {
+			t.Errorf("the text shows %q %d times, want 9:\n%s", value, n, got.Text)
 		}
 		document, err := html.Parse(strings.NewReader(got.HTML))
 		if err != nil {
@@ -185,13 +198,14 @@ func TestValuesAreShownAsText(t *testing.T) {
 		}
 		shown := 0
 		for node := range document.Descendants() {
-			if node.Type == html.TextNode && node.Data == value {
-				shown++
+			if node.Type == html.TextNode {
+				shown += strings.Count(node.Data, value)
 			}
 		}
-		if shown != 3 { // title, headline, body
-			t.Errorf("the HTML shows %q %d times, want 3:\n%s", value, shown, got.HTML)
+		if shown != 4+6 { // title, headline, body, document; the comments
+			t.Errorf("the HTML shows %q %d times, want 10:\n%s", value, shown, got.HTML)
 		}
+		checkHTML(t, got.HTML)
 	}
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"bytes"
 	"crypto/rand"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -55,8 +56,17 @@ func TestServe(t *testing.T) {
 	if err != nil || len(messages) != 1 {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
-	if text := out.String(); !strings.Contains(text, `"PendingEventAge":18`) || !strings.Contains(text, `"Stage":"test"`) {
-		t.Errorf("wrote %s", text)
+	var figures struct {
+		PendingEventAge float64
+		Stage           string
+	}
+	for line := range bytes.Lines(out.Bytes()) { // the log is among them
+		if err := json.Unmarshal(line, &figures); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+	}
+	if figures.PendingEventAge < 180 || figures.Stage != "test" {
+		t.Errorf("wrote %s", &out)
 	}
 
 	delete(values, "STAGE")
