@@ -22,6 +22,12 @@ func TestScripts(t *testing.T) {
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Store})
 }
 
+// TestHostile holds that no request whatever is answered as a fault of the service.
+func TestHostile(t *testing.T) {
+	s, url := serve(t)
+	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: s.Store})
+}
+
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()

@@ -1,0 +1,121 @@
+package apitest
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"collabdata/shared/api"
+)
+
+// RunHostile takes for each endpoint the longest request that a script has answered with success, and sends it with each value in it in
+// turn left out and replaced by values that do not belong there: whatever comes of it, it is answered in the envelope, and never as a
+// fault of the service.
+func RunHostile(t *testing.T, target Target) {
+	list, err := load(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range api.Endpoints() {
+		t.Run(e.Path, func(t *testing.T) {
+			t.Parallel()
+			s, last := longest(list, e.Path)
+			if last == nil {
+				t.Fatal("no script has it answer 200")
+			}
+			vars := variables{}
+			s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
+			s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+			for _, step := range s.steps[:slices.Index(s.steps, last)] {
+				if problems, err := step.run(t.Context(), target, vars); err != nil || problems != "" {
+					t.Fatal(step.title, problems, err)
+				}
+			}
+			request, err := vars.expandJSON(last.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var body any
+			if err := json.Unmarshal([]byte(request), &body); err != nil {
+				t.Fatal(err)
+			}
+			sent := 0
+			distort(body, func(v any) { body = v }, func() {
+				last.post(t, target, vars, compact(body))
+				sent++
+			})
+			if sent < 30 {
+				t.Errorf("only %d requests were sent", sent)
+			}
+		})
+	}
+}
+
+// longest returns the longest request to a path that is answered with success, and its script.
+func longest(list []*script, path string) (in *script, request *step) {
+	for _, s := range list {
+		for _, step := range s.steps {
+			if step.path == path && step.answer.status == http.StatusOK && (request == nil || len(step.body) > len(request.body)) {
+				in, request = s, step
+			}
+		}
+	}
+	return in, request
+}
+
+// post sends a body as the step would send its own, and judges the answer's form.
+func (s *step) post(t *testing.T, target Target, vars variables, body string) {
+	t.Helper()
+	changed := *s
+	changed.body = body
+	req, err := changed.request(t.Context(), target.BaseURL, vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := parseJSON(text)
+	failure := answer.member("error")
+	switch {
+	case err != nil:
+		t.Errorf("%s\nis answered with %d %s", body, res.StatusCode, text)
+	case res.StatusCode == http.StatusOK && answer.member("result").member("status").text == "success":
+	case res.StatusCode >= 500 || failure.member("status").text == "" || failure.member("message").text == "" || strings.Contains(string(text), "INTERNAL"):
+		t.Errorf("%s\nis answered with %d %s", body, res.StatusCode, text)
+	}
+}
+
+// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v.
+func distort(v any, set func(any), try func()) {
+	for _, hostile := range []any{
+		nil, true, -1, 1.5, 1e300, 1 << 53, "", "\x00", strings.Repeat("€", 300), []any{}, []any{nil}, map[string]any{}, map[string]any{"%#": nil},
+	} {
+		set(hostile)
+		try()
+	}
+	set(v)
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			value := v[key]
+			delete(v, key)
+			try()
+			distort(value, func(other any) { v[key] = other }, try)
+		}
+	case []any:
+		for i, item := range v {
+			distort(item, func(other any) { v[i] = other }, try)
+		}
+	}
+}
