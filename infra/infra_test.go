@@ -51,7 +51,7 @@ type resource struct {
 // synthesize makes the stack with the given settings, beside the defaults, for the endpoints.
 func synthesize(t *testing.T, context map[string]any, endpoints []api.Endpoint) made {
 	t.Helper()
-	settings, err := ReadSettings(func(name string) any { return context[name] })
+	settings, err := ReadSettings(context)
 	if err != nil {
 		t.Fatal(err)
 	}

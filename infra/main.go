@@ -30,7 +30,8 @@ func main() {
 
 func synth(functions string) error {
 	app := awscdk.NewApp(&awscdk.AppProps{Context: features()})
-	settings, err := ReadSettings(func(name string) any { return app.Node().TryGetContext(&name) })
+	context, _ := app.Node().GetAllContext(nil).(map[string]any)
+	settings, err := ReadSettings(context)
 	if err != nil {
 		return err
 	}

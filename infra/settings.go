@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -39,10 +40,10 @@ func (s Settings) Local() bool { return s.Stage == localStage }
 // StackName is the CloudFormation stack of the stage.
 func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 
-// ReadSettings reads every setting through lookup, which returns nil for one that is not given. The error names each setting that
-// breaks its rule, and the rule.
-func ReadSettings(lookup func(name string) any) (Settings, error) {
-	r := reader{lookup: lookup}
+// ReadSettings reads every setting from the context, in which the CDK has values of its own too. The error names each setting that breaks
+// its rule, and the rule, and each that there is not: a misspelt stage must not deploy to the default one.
+func ReadSettings(context map[string]any) (Settings, error) {
+	r := reader{context: context, names: map[string]bool{}}
 	s := Settings{
 		Stage:            r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
 		Arch:             r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
@@ -59,13 +60,24 @@ func ReadSettings(lookup func(name string) any) (Settings, error) {
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
 		r.errs = append(r.errs, errors.New("customDomain and certificateArn: give both or neither"))
 	}
+	r.refuseUnknown()
 	return s, errors.Join(r.errs...)
 }
 
 // reader collects every mistake, so that one run names them all.
 type reader struct {
-	lookup func(name string) any
-	errs   []error
+	context map[string]any
+	names   map[string]bool // of the settings, as they are read
+	errs    []error
+}
+
+// refuseUnknown refuses what is named like a setting, and is none. The CDK's own names have other characters than letters.
+func (r *reader) refuseUnknown() {
+	for _, name := range slices.Sorted(maps.Keys(r.context)) {
+		if !r.names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
+			r.errs = append(r.errs, fmt.Errorf("there is no setting %s: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
+		}
+	}
 }
 
 func (r *reader) refuse(name, value, rule string) {
@@ -74,7 +86,8 @@ func (r *reader) refuse(name, value, rule string) {
 
 // value is the setting as text, and whether it was given; an empty text is as not given. JSON's numbers arrive as float64.
 func (r *reader) value(name string) (string, bool) {
-	switch v := r.lookup(name).(type) {
+	r.names[name] = true
+	switch v := r.context[name].(type) {
 	case nil:
 		return "", false
 	case float64:

@@ -42,10 +42,12 @@ func TestReadSettings(t *testing.T) {
 		{"networks: empty part", map[string]any{"allowedPrivateCidrs": "10.0.0.0/8,"}, []string{"allowedPrivateCidrs"}},
 		{"networks: more than a function's environment holds", map[string]any{"allowedPrivateCidrs": strings.Repeat("10.0.0.0/16,", 125) + "10.0.0.0/16"},
 			[]string{"allowedPrivateCidrs", "1500 characters"}},
+		{"misspelt", map[string]any{"stag": "test"}, []string{"no setting stag", "restoredTable, stage, wafRateLimit"}},
+		{"the CDK's own", map[string]any{"@aws-cdk/core:x": true, "aws:cdk:y": true, "cdk-migrate": true}, nil},
 		{"several at once", map[string]any{"arch": "mips", "wafRateLimit": "0", "stage": "-"}, []string{"arch", "wafRateLimit", "stage"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ReadSettings(func(name string) any { return tt.context[name] })
+			_, err := ReadSettings(tt.context)
 			if len(tt.want) == 0 && err != nil {
 				t.Fatal(err)
 			}
@@ -68,13 +70,11 @@ func TestPrivateNetworks(t *testing.T) {
 		"fc00::/7": false, "10.0.0.0/7": false, "172.0.0.0/8": false, "::ffff:127.0.0.1/128": false, "::ffff:10.0.0.0/104": false,
 		"64:ff9b::/96": false, "2002:7f00::/24": false, "8.8.8.0/24": false, "224.0.0.0/4": false,
 	} {
-		_, err := ReadSettings(func(name string) any { return map[string]any{"allowedPrivateCidrs": network}[name] })
+		_, err := ReadSettings(map[string]any{"allowedPrivateCidrs": network})
 		if got := err == nil; got != allowed {
 			t.Errorf("%s: allowed %t, want %t (%v)", network, got, allowed, err)
 		}
-		_, err = ReadSettings(func(name string) any {
-			return map[string]any{"allowedPrivateCidrs": network, "stage": localStage}[name]
-		})
+		_, err = ReadSettings(map[string]any{"allowedPrivateCidrs": network, "stage": localStage})
 		if err != nil {
 			t.Errorf("%s, stage local: %v", network, err)
 		}
