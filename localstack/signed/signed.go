@@ -51,7 +51,11 @@ func Call(ctx context.Context, cfg aws.Config, service, method, path string, bod
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, payload, service, cfg.Region, time.Now()); err != nil {
 		return nil, err
 	}
-	res, err := http.DefaultClient.Do(req)
+	var client aws.HTTPClient = http.DefaultClient
+	if cfg.HTTPClient != nil { // it knows the environment's AWS_CA_BUNDLE
+		client = cfg.HTTPClient
+	}
+	res, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
