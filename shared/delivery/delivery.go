@@ -163,11 +163,12 @@ type slots struct {
 
 type slot struct {
 	free  chan struct{}
-	users int
+	users int // who have one of them, and who wait
 }
 
-// take waits for one of most slots of a key, and returns what gives it back, nil when none was free in time, and whether it had to wait.
-func (s *slots) take(ctx context.Context, key string, most int, wait time.Duration) (release func(), waited bool) {
+// take waits for one of most slots of a key, and returns what gives it back, nil when none was free in time or enough others wait for one,
+// and whether it had to wait.
+func (s *slots) take(ctx context.Context, key string, most, waiting int, wait time.Duration) (release func(), waited bool) {
 	s.mu.Lock()
 	if s.by == nil {
 		s.by = map[string]*slot{}
@@ -176,6 +177,10 @@ func (s *slots) take(ctx context.Context, key string, most int, wait time.Durati
 	if k == nil {
 		k = &slot{free: make(chan struct{}, most)}
 		s.by[key] = k
+	}
+	if k.users == most+waiting {
+		s.mu.Unlock()
+		return nil, true
 	}
 	k.users++
 	s.mu.Unlock()

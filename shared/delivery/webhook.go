@@ -16,8 +16,9 @@ import (
 
 const (
 	postsAtOnce = 2                // to one endpoint, in one run
-	slotWait    = 2 * time.Second  // for one of them to end
-	slotRetry   = 10 * time.Second // when none has
+	postsWait   = 8                // that may wait for one of them to end: those of a whole batch; more would hold up other endpoints
+	slotWait    = 2 * time.Second  // for so long
+	slotRetry   = 10 * time.Second // then they come again
 	probeEvery  = 30 * time.Second // while an endpoint rests
 	restFor     = time.Minute      // until a delivery to it comes up again at first; then the relay waits longer each time
 	early       = time.Second      // clocks may differ by so much
@@ -64,7 +65,7 @@ func (d *Deliverer) Webhook(ctx context.Context, m queue.Webhook) error {
 	if err != nil || hook == nil {
 		return err
 	}
-	release, waited := d.endpoints.take(ctx, m.Account+"#"+m.WebhookID, postsAtOnce, slotWait)
+	release, waited := d.endpoints.take(ctx, m.Account+"#"+m.WebhookID, postsAtOnce, postsWait, slotWait)
 	if release == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
