@@ -354,6 +354,28 @@ func TestManyRecipients(t *testing.T) {
 	}
 }
 
+// TestOneEntryForAll: a notification to all is written once, however many members there are.
+func TestOneEntryForAll(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	const members = 50
+	for i := range members {
+		a.member(fmt.Sprint("user", i))
+	}
+	ev := a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+	w.send(ev)
+	p := w.start()
+	var usage collab.Usage
+	p.ctx = collab.WithUsage(p.ctx, &usage)
+	w.settle(p)
+	if _, write, _ := usage.Total(); write > 10 {
+		t.Errorf("%.1f write units", write)
+	}
+	if inbox, mail := a.reached(ev, "user0", "user49"); len(inbox) != 2 || len(mail) != 0 {
+		t.Errorf("reached %v, by mail %v", inbox, mail)
+	}
+}
+
 // TestCircleIsKept: what was worked out once is what every retry uses.
 func TestCircleIsKept(t *testing.T) {
 	w := newWorld(t)

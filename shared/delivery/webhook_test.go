@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -26,8 +27,11 @@ func TestLadder(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
 	var at []time.Time
-	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
 		at = append(at, w.Now())
+		if got, want := req.Header.Get("webhook-timestamp"), fmt.Sprint(w.Now().Unix()); got != want {
+			t.Errorf("attempt %d has the timestamp %s, want its own, %s", len(at), got, want)
+		}
 		rw.WriteHeader(http.StatusInternalServerError)
 	})
 	a.webhook("down", r.URL+"/down")

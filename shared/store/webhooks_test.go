@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -158,6 +159,10 @@ func TestDelivery(t *testing.T) {
 	added, err := s.AddDelivery(ctx, "acct", d)
 	if err != nil || added.Rev != 1 {
 		t.Fatal(added, err)
+	}
+	it, err := s.get(ctx, table.Delivery("acct", "h#1", "e"))
+	if kept := it.num(table.Expires) - now/1000; kept != 30*24*60*60 || err != nil {
+		t.Errorf("kept for %d s, %v", kept, err)
 	}
 	d.State = collab.DeliveryCanceled
 	if there, err := s.AddDelivery(ctx, "acct", d); err != nil || !cmp.Equal(there, added) {
