@@ -29,7 +29,7 @@ const (
 )
 
 // patience bounds every wait. The longest is for the schedule of relay, which starts it each minute.
-const patience = 100 * time.Second
+const patience = 3 * time.Minute
 
 // eventually waits until done reports true.
 func eventually(t *testing.T, what string, done func() bool) {

@@ -413,7 +413,7 @@ func TestDeletedEndpoint(t *testing.T) {
 // wait waits for a condition.
 func wait(t testing.TB, condition func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !condition() {
 		if time.Now().After(deadline) {
 			t.Fatal("waited in vain")
