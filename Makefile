@@ -42,9 +42,9 @@ fuzz: ## fuzz each target for 10 s (FUZZTIME=... overrides)
 		done; \
 	done
 
-bench: ## run every benchmark, with allocations
+bench: ## run every benchmark, with allocations (about 20 minutes, most of them for an endpoint that is down)
 	@go run ./localstack/install
-	@packages=$$(go list ./...) && go test -run '^$$' -bench . -benchmem -vet=off $$(echo "$$packages" | grep -v '^collabdata/infra')
+	@packages=$$(go list ./...) && go test -run '^$$' -bench . -benchmem -vet=off -timeout 60m $$(echo "$$packages" | grep -v '^collabdata/infra')
 
 build: ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
 	@$(call run_program,deploy) build -c arch=$(ARCH)
