@@ -26,8 +26,7 @@ test: ## check everything: format, vet, every test, the end-to-end deployment
 	@echo '== go vet'
 	@go vet ./...
 	@echo '== go test'
-	@# Tests wait for emulators half of the time: four packages keep two cores busy.
-	@packages=$$(go list ./...) && go test -race -shuffle=on -vet=off -p 4 -timeout 20m $$(echo "$$packages" | grep -v '^collabdata/infra')
+	@packages=$$(go list ./...) && go test -race -shuffle=on -vet=off -timeout 20m $$(echo "$$packages" | grep -v '^collabdata/infra')
 	@# The CDK's packages take a minute to compile, and as long again for -race.
 	@# The app is one goroutine.
 	@go test -shuffle=on -vet=off -timeout 10m ./infra/...

@@ -85,13 +85,6 @@ func build(t *testing.T, folder string) string {
 	return program
 }
 
-// TestCompile holds that all mains compile, without the half minute that linking them takes.
-func TestCompile(t *testing.T) {
-	if out, err := exec.Command("go", "vet", "-tags", "lambda.norpc", "./...").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
 // lambdaRuntime is the runtime API of Lambda: it has one invocation for the function and takes its answer.
 type lambdaRuntime struct {
 	event  string
