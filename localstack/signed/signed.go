@@ -28,7 +28,7 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Status, e.Body) }
 
 // Call sends a request to a service of the configured region, or to the configured endpoint, and returns the body of its answer. path
-// begins with a slash and may have a query. The error is *Error where the service refused.
+// begins with a slash and may have a query. The configuration is one of package awsconfig. The error is *Error where the service refused.
 func Call(ctx context.Context, cfg aws.Config, service, method, path string, body []byte) ([]byte, error) {
 	base := fmt.Sprintf("https://%s.%s.amazonaws.com", service, cfg.Region)
 	if cfg.BaseEndpoint != nil {
@@ -51,11 +51,7 @@ func Call(ctx context.Context, cfg aws.Config, service, method, path string, bod
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, payload, service, cfg.Region, time.Now()); err != nil {
 		return nil, err
 	}
-	var client aws.HTTPClient = http.DefaultClient
-	if cfg.HTTPClient != nil { // it knows the environment's AWS_CA_BUNDLE
-		client = cfg.HTTPClient
-	}
-	res, err := client.Do(req)
+	res, err := cfg.HTTPClient.Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -161,17 +161,9 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 
 // addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
-	s := store.New(cfg, table, time.Now, rand.Reader)
 	now := time.Now().UnixMilli()
-	err := s.AddAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now})
-	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
-		return err
-	}
-	err = s.AddAPIKey(ctx, devKey, devAccount, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
-	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
-		return err
-	}
-	return nil
+	return store.New(cfg, table, time.Now, rand.Reader).EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
+		devKey, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
 }
 
 func (d *deployment) destroyLocal(ctx context.Context) error {

@@ -28,7 +28,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/queue"
-	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
@@ -184,8 +183,11 @@ func prepare(ctx context.Context, c *clouds, queues map[string]string, log *slog
 	if err := service.Store.CreateTable(ctx); err != nil {
 		return nil, fmt.Errorf("making the table: %w", err)
 	}
+	now := time.Now().UnixMilli()
 	for _, a := range accounts {
-		if err := makeAccount(ctx, service.Store, a.id, a.key, a.token); err != nil {
+		err := service.Store.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
+			a.key, []collab.Token{{Hash: sha256.Sum256([]byte(a.token)), CreatedAt: now}})
+		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)
 		}
 	}
@@ -234,23 +236,6 @@ func writeEnvironment(ctx context.Context, data string, c *clouds, queues map[st
 	}
 	path = filepath.Join(data, "env")
 	return path, os.WriteFile(path, []byte(b.String()), 0o600)
-}
-
-// makeAccount makes an account and its key where they are missing: what was changed since then stays.
-func makeAccount(ctx context.Context, s *store.Store, id, key, token string) error {
-	now := time.Now().UnixMilli()
-	_, err := s.Account(ctx, id)
-	if collab.CodeOf(err) == collab.NotFound {
-		err = s.PutAccount(ctx, collab.Account{ID: id, Name: id, CreatedAt: now})
-	}
-	if err != nil {
-		return err
-	}
-	_, err = s.APIKey(ctx, key)
-	if collab.CodeOf(err) == collab.NotFound {
-		err = s.PutAPIKey(ctx, key, id, []collab.Token{{Hash: sha256.Sum256([]byte(token)), CreatedAt: now}})
-	}
-	return err
 }
 
 func welcome(out io.Writer, url, data, environment, mails string, took time.Duration) {

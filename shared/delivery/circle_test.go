@@ -33,6 +33,18 @@ func (a *account) reached(ev *collab.Event, users ...string) (inbox, mail []stri
 	return inbox, mail
 }
 
+// checkReached reports where an event reached others of the users than these.
+func (a *account) checkReached(t *testing.T, ev *collab.Event, users, wantInbox, wantMail []string) {
+	t.Helper()
+	inbox, mail := a.reached(ev, users...)
+	if diff := cmp.Diff(wantInbox, inbox); diff != "" {
+		t.Error("inbox", diff)
+	}
+	if diff := cmp.Diff(wantMail, mail); diff != "" {
+		t.Error("mail", diff)
+	}
+}
+
 func notificationID(ev *collab.Event) string {
 	if ev.Notification != nil {
 		return ev.Notification.ID
@@ -74,13 +86,7 @@ func TestWhoIsConcerned(t *testing.T) {
 			w.must(err)
 			w.send(ev)
 			w.settle(w.start())
-			inbox, mail := a.reached(ev, users...)
-			if diff := cmp.Diff(test.want, inbox); diff != "" {
-				t.Error("inbox", diff)
-			}
-			if diff := cmp.Diff(test.want, mail); diff != "" {
-				t.Error("mail", diff)
-			}
+			a.checkReached(t, ev, users, test.want, test.want)
 		})
 	}
 }
@@ -181,13 +187,7 @@ func TestAccess(t *testing.T) {
 			})
 			w.send(ev)
 			w.settle(w.start())
-			inbox, mail := a.reached(ev, users...)
-			if diff := cmp.Diff(test.inbox, inbox); diff != "" {
-				t.Error("inbox", diff)
-			}
-			if diff := cmp.Diff(test.mail, mail); diff != "" {
-				t.Error("mail", diff)
-			}
+			a.checkReached(t, ev, users, test.inbox, test.mail)
 		})
 	}
 }

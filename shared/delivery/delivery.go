@@ -166,19 +166,19 @@ type slot struct {
 	users int // who have one of them, and who wait
 }
 
-// take waits for one of most slots of a key, and returns what gives it back, nil when none was free in time or enough others wait for one,
-// and whether it had to wait.
-func (s *slots) take(ctx context.Context, key string, most, waiting int, wait time.Duration) (release func(), waited bool) {
+// take waits up to slotWait for one of the postsAtOnce slots of a key, and returns what gives it back, nil when none was free in time or
+// postsWait others wait for one, and whether it had to wait.
+func (s *slots) take(ctx context.Context, key string) (release func(), waited bool) {
 	s.mu.Lock()
 	if s.by == nil {
 		s.by = map[string]*slot{}
 	}
 	k := s.by[key]
 	if k == nil {
-		k = &slot{free: make(chan struct{}, most)}
+		k = &slot{free: make(chan struct{}, postsAtOnce)}
 		s.by[key] = k
 	}
-	if k.users == most+waiting {
+	if k.users == postsAtOnce+postsWait {
 		s.mu.Unlock()
 		return nil, true
 	}
@@ -200,7 +200,7 @@ func (s *slots) take(ctx context.Context, key string, most, waiting int, wait ti
 		return release, false
 	default:
 	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(slotWait)
 	defer timer.Stop()
 	select {
 	case k.free <- struct{}{}:

@@ -60,10 +60,7 @@ func TestMailGrouping(t *testing.T) {
 func TestMailAfterOutage(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
-	sender := w.sender
-	w.sender = "nobody@unverified.example"
-	broken := w.start()
-	w.sender = sender
+	broken := w.startWithoutMail()
 	for range 3 {
 		w.send(a.comment("thread", a.user("bob")))
 		w.settleUntil(broken, w.Now().Add(20*time.Minute))
@@ -81,10 +78,7 @@ func TestMailAfterOutage(t *testing.T) {
 func TestInboxesBeforeMails(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
-	sender := w.sender
-	w.sender = "nobody@unverified.example"
-	broken := w.start()
-	w.sender = sender
+	broken := w.startWithoutMail()
 	people := []collab.User{a.user("bob")}
 	for i := range 200 {
 		people = append(people, collab.User{UserID: fmt.Sprint("user", i)})
@@ -263,10 +257,7 @@ func TestLogNamesNobody(t *testing.T) {
 			ev.Notification.SourceData = collab.JSON(`{"a":"source"}`)
 		}))
 	}
-	sender := w.sender
-	w.sender = "nobody@unverified.example"
-	p := w.start()
-	w.sender = sender
+	p := w.startWithoutMail()
 	w.drain(p)
 	for _, want := range []string{"mail not sent", "mail rejected", "webhook not reached", "permission provider"} {
 		if !strings.Contains(w.log.String(), want) {

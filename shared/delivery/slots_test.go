@@ -12,7 +12,7 @@ func TestSlots(t *testing.T) {
 		var s slots
 		start := time.Now()
 		take := func() func() {
-			release, _ := s.take(t.Context(), "slow", postsAtOnce, postsWait, slotWait)
+			release, _ := s.take(t.Context(), "slow")
 			return release
 		}
 		first, second := take(), take()
@@ -24,7 +24,7 @@ func TestSlots(t *testing.T) {
 		if take() != nil || time.Since(start) != 0 {
 			t.Errorf("one too many has a slot, or waited %v", time.Since(start))
 		}
-		if other, waited := s.take(t.Context(), "quick", postsAtOnce, postsWait, slotWait); other == nil || waited {
+		if other, waited := s.take(t.Context(), "quick"); other == nil || waited {
 			t.Error("another endpoint waits")
 		} else {
 			other()

@@ -65,7 +65,7 @@ func (d *Deliverer) Webhook(ctx context.Context, m queue.Webhook) error {
 	if err != nil || hook == nil {
 		return err
 	}
-	release, waited := d.endpoints.take(ctx, m.Account+"#"+m.WebhookID, postsAtOnce, postsWait, slotWait)
+	release, waited := d.endpoints.take(ctx, m.Account+"#"+m.WebhookID)
 	if release == nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -84,6 +84,17 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 	return collab.Errorf(collab.AlreadyExists, "the API key is there already")
 }
 
+// EnsureAccount makes an account, and an API key of it, where they are missing. What is there stays as it is.
+func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string, tokens []collab.Token) error {
+	if err := s.AddAccount(ctx, a); err != nil && collab.CodeOf(err) != collab.AlreadyExists {
+		return err
+	}
+	if err := s.AddAPIKey(ctx, key, a.ID, tokens); err != nil && collab.CodeOf(err) != collab.AlreadyExists {
+		return err
+	}
+	return nil
+}
+
 func tokensJSON(tokens []collab.Token) (collab.JSON, error) {
 	stored := make([]storedToken, len(tokens))
 	for i, t := range tokens {

@@ -135,3 +135,20 @@ func testChangeTogether(t *testing.T, s *Store) {
 		t.Errorf("%d tokens were added, %d are there, %v", added, len(key.Tokens), err)
 	}
 }
+
+func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
+
+func testEnsureAccount(t *testing.T, s *Store) {
+	for _, name := range []string{"First", "Second"} {
+		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
+		mustCode(t, name, err, "")
+	}
+	account, err := s.Account(t.Context(), "acct")
+	if err != nil || account.Name != "First" {
+		t.Errorf("%+v, %v", account, err)
+	}
+	key, err := s.APIKey(t.Context(), "key")
+	if err != nil || len(key.Tokens) != 1 || key.Tokens[0].CreatedAt != int64(len("First")) {
+		t.Errorf("%+v, %v", key, err)
+	}
+}
