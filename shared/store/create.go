@@ -14,9 +14,9 @@ import (
 
 // CreateTable makes the table as package table defines it, and waits until it can be used. A table that is there already stays as it
 // is. On AWS the CDK app makes the table.
-func (s *Store) CreateTable(ctx context.Context) error {
+func (t *Table) CreateTable(ctx context.Context) error {
 	in := &dynamodb.CreateTableInput{
-		TableName:   &s.table,
+		TableName:   &t.name,
 		BillingMode: types.BillingModePayPerRequest,
 		KeySchema:   keySchema(table.PK, table.SK),
 	}
@@ -39,27 +39,27 @@ func (s *Store) CreateTable(ctx context.Context) error {
 				types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
 		}
 	}
-	if _, err := s.db.CreateTable(ctx, in); err != nil {
+	if _, err := t.db.CreateTable(ctx, in); err != nil {
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); !ok {
-			return fail(ctx, err)
+			return Fail(ctx, err)
 		}
 	}
-	err := dynamodb.NewTableExistsWaiter(s.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &s.table}, time.Minute)
+	err := dynamodb.NewTableExistsWaiter(t.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute)
 	if err != nil {
-		return fail(ctx, err)
+		return Fail(ctx, err)
 	}
-	ttl, err := s.db.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.table})
+	ttl, err := t.db.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.name})
 	if err != nil {
-		return fail(ctx, err)
+		return Fail(ctx, err)
 	}
 	if d := ttl.TimeToLiveDescription; d != nil && d.TimeToLiveStatus == types.TimeToLiveStatusEnabled {
 		return nil
 	}
-	_, err = s.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &s.table,
+	_, err = t.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName:               &t.name,
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(table.Expires), Enabled: aws.Bool(true)},
 	})
-	return fail(ctx, err)
+	return Fail(ctx, err)
 }
 
 func keySchema(partition, sort string) []types.KeySchemaElement {

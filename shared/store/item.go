@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -9,83 +8,54 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// item is a stored item. Its setters leave out what is absent; its getters answer zero for it.
-type item map[string]types.AttributeValue
+// Item is a stored item by attribute name. Most items are encoded from and decoded to structs with dynamodbav tags.
+type Item map[string]types.AttributeValue
 
-func newItem(k table.Key) item {
-	return item{table.PK: str(k.PK), table.SK: str(k.SK)}
+// NewItem returns an item of nothing but its key.
+func NewItem(k table.Key) Item {
+	return Item{table.PK: Text(k.PK), table.SK: Text(k.SK)}
 }
 
-func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+// Encode returns the item of a key with the attributes of a struct.
+func Encode(k table.Key, v any) (Item, error) {
+	it, err := attributevalue.MarshalMap(v)
+	if err != nil {
+		return nil, Unreadable(k, err)
+	}
+	it[table.PK], it[table.SK] = Text(k.PK), Text(k.SK)
+	return it, nil
+}
 
-func num(n int64) types.AttributeValue {
+// Decode reads the item's attributes into a struct. It leaves out those that the struct does not know.
+func (it Item) Decode(v any) error {
+	if err := attributevalue.UnmarshalMap(it, v); err != nil {
+		return Unreadable(it.Key(), err)
+	}
+	return nil
+}
+
+// Text is a string attribute.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Number is a number attribute.
+func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-func keyOf(k table.Key) item { return newItem(k) }
-
-func (it item) setText(name, s string) {
-	if s != "" {
-		it[name] = str(s)
-	}
-}
-
-func (it item) setOptText(name string, s *string) {
-	if s != nil {
-		it[name] = str(*s)
-	}
-}
-
-func (it item) setJSON(name string, j collab.JSON) {
-	if j != nil {
-		it[name] = str(string(j))
-	}
-}
-
-func (it item) setNum(name string, n int64) { it[name] = num(n) }
-
-func (it item) setBool(name string, b *bool) {
-	if b != nil {
-		it[name] = &types.AttributeValueMemberBOOL{Value: *b}
-	}
-}
-
-func (it item) setTexts(name string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	l := make([]types.AttributeValue, len(list))
-	for i, s := range list {
-		l[i] = str(s)
-	}
-	it[name] = &types.AttributeValueMemberL{Value: l}
-}
-
-func (it item) text(name string) string {
+// Text returns a string attribute, "" where there is none.
+func (it Item) Text(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""
 }
 
-func (it item) optText(name string) *string {
-	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
-		return &v.Value
-	}
-	return nil
-}
-
-func (it item) json(name string) collab.JSON {
-	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
-		return collab.JSON(v.Value)
-	}
-	return nil
-}
-
-func (it item) num(name string) int64 {
+// Number returns a number attribute, 0 where there is none.
+func (it Item) Number(name string) int64 {
 	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
 		n, _ := strconv.ParseInt(v.Value, 10, 64)
 		return n
@@ -93,83 +63,20 @@ func (it item) num(name string) int64 {
 	return 0
 }
 
-func (it item) bytes(name string) []byte {
-	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
-		return v.Value
-	}
-	return nil
-}
+// Key returns the item's key.
+func (it Item) Key() table.Key { return table.Key{PK: it.Text(table.PK), SK: it.Text(table.SK)} }
 
-func (it item) bool(name string) *bool {
-	if v, ok := it[name].(*types.AttributeValueMemberBOOL); ok {
-		return &v.Value
-	}
-	return nil
-}
-
-func (it item) texts(name string) []string {
-	l, ok := it[name].(*types.AttributeValueMemberL)
-	if !ok {
-		return nil
-	}
-	list := make([]string, 0, len(l.Value))
-	for _, v := range l.Value {
-		if s, ok := v.(*types.AttributeValueMemberS); ok {
-			list = append(list, s.Value)
-		}
-	}
-	return list
-}
-
-func (it item) set(name string) []string {
-	if v, ok := it[name].(*types.AttributeValueMemberSS); ok {
-		return v.Value
-	}
-	return nil
-}
-
-func (it item) times(name string) map[string]collab.Millis {
-	m, ok := it[name].(*types.AttributeValueMemberM)
-	if !ok {
-		return nil
-	}
-	times := make(map[string]collab.Millis, len(m.Value))
-	for k := range m.Value {
-		times[k] = item(m.Value).num(k)
-	}
-	return times
-}
-
-func timesAttribute(times map[string]collab.Millis) types.AttributeValue {
-	m := make(map[string]types.AttributeValue, len(times))
-	for k, t := range times {
-		m[k] = num(t)
-	}
-	return &types.AttributeValueMemberM{Value: m}
-}
-
-// keep sets the attributes to what they are in before, and returns the item.
-func (it item) keep(before item, names ...string) item {
-	for _, name := range names {
-		if v, ok := before[name]; ok {
-			it[name] = v
-		}
-	}
-	return it
-}
-
-func (it item) key() table.Key { return table.Key{PK: it.text(table.PK), SK: it.text(table.SK)} }
-
-// size returns the bytes that DynamoDB counts for the item: names and values.
-func (it item) size() int {
+// Size returns the bytes that DynamoDB counts for the item: names and values.
+func (it Item) Size() int {
 	n := 0
 	for name, v := range it {
-		n += len(name) + attributeSize(v)
+		n += len(name) + AttributeSize(v)
 	}
 	return n
 }
 
-func attributeSize(v types.AttributeValue) int {
+// AttributeSize returns the bytes that DynamoDB counts for a value.
+func AttributeSize(v types.AttributeValue) int {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		return len(v.Value)
@@ -186,20 +93,20 @@ func attributeSize(v types.AttributeValue) int {
 	case *types.AttributeValueMemberL:
 		n := 3
 		for _, e := range v.Value {
-			n += 1 + attributeSize(e)
+			n += 1 + AttributeSize(e)
 		}
 		return n
 	case *types.AttributeValueMemberM:
 		n := 3
 		for k, e := range v.Value {
-			n += 1 + len(k) + attributeSize(e)
+			n += 1 + len(k) + AttributeSize(e)
 		}
 		return n
 	}
 	return 1
 }
 
-// equal compares attributes as values.
+// equal compares attributes as values, of the kinds that the service stores.
 func equal(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberS:
@@ -208,12 +115,12 @@ func equal(a, b types.AttributeValue) bool {
 	case *types.AttributeValueMemberN:
 		b, ok := b.(*types.AttributeValueMemberN)
 		return ok && a.Value == b.Value
+	case *types.AttributeValueMemberB:
+		b, ok := b.(*types.AttributeValueMemberB)
+		return ok && slices.Equal(a.Value, b.Value)
 	case *types.AttributeValueMemberBOOL:
 		b, ok := b.(*types.AttributeValueMemberBOOL)
 		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberSS:
-		b, ok := b.(*types.AttributeValueMemberSS)
-		return ok && slices.Equal(slices.Sorted(slices.Values(a.Value)), slices.Sorted(slices.Values(b.Value)))
 	case *types.AttributeValueMemberM:
 		b, ok := b.(*types.AttributeValueMemberM)
 		return ok && maps.EqualFunc(a.Value, b.Value, equal)
@@ -224,70 +131,21 @@ func equal(a, b types.AttributeValue) bool {
 	return a == nil && b == nil
 }
 
-// expression collects the names and values that the texts of an update, a condition or a projection stand for.
-type expression struct {
-	names  map[string]string               // by placeholder; nil when there is none
-	values map[string]types.AttributeValue // the same
-	byName map[string]string               // placeholders
+// JSON is the text of a JSON value as an attribute: a string, not bytes. nil is absence.
+type JSON collab.JSON
+
+// MarshalDynamoDBAttributeValue writes the text; nil as NULL, which the tag omitempty leaves out.
+func (j JSON) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if j == nil {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	return Text(string(j)), nil
 }
 
-func newExpression() *expression { return &expression{} }
-
-// name returns the placeholder of an attribute name.
-func (e *expression) name(attribute string) string {
-	p, ok := e.byName[attribute]
-	if !ok {
-		p = "#n" + strconv.Itoa(len(e.names))
-		if e.names == nil {
-			e.names, e.byName = map[string]string{}, map[string]string{}
-		}
-		e.byName[attribute] = p
-		e.names[p] = attribute
+// UnmarshalDynamoDBAttributeValue reads what MarshalDynamoDBAttributeValue wrote.
+func (j *JSON) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		*j = JSON(s.Value)
 	}
-	return p
-}
-
-// value returns a placeholder for a value.
-func (e *expression) value(v types.AttributeValue) string {
-	p := ":v" + strconv.Itoa(len(e.values))
-	if e.values == nil {
-		e.values = map[string]types.AttributeValue{}
-	}
-	e.values[p] = v
-	return p
-}
-
-// projection returns the list of attributes to read, nil for all.
-func (e *expression) projection(attributes []string) *string {
-	if len(attributes) == 0 {
-		return nil
-	}
-	list := e.name(attributes[0])
-	for _, a := range attributes[1:] {
-		list += ", " + e.name(a)
-	}
-	return &list
-}
-
-// difference returns the update expression that makes before into after, "" when they are alike. Keys of the table are left alone.
-func (e *expression) difference(before, after item) string {
-	var set, remove string
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if name != table.PK && name != table.SK && !equal(before[name], after[name]) {
-			set += fmt.Sprintf(", %s = %s", e.name(name), e.value(after[name]))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, ok := after[name]; !ok {
-			remove += ", " + e.name(name)
-		}
-	}
-	var update string
-	if set != "" {
-		update = "SET " + set[2:]
-	}
-	if remove != "" {
-		update += " REMOVE " + remove[2:]
-	}
-	return update
+	return nil
 }

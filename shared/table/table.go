@@ -205,3 +205,6 @@ func digits(n int64, width int) string {
 	}
 	return zeros[:width-len(text)] + text
 }
+
+// String is the key as logs show it.
+func (k Key) String() string { return k.PK + " " + k.SK }

@@ -1,21 +1,71 @@
-// Package storetest gives tests a store to run against.
 package storetest
 
 import (
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// New returns a store on an empty table of its own.
-func New(t testing.TB) *store.Store {
+var tables atomic.Int64
+
+// client is shared by all tests: it keeps connections.
+var client = localstacktest.Config("").HTTPClient
+
+// Config returns how to reach the emulator.
+func Config(t testing.TB) aws.Config {
+	cfg := localstacktest.Config(localstacktest.DynamoDB(t))
+	cfg.HTTPClient = client
+	return cfg
+}
+
+// New returns a table of the test's own.
+func New(t testing.TB, options ...store.Option) *store.Table {
 	t.Helper()
-	s := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "test-"+rand.Text(), time.Now, rand.Reader)
-	if err := s.CreateTable(t.Context()); err != nil {
+	name := fmt.Sprintf("store-%d-%d", time.Now().UnixNano(), tables.Add(1))
+	table := store.New(Config(t), name, time.Now, rand.Reader, options...)
+	if err := table.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return table
+}
+
+// Through returns a table as it is reached through another client, which may call the next one. It tries again without waiting.
+func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aws.HTTPClient) *store.Table {
+	cfg := Config(t)
+	cfg.HTTPClient = wrap(cfg.HTTPClient)
+	return store.New(cfg, table.Name(), table.Now, rand.Reader, store.Waits(func(int) time.Duration { return 0 }))
+}
+
+// Killed returns a table as a process reaches it that dies after so many requests: those behind them fail and are not carried out.
+func Killed(t testing.TB, table *store.Table, after int) *store.Table {
+	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient {
+		c := &cut{next: next}
+		c.left.Store(int64(after))
+		return c
+	})
+}
+
+// cut is a transport that carries out so many requests.
+type cut struct {
+	next aws.HTTPClient
+	left atomic.Int64
+}
+
+var errKilled = errors.New("the process was killed")
+
+// Do sends a request, or fails.
+func (c *cut) Do(r *http.Request) (*http.Response, error) {
+	if c.left.Add(-1) < 0 {
+		return nil, errKilled
+	}
+	return c.next.Do(r)
 }

@@ -1,4 +1,5 @@
-package store
+// Package storetest makes tables for tests: on the emulator, behind a transport that fails as AWS does, and killed after some writes.
+package storetest
 
 import (
 	"bytes"
@@ -7,7 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"maps"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -15,28 +16,26 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
+
+	"collabdata/shared/store"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
 
-// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
-func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	t.Run("plain", func(t *testing.T) { test(t, newStore(t)) })
-	t.Run("chaos", func(t *testing.T) { test(t, newStore(t).throughChaos(t)) })
+// OnEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+func OnEach(t *testing.T, test func(t *testing.T, table *store.Table)) {
+	t.Run("plain", func(t *testing.T) { test(t, New(t)) })
+	t.Run("chaos", func(t *testing.T) { test(t, Chaos(t, New(t))) })
 }
 
-// throughChaos returns the store as it is reached through the chaos transport. It tries again without waiting.
-func (s *Store) throughChaos(t testing.TB) *Store {
+// Chaos returns the table as it is reached through the chaos transport. It tries again without waiting.
+func Chaos(t testing.TB, table *store.Table) *store.Table {
 	h := fnv.New64a()
 	io.WriteString(h, t.Name())
-	cfg := config(t)
-	cfg.HTTPClient = &chaos{next: cfg.HTTPClient, random: rand.New(rand.NewPCG(*chaosSeed, h.Sum64()))}
-	c := New(cfg, s.table, s.now, strings.NewReader(""))
-	c.wait = func(int) time.Duration { return 0 }
-	return c
+	random := mathrand.New(mathrand.NewPCG(*chaosSeed, h.Sum64()))
+	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return &chaos{next: next, random: random} })
 }
 
 // chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for
@@ -45,7 +44,7 @@ type chaos struct {
 	next aws.HTTPClient
 
 	mu     sync.Mutex
-	random *rand.Rand
+	random *mathrand.Rand
 	done   map[string]bool // transactions whose answer was lost, by token: a repeat succeeds
 }
 
@@ -81,14 +80,14 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 		}
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 	case dice < 12:
-		return answer(400, failure("ProvisionedThroughputExceededException")), nil
+		return Answer(400, Failure("ProvisionedThroughputExceededException")), nil
 	case c.knows(token):
 	case dice < 18 && operation == "TransactWriteItems":
-		return answer(400, c.cancel(request, "TransactionConflict")), nil
+		return Answer(400, c.cancel(request, "TransactionConflict")), nil
 	case dice < 21 && operation == "TransactWriteItems":
-		return answer(400, c.cancel(request, "ThrottlingError")), nil
+		return Answer(400, c.cancel(request, "ThrottlingError")), nil
 	case dice < 18 && writes:
-		return answer(400, failure("TransactionConflictException")), nil
+		return Answer(400, Failure("TransactionConflictException")), nil
 	case dice < 50 && operation == "BatchGetItem":
 		return c.leaveOver(r, request)
 	case dice < 40 && operation == "Query":
@@ -131,7 +130,7 @@ func (c *chaos) cancel(request map[string]json.RawMessage, code string) any {
 		reasons[i] = map[string]string{"Code": "None"}
 	}
 	reasons[c.roll(len(reasons))]["Code"] = code
-	f := failure("TransactionCanceledException")
+	f := Failure("TransactionCanceledException")
 	f["CancellationReasons"] = reasons
 	return f
 }
@@ -163,7 +162,7 @@ func (c *chaos) leaveOver(r *http.Request, request map[string]json.RawMessage) (
 		batch["Keys"] = marshal(all[:n])
 	}
 	if !some {
-		return answer(200, response{UnprocessedKeys: left}), nil
+		return Answer(200, response{UnprocessedKeys: left}), nil
 	}
 	request["RequestItems"] = marshal(tables)
 	body := marshal(request)
@@ -178,14 +177,16 @@ func (c *chaos) leaveOver(r *http.Request, request map[string]json.RawMessage) (
 		return nil, err
 	}
 	out.UnprocessedKeys = left
-	return answer(200, out), nil
+	return Answer(200, out), nil
 }
 
-func failure(code string) map[string]any {
+// Failure is the body of an error of DynamoDB.
+func Failure(code string) map[string]any {
 	return map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": "injected"}
 }
 
-func answer(status int, body any) *http.Response {
+// Answer is an answer of DynamoDB.
+func Answer(status int, body any) *http.Response {
 	text := marshal(body)
 	return &http.Response{
 		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},

@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// tries is how often a change is computed anew because others wrote in between.
+const tries = 5
+
+// Try is the form of every optimistic write. compute reads what it needs and returns the writes, none where there is nothing to do; the
+// changes among them carry mark. Where others wrote in between it is called again, five times in all with waits between them; then Try
+// fails with ABORTED. So it does where an answer was lost and others wrote since: the write may have been carried out, and doing it again
+// would undo theirs. subject is what is written, as a caller knows it.
+func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx context.Context) ([]Write, error)) error {
+	for n := range tries {
+		if n > 0 && !t.Backoff(ctx, n-1) {
+			break
+		}
+		writes, err := compute(ctx)
+		if err != nil || len(writes) == 0 {
+			return Fail(ctx, err)
+		}
+		refused, err := t.Write(ctx, writes...)
+		if err != nil || refused == nil || refused.By(mark) {
+			return err
+		}
+		if refused.Lost {
+			break
+		}
+	}
+	return ErrAborted(subject)
+}
+
+// Change writes what differs between an item as it was read, nil for none, and as it shall be, on condition that nobody wrote it in
+// between: every change counts its rev up. What the item has beside is kept. same names further attributes that must be as they were.
+func (t *Table) Change(before, after Item, mark string, same ...string) (Write, error) {
+	after = maps.Clone(after)
+	after[table.Writer] = Text(mark)
+	after[table.Rev] = Number(before.Number(table.Rev) + 1)
+	if before == nil {
+		return t.Create(after), nil
+	}
+	var update expression.UpdateBuilder
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if name != table.PK && name != table.SK && !equal(before[name], after[name]) {
+			update = update.Set(nameOf(name), value(after[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if _, ok := after[name]; !ok {
+			update = update.Remove(nameOf(name))
+		}
+	}
+	condition := unchanged(before, table.Rev).And(expression.AttributeExists(nameOf(table.PK)))
+	for _, name := range same {
+		condition = condition.And(unchanged(before, name))
+	}
+	e, err := expression.NewBuilder().WithUpdate(update).WithCondition(condition).Build()
+	if err != nil {
+		return Write{}, err
+	}
+	return t.Update(before.Key(), *e.Update(), *e.Condition(), e.Names(), e.Values()), nil
+}
+
+func unchanged(before Item, name string) expression.ConditionBuilder {
+	if before[name] == nil {
+		return expression.AttributeNotExists(nameOf(name))
+	}
+	return nameOf(name).Equal(value(before[name]))
+}
+
+func nameOf(attribute string) expression.NameBuilder { return expression.NameNoDotSplit(attribute) }
+
+func value(v types.AttributeValue) expression.ValueBuilder { return expression.Value(v) }
+
+// Rewrite reads the item of a key into a struct with dynamodbav tags, has change change it, and writes what differs: see Try. exists is
+// false where there is no item; then the struct is the zero one. change may be called again with what others wrote meanwhile; its error
+// leaves the item as it is. Attributes that the struct does not know are kept.
+func Rewrite[T any](ctx context.Context, t *Table, k table.Key, subject string, change func(v *T, exists bool) error) (T, error) {
+	var v T
+	mark := t.NewMark()
+	err := t.Try(ctx, subject, mark, func(ctx context.Context) ([]Write, error) {
+		before, err := t.Get(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		w, err := Rewritten(t, k, before, mark, &v, change)
+		return []Write{w}, err
+	})
+	return v, err
+}
+
+// Rewritten is the write of Rewrite for an item as it was read, nil for none. v is the struct as it shall be.
+func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
+	*v = *new(T)
+	if err := before.Decode(v); err != nil {
+		return Write{}, err
+	}
+	known, err := Encode(k, v)
+	if err != nil {
+		return Write{}, err
+	}
+	if err := change(v, before != nil); err != nil {
+		return Write{}, err
+	}
+	changed, err := Encode(k, v)
+	if err != nil {
+		return Write{}, err
+	}
+	after := maps.Clone(before)
+	maps.DeleteFunc(after, func(name string, _ types.AttributeValue) bool { return known[name] != nil && changed[name] == nil })
+	if after == nil {
+		after = Item{}
+	}
+	maps.Copy(after, changed)
+	return t.Change(before, after, mark)
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Span is a range of sort keys, both ends inclusive; an empty end is open.
+type Span struct{ From, To string }
+
+// Everything is the span of all keys of a partition: no key sorts before `#`.
+var Everything = Span{From: "#"}
+
+// Children is the span of the keys that begin with prefix, which ends in `#`.
+func Children(prefix string) Span {
+	return Span{prefix, prefix[:len(prefix)-1] + table.AfterChildren}
+}
+
+// After narrows the span to what is behind a key; "" is before all keys.
+func (r Span) After(key string) Span {
+	if key >= r.From {
+		r.From = key + "\x00"
+	}
+	return r
+}
+
+// Before narrows the span to what sorts before a key that ends in a letter or digit; "" is behind all keys.
+func (r Span) Before(key string) Span {
+	if n := len(key) - 1; n >= 0 {
+		key = key[:n] + string(key[n]-1) + string(utf8.MaxRune)
+		if r.To == "" || key < r.To {
+			r.To = key
+		}
+	}
+	return r
+}
+
+// Scan is one read of a range of keys.
+type Scan struct {
+	Index   string // "" for the table
+	PK      string
+	Keys    Span
+	Limit   int // most items to examine; 0 for as many as 1 MB holds
+	Strong  bool
+	Newest  bool     // descending
+	Project []string // only these attributes; nil for all
+}
+
+// KeyNames returns the names of the key attributes of an index, or of the table for "".
+func KeyNames(index string) (pk, sk string) {
+	for _, ix := range table.Indexes() {
+		if ix.Name == index {
+			return ix.PartitionKey, ix.SortKey
+		}
+	}
+	return table.PK, table.SK
+}
+
+// QueryPage runs one Query. more reports that the range goes on. It fails with INVALID_ARGUMENT for a key longer than DynamoDB takes, as
+// only a forged position makes one.
+func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
+	if q.Keys.To != "" && q.Keys.From > q.Keys.To {
+		return nil, false, nil
+	}
+	if max(len(q.Keys.From), len(q.Keys.To)) > table.MaxSortKey {
+		return nil, false, ErrPosition()
+	}
+	list, names := projection(q.Project)
+	if names == nil {
+		names = make(map[string]string, 2)
+	}
+	names["#pk"], names["#sk"] = KeyNames(q.Index)
+	values := map[string]types.AttributeValue{":pk": Text(q.PK), ":from": Text(q.Keys.From)}
+	condition := "#pk = :pk AND #sk >= :from"
+	if q.Keys.To != "" {
+		condition = "#pk = :pk AND #sk BETWEEN :from AND :to"
+		values[":to"] = Text(q.Keys.To)
+	}
+	forward := !q.Newest
+	in := &dynamodb.QueryInput{
+		TableName: &t.name, KeyConditionExpression: &condition, ProjectionExpression: list,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ScanIndexForward: &forward,
+	}
+	if q.Index != "" {
+		in.IndexName = &q.Index
+	}
+	if q.Limit > 0 {
+		limit := int32(q.Limit)
+		in.Limit = &limit
+	}
+	if q.Strong {
+		in.ConsistentRead = &q.Strong
+	}
+	out, err := t.db.Query(ctx, in)
+	if err != nil {
+		return nil, false, Fail(ctx, err)
+	}
+	items = make([]Item, len(out.Items))
+	for i, it := range out.Items {
+		items[i] = it
+	}
+	return items, len(out.LastEvaluatedKey) > 0, nil
+}
+
+// Query reads the whole range, in ascending order.
+func (t *Table) Query(ctx context.Context, q Scan) ([]Item, error) {
+	_, skName := KeyNames(q.Index)
+	var all []Item
+	for {
+		items, more, err := t.QueryPage(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, items...)
+		if !more || len(items) == 0 {
+			return all, nil
+		}
+		q.Keys = q.Keys.After(items[len(items)-1].Text(skName))
+	}
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Write is what becomes of one item: see Table.Write.
+type Write = types.TransactWriteItem
+
+// What one transaction takes, a tenth or so below DynamoDB's limits.
+const (
+	MaxWrites     = 100       // items
+	MaxWriteBytes = 3_500_000 // of all items together
+)
+
+const ifNew = "attribute_not_exists(" + table.PK + ")"
+
+// Replace puts an item whatever was there.
+func (t *Table) Replace(it Item) Write {
+	return Write{Put: &types.Put{TableName: &t.name, Item: it}}
+}
+
+// Create puts an item unless one with its key is there.
+func (t *Table) Create(it Item) Write {
+	return Write{Put: &types.Put{
+		TableName: &t.name, Item: it, ConditionExpression: aws.String(ifNew),
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// Remove deletes what is at a key.
+func (t *Table) Remove(k table.Key) Write {
+	return Write{Delete: &types.Delete{TableName: &t.name, Key: NewItem(k)}}
+}
+
+// RemoveExisting deletes an item, on condition that it is there.
+func (t *Table) RemoveExisting(k table.Key) Write {
+	return Write{Delete: &types.Delete{
+		TableName: &t.name, Key: NewItem(k), ConditionExpression: aws.String("attribute_exists(" + table.PK + ")"),
+	}}
+}
+
+// Update runs an update expression on the item of a key. condition is "" for none; names and values are those of both.
+func (t *Table) Update(k table.Key, update, condition string, names map[string]string, values map[string]types.AttributeValue) Write {
+	u := &types.Update{
+		TableName: &t.name, Key: NewItem(k), UpdateExpression: &update,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+	if condition != "" {
+		u.ConditionExpression = &condition
+	}
+	return Write{Update: u}
+}
+
+// Require is the condition that an item is there.
+func (t *Table) Require(k table.Key) Write {
+	return Write{ConditionCheck: &types.ConditionCheck{
+		TableName: &t.name, Key: NewItem(k), ConditionExpression: aws.String("attribute_exists(" + table.PK + ")"),
+	}}
+}
+
+// Refusal says which conditions of a write did not hold.
+type Refusal struct {
+	Of []Refused // by write
+	// Lost says that an answer was lost before: the write may have been carried out, and others may have written since. A transaction's
+	// never is, as its repeats are known by their token.
+	Lost bool
+}
+
+// Refused says whether a write's condition did not hold, and what was there; nil for nothing.
+type Refused struct {
+	Refused bool
+	There   Item
+}
+
+// By reports whether the last writer of an item that stood in the way has the mark: then it was this write, whose answer was lost.
+func (r *Refusal) By(mark string) bool {
+	for _, of := range r.Of {
+		if of.There != nil && of.There.Text(table.Writer) == mark {
+			return true
+		}
+	}
+	return false
+}
+
+// Write carries out all writes or none: one by itself, several as a transaction of at most MaxWrites. refused is not nil where a
+// condition did not hold; then nothing was written. After an error it is not known whether the items were.
+func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
+	if len(writes) == 1 && writes[0].ConditionCheck == nil {
+		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
+		return refused, err
+	}
+	_, err = t.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	if err == nil {
+		return nil, nil
+	}
+	if isConflict(err) || isThrottle(err) || reason(err, "ConditionalCheckFailed") < 0 {
+		return nil, Fail(ctx, err)
+	}
+	refused = &Refusal{Of: make([]Refused, len(writes))}
+	for i, r := range cancellation(err) {
+		refused.Of[i] = Refused{aws.ToString(r.Code) == "ConditionalCheckFailed", r.Item}
+	}
+	return refused, nil
+}
+
+// WriteOne carries out one write, and returns of the item what values asks for: it as it was, or as it is then.
+func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
+	lost := false
+	ctx = context.WithValue(ctx, lostKey{}, &lost)
+	switch {
+	case w.Put != nil:
+		var out *dynamodb.PutItemOutput
+		out, err = t.db.PutItem(ctx, &dynamodb.PutItemInput{
+			TableName: w.Put.TableName, Item: w.Put.Item, ConditionExpression: w.Put.ConditionExpression, ReturnValues: values,
+			ExpressionAttributeNames: w.Put.ExpressionAttributeNames, ExpressionAttributeValues: w.Put.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: w.Put.ReturnValuesOnConditionCheckFailure,
+		})
+		if err == nil {
+			it = out.Attributes
+		}
+	case w.Delete != nil:
+		var out *dynamodb.DeleteItemOutput
+		out, err = t.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+			TableName: w.Delete.TableName, Key: w.Delete.Key, ConditionExpression: w.Delete.ConditionExpression, ReturnValues: values,
+			ExpressionAttributeNames: w.Delete.ExpressionAttributeNames, ExpressionAttributeValues: w.Delete.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: w.Delete.ReturnValuesOnConditionCheckFailure,
+		})
+		if err == nil {
+			it = out.Attributes
+		}
+	default:
+		var out *dynamodb.UpdateItemOutput
+		out, err = t.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+			TableName: w.Update.TableName, Key: w.Update.Key, UpdateExpression: w.Update.UpdateExpression, ReturnValues: values,
+			ConditionExpression: w.Update.ConditionExpression, ExpressionAttributeNames: w.Update.ExpressionAttributeNames,
+			ExpressionAttributeValues: w.Update.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: w.Update.ReturnValuesOnConditionCheckFailure,
+		})
+		if err == nil {
+			it = out.Attributes
+		}
+	}
+	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
+		return nil, &Refusal{Of: []Refused{{true, failed.Item}}, Lost: lost}, nil
+	}
+	return it, nil, Fail(ctx, err)
+}
+
+// Put puts an item whatever was there.
+func (t *Table) Put(ctx context.Context, it Item) error {
+	_, err := t.Write(ctx, t.Replace(it))
+	return err
+}
+
+// PutNew puts an item unless there is one with its key, which it then returns.
+func (t *Table) PutNew(ctx context.Context, it Item) (there Item, err error) {
+	refused, err := t.Write(ctx, t.Create(it))
+	if err != nil || refused == nil {
+		return nil, err
+	}
+	return refused.Of[0].There, nil
+}
+
+// Delete deletes what is at a key.
+func (t *Table) Delete(ctx context.Context, k table.Key) error {
+	_, err := t.Write(ctx, t.Remove(k))
+	return err
+}
