@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,5 +68,5 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 	if c.left.Add(-1) < 0 {
 		return nil, errKilled
 	}
-	return c.next.Do(r)
+	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what was sent is carried out
 }
