@@ -2,11 +2,7 @@
 // notifications, events, and the error codes. It imports the standard library only.
 package collab
 
-import (
-	"cmp"
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // JSON is the text of a JSON value, kept as it was sent: numbers are not converted. nil is absence.
 type JSON = json.RawMessage
@@ -21,12 +17,11 @@ const MaxMillis Millis = 253402300799999
 const (
 	MaxItemBytes      = 350_000 // one stored comment, or the head of one annotation
 	MaxAnnotations    = 500     // annotations in one add
-	MaxComments       = 500     // comments per annotation in an add, and per comments add
+	MaxComments       = 90      // comments per annotation in an add, and per comments add: what one transaction takes
 	MaxRequestComment = 5_000   // comments in one request in all
 	MaxUpdated        = 10_000  // annotations that one update may select
 	MaxIDsPerFilter   = 30      // ids in an array, where the contract says so
 	MaxPageSize       = 1_000   // annotations or organizations on a page; also the default
-	MaxAuthors        = 50      // authors whom the head of an annotation remembers
 )
 
 // OrganizationRef names an organization of an account.
@@ -58,15 +53,13 @@ type Annotation struct {
 	Context       JSON
 	Priority      JSON
 	CreatedAt     Millis
-	LastUpdated   Millis // the latest of its own and of every comment written
+	LastUpdated   Millis // as stored with the head, of its own; that of a Thread is the latest of head and comments
 
 	CreatorID  string // From.userId, "" for none
 	LocationID string // Location.id, "" for none
 	StatusID   string // Status.id
 
-	LastComment int64             // the largest comment id so far, 0 for none
-	Authors     map[string]Millis // the last MaxAuthors authors by user id, with the time of their latest comment
-	Rev         int64             // 1 when added, one more with every write
+	Rev int64 // 1 when added, one more with every update
 }
 
 // Comment is one comment of an annotation.
@@ -77,12 +70,13 @@ type Comment struct {
 	Context            JSON
 	ResolverUsed       *bool // isCommentResolverUsed
 	TextAvailable      *bool // isCommentTextAvailable
-	From               JSON  // user object: the author
+	From               JSON   // user object: the author
+	AuthorID           string // From.userId
 	TaggedUserContacts JSON  // array of {userId, contact, text}
 	Attachments        JSON  // array of attachment objects
 	CreatedAt          Millis
 	LastUpdated        Millis
-	Rev                int64 // 1 when added, one more with every write
+	Rev                int64 // 1 when added, one more with every update
 }
 
 // HasContent reports whether the comment has what a comment needs: a text, HTML, an attachment, or a comment resolver that knows it.
@@ -120,37 +114,3 @@ type Selector struct {
 	Creators  []string
 }
 
-// ForgetAuthors drops the authors of the oldest comments until MaxAuthors are left.
-func (a *Annotation) ForgetAuthors() {
-	if len(a.Authors) <= MaxAuthors {
-		return
-	}
-	ids := make([]string, 0, len(a.Authors))
-	for id := range a.Authors {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(x, y string) int {
-		return cmp.Or(cmp.Compare(a.Authors[x], a.Authors[y]), cmp.Compare(x, y))
-	})
-	for _, id := range ids[:len(ids)-MaxAuthors] {
-		delete(a.Authors, id)
-	}
-}
-
-// NewComments is what one call adds to an annotation.
-type NewComments struct {
-	Comments []Comment // an id of 0 is generated; the other ids are distinct
-	IDs      *IDs
-	// Event makes the event to record from the head before the comments and the comments with their ids; nil for none.
-	Event func(head *Annotation, comments []Comment) (*Event, error)
-}
-
-// CommentChange is what one call does to comments of an annotation.
-type CommentChange struct {
-	IDs  []int64 // distinct
-	Mark string  // of the request
-	// Change changes a comment. It depends on its argument alone, and may be called again. An error of its is that comment's failure.
-	Change func(*Comment) error
-	// Event makes the event to record from the head and the comments as changed; nil for none. Many comments are several events.
-	Event func(head *Annotation, comments []Comment) (*Event, error)
-}

@@ -92,15 +92,6 @@ func (g *IDs) Mark() string {
 	return idAlphabet.EncodeToString(b[:])
 }
 
-// MarkTime returns the start of the request that a mark belongs to, the zero time for text that is no mark.
-func MarkTime(mark string) time.Time {
-	b, err := idAlphabet.DecodeString(mark)
-	if err != nil || len(b) != 16 {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(binary.BigEndian.Uint64(b) >> 16))
-}
-
 // Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
 // of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.
 func (g *IDs) Next() string {
@@ -112,14 +103,36 @@ func (g *IDs) Next() string {
 	return idAlphabet.EncodeToString(b[:])
 }
 
-// FirstCommentID returns the first generated comment id for an annotation whose largest comment id so far is last (0 for none): the
-// larger of the request's start in microseconds and last + 1. Where last + 1 would pass MaxCommentID it is the start.
-func (g *IDs) FirstCommentID(last int64) int64 {
-	now := g.start.UnixMicro()
-	if last >= now && last < MaxCommentID-10_000 {
-		return last + 1
+// NumberComments gives ids to the comments of one annotation whose id is 0, ascending from FirstCommentID + taken on; ids that others of them
+// have are passed over.
+func (g *IDs) NumberComments(comments []Comment, taken int64) {
+	given := make(map[int64]bool, len(comments))
+	for i := range comments {
+		given[comments[i].ID] = true
 	}
-	return now
+	next := g.FirstCommentID(comments) + taken
+	for i := range comments {
+		if comments[i].ID != 0 {
+			continue
+		}
+		for given[next] {
+			next++
+		}
+		comments[i].ID = next
+		next++
+	}
+}
+
+// FirstCommentID returns the first id to generate for comments of one annotation, where an id of 0 is to be generated: the larger of the
+// request's start in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the start.
+func (g *IDs) FirstCommentID(comments []Comment) int64 {
+	first := g.start.UnixMicro()
+	for i := range comments {
+		if id := comments[i].ID; id < MaxCommentID-10_000 {
+			first = max(first, id+1)
+		}
+	}
+	return first
 }
 
 // EarliestID returns the first of the ids that can be generated at a time: it sorts behind those of every time before.

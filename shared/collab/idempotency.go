@@ -1,6 +1,13 @@
 package collab
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// ErrClaimRefused says that a claim which was to be made with an operation's data was not, and nothing was written: the key is known.
+var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
+
 
 // How long an Idempotency-Key holds.
 const (

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -14,6 +15,9 @@ import (
 // tries is how often a change is computed anew because others wrote in between.
 const tries = 5
 
+// ErrOvertaken is the error with which a computation in Try asks to be called again: others wrote what it read.
+var ErrOvertaken = errors.New("others wrote in between")
+
 // Try is the form of every optimistic write. compute reads what it needs and returns the writes, none where there is nothing to do; the
 // changes among them carry mark. Where others wrote in between it is called again, five times in all with waits between them; then Try
 // fails with ABORTED. So it does where an answer was lost and others wrote since: the write may have been carried out, and doing it again
@@ -24,6 +28,9 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 			break
 		}
 		writes, err := compute(ctx)
+		if errors.Is(err, ErrOvertaken) {
+			continue
+		}
 		if err != nil || len(writes) == 0 {
 			return Fail(ctx, err)
 		}

@@ -11,13 +11,9 @@ const (
 	Priority      = "pri"
 	LastUpdated   = "lu"  // milliseconds
 	Rev           = "rev" // one more with every write
-	LastComment   = "lc"  // the largest comment id so far
-	Authors       = "au"  // map of user id to the time of the latest comment
-	Batches       = "bs"  // set of the marks of batches whose comments are shown
 	AddedBy       = "m"   // mark of the request that added the item: tells a repeat of it from another's item
 	Writer        = "w"   // mark of the request that changed the item last: tells a repeat of it from another's change
-	Writer2       = "w2"  // of the one before
-	Writer3       = "w3"
+	ReplacedBy    = "um"  // mark of the request that replaced users in the item last: a repeat of it must not replace them again
 
 	Text         = "txt"
 	HTML         = "htm"
@@ -25,8 +21,6 @@ const (
 	HasText      = "tav"
 	Tagged       = "tag"
 	Attachments  = "att"
-	Batch        = "bm" // mark of the batch that the comment came with; shown when the head's Batches lists it
-	BatchedAt    = "bt" // milliseconds: when the batch put the comment
 )
 
 // Attributes of the other items.

@@ -202,11 +202,6 @@ func Idempotency(acct string, hash [32]byte) Key {
 	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
 }
 
-// InLocation is the key of a head in index in.
-func InLocation(acct, org, location, doc, ann string) Key {
-	return Key{LocationPartition(acct, org, location), Join(doc, ann)}
-}
-
 // LocationPartition holds a location's heads in index in.
 func LocationPartition(acct, org, location string) string {
 	return Join("A", acct, "O", org, "L", location)
@@ -223,8 +218,10 @@ func CreatorPartition(acct, org, user string) string { return Join("A", acct, "O
 // StatusPartition holds a status's heads in index st.
 func StatusPartition(acct, org, status string) string { return Join("A", acct, "O", org, "S", status) }
 
-// UpdatedPartition holds the organization's heads by lastUpdated in index org. There is one shard so far.
-func UpdatedPartition(acct, org string) string { return Join("A", acct, "O", org, "T", "0") }
+// UpdatedPartition holds a shard of the organization's heads by lastUpdated in index org.
+func UpdatedPartition(acct, org string, shard int) string {
+	return Join("A", acct, "O", org, "T", strconv.Itoa(shard))
+}
 
 // UpdatedInDocument is the sort key of a head in index upd.
 func UpdatedInDocument(ms int64, ann string) string { return Time(ms) + "#" + Escape(ann) }

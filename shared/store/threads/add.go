@@ -1,0 +1,95 @@
+package threads
+
+import (
+	"context"
+	"fmt"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// AddAnnotation adds an annotation with its comments to a document, and records the event, in one transaction: as a whole or not at all. The
+// thread's comments have distinct ids. When the annotation is there and carries add.Mark, an earlier try of this request added it and the
+// call succeeds. It fails with ALREADY_EXISTS when another annotation with this id is there; INVALID_ARGUMENT when the head or a comment is
+// larger than collab.MaxItemBytes, or all together are than a transaction; and collab.ErrClaimRefused where add.Claim could not be made.
+func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
+	t.Rev = 1
+	head, err := headItem(doc, &t.Annotation)
+	if err != nil {
+		return err
+	}
+	head[table.AddedBy] = store.Text(add.Mark)
+	if err := s.setTimeKey(ctx, head, doc, t.ID, t.LastUpdated); err != nil {
+		return err
+	}
+	if err := store.CheckSize(head, "the annotation"); err != nil {
+		return err
+	}
+	look := store.NewItem(table.AnnotationID(doc.Account, doc.Organization, t.ID, doc.Document))
+	writes := []store.Write{s.Create(head), s.Replace(look)}
+	comments, err := s.newComments(doc, t.ID, t.Comments, add.Mark)
+	if err != nil {
+		return err
+	}
+	if bytes(comments)+head.Size() > store.MaxWriteBytes {
+		return tooMuch("the annotation")
+	}
+	for _, c := range comments {
+		writes = append(writes, s.Create(c))
+	}
+	outbox, err := s.record(ctx, add.Event)
+	if err != nil {
+		return err
+	}
+	writes, claimed, err := s.ride(append(writes, outbox...), add.Claim)
+	if err != nil {
+		return err
+	}
+	refused, err := s.Write(ctx, writes...)
+	switch {
+	case err != nil || refused == nil:
+		return err
+	case refused.Of[0].There.Text(table.AddedBy) == add.Mark:
+		return nil
+	case claimed && refused.Of[len(writes)-1].Refused:
+		return collab.ErrClaimRefused
+	}
+	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", t.ID, doc.Document)
+}
+
+// newComments returns the stored forms of comments that a request adds.
+func (s *Store) newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark string) ([]store.Item, error) {
+	items := make([]store.Item, len(comments))
+	for i := range comments {
+		comments[i].Rev = 1
+		var err error
+		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("commentData[%d]", i)); err != nil {
+			return nil, err
+		}
+		items[i][table.AddedBy] = store.Text(mark)
+	}
+	return items, nil
+}
+
+func bytes(items []store.Item) (n int) {
+	for _, it := range items {
+		n += it.Size()
+	}
+	return n
+}
+
+// tooMuch is the failure of an add that no transaction takes.
+func tooMuch(what string) error {
+	return collab.Errorf(collab.InvalidArgument, "%s is too large: at most %d bytes stored in one call; send the rest by comments add", what,
+		store.MaxWriteBytes)
+}
+
+// ride appends the making of an Idempotency-Key's claim to writes, and reports whether there is one.
+func (s *Store) ride(writes []store.Write, claim *collab.IdempotencyClaim) ([]store.Write, bool, error) {
+	if claim == nil {
+		return writes, false, nil
+	}
+	w, err := s.Directory.ClaimWrite(*claim)
+	return append(writes, w), true, err
+}

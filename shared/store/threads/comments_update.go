@@ -1,0 +1,160 @@
+package threads
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five times.
+// With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the failures by
+// comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole, and changes
+// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.Now, and never back.
+func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
+	u := &commentUpdate{s: s, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
+	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.Now, nil) })
+	group := transactComments
+	if c.Event == nil {
+		group = 1
+	}
+	some := false
+	for ids := range slices.Chunk(c.IDs, transactComments) {
+		found, err := s.GetAll(ctx, u.keys(ids), true)
+		if err != nil && !some {
+			return nil, err
+		}
+		some = some || len(found) > 0
+		groups := slices.Collect(slices.Chunk(ids, group))
+		_ = store.Each(ctx, len(groups), func(ctx context.Context, i int) error {
+			u.changeGroup(ctx, groups[i], found, err)
+			return nil
+		})
+	}
+	if some {
+		return u.failures, nil
+	}
+	head, err := s.Get(ctx, table.Annotation(doc.Account, doc.Organization, doc.Document, ann))
+	if err == nil && head == nil {
+		err = annotationMissing(doc, ann)
+	}
+	return u.failures, err
+}
+
+// commentUpdate is one UpdateComments under way.
+type commentUpdate struct {
+	s     *Store
+	doc   collab.DocumentRef
+	ann   string
+	c     collab.CommentChange
+	touch func() (store.Item, error) // touches the head, once, and returns it as it was
+
+	mu       sync.Mutex
+	failures map[int64]error
+}
+
+func (u *commentUpdate) keys(ids []int64) []table.Key {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = commentKey(u.doc, u.ann, id)
+	}
+	return keys
+}
+
+func (u *commentUpdate) fail(id int64, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.failures[id] = err
+}
+
+// changeGroup changes comments that were found, in one write or as many as they need. err is why they could not be read.
+func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[table.Key]store.Item, err error) {
+	for len(ids) > 0 {
+		n := 0 // how many one write takes
+		if err == nil {
+			err = u.s.Try(ctx, "annotation "+u.ann, u.c.Mark, func(ctx context.Context) (writes []store.Write, err error) {
+				if found == nil {
+					if found, err = u.s.GetAll(ctx, u.keys(ids), true); err != nil {
+						return nil, err
+					}
+				}
+				writes, n, err = u.compute(ctx, ids, found)
+				found = nil // whoever tries again reads again
+				return writes, err
+			})
+		}
+		if err != nil {
+			for _, id := range ids {
+				u.fail(id, err)
+			}
+			return
+		}
+		ids = ids[n:]
+	}
+}
+
+// compute returns the writes that change comments, from the first on as many as a transaction takes, and how many they are. Those that
+// cannot be changed fail by themselves.
+func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[table.Key]store.Item) (writes []store.Write, n int, err error) {
+	var changed []collab.Comment
+	size := 0
+	for i, k := range u.keys(ids) {
+		before := found[k]
+		if before == nil {
+			u.fail(ids[i], collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", ids[i], u.ann))
+			continue
+		}
+		if before.Text(table.Writer) == u.c.Mark {
+			continue // by an earlier try
+		}
+		c, r, err := changedComment(u.doc, u.ann, before, u.c.Change)
+		if err != nil {
+			u.fail(ids[i], err)
+			continue
+		}
+		if size += r.size(); size > store.MaxWriteBytes && len(writes) > 0 {
+			ids = ids[:i]
+			break
+		}
+		w, err := u.s.Change(before, r.after, u.c.Mark)
+		if err != nil {
+			return nil, 0, err
+		}
+		writes = append(writes, w)
+		changed = append(changed, c)
+	}
+	if len(writes) == 0 {
+		return nil, len(ids), nil
+	}
+	before, err := u.touch()
+	if err != nil || u.c.Event == nil {
+		return writes, len(ids), err
+	}
+	head, err := readHead(before)
+	if err != nil {
+		return nil, 0, err
+	}
+	outbox, err := u.s.record(ctx, u.c.Event(&head, changed))
+	return append(writes, outbox...), len(ids), err
+}
+
+// changedComment returns what change makes of a stored comment.
+func changedComment(doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error) (collab.Comment, rewritten, error) {
+	var none rewritten
+	c, err := readComment(before)
+	if err != nil {
+		return c, none, err
+	}
+	known, err := commentItem(doc, ann, &c, "")
+	if err != nil {
+		return c, none, err
+	}
+	if err := change(&c); err != nil {
+		return c, none, err
+	}
+	changed, err := commentItem(doc, ann, &c, nameOfComment(c.ID))
+	return c, rewrite(before, known, changed), err
+}

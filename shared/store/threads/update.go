@@ -1,0 +1,158 @@
+package threads
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// What one update of many annotations has in memory at once.
+const (
+	headsAtOnce   = 100 // heads read ahead of their writes
+	threadsAtOnce = 8   // threads whose comments are changed too: each takes up to about 10 MB
+)
+
+// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. The attributes that
+// differ are written on condition that nobody wrote in between; else it is computed anew, five times, then ABORTED. An annotation that does
+// not exist fails with NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT; the errors of c's functions pass. One
+// that carries c.Mark was changed by an earlier try, which is success.
+//
+// With c.Comment, up to collab.MaxComments changed comments are written with the head in one transaction. With more, comments go first in
+// transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
+// the same mark leaves as they are.
+func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+	errs := make([]error, len(ids))
+	if c.Comment != nil {
+		s.updateThreads(ctx, doc, ids, c, errs)
+		return errs
+	}
+	for start := 0; start < len(ids); start += headsAtOnce {
+		part := ids[start:min(start+headsAtOnce, len(ids))]
+		keys := make([]table.Key, len(part))
+		for i, id := range part {
+			keys[i] = table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+		}
+		found, err := s.GetAll(ctx, keys, true)
+		_ = store.Each(context.WithoutCancel(ctx), len(part), func(_ context.Context, i int) error {
+			u := &update{s: s, doc: doc, id: part[i], n: start + i, c: c}
+			if errs[u.n] = err; err == nil {
+				errs[u.n] = u.head(ctx, found[keys[i]])
+			}
+			return nil
+		})
+	}
+	return errs
+}
+
+func (s *Store) updateThreads(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange, errs []error) {
+	lanes := min(threadsAtOnce, len(ids))
+	_ = store.Each(context.WithoutCancel(ctx), lanes, func(_ context.Context, lane int) error {
+		for i := lane; i < len(ids); i += lanes {
+			u := &update{s: s, doc: doc, id: ids[i], n: i, c: c}
+			errs[i] = u.thread(ctx)
+		}
+		return nil
+	})
+}
+
+// update is the update of one annotation under way.
+type update struct {
+	s   *Store
+	doc collab.DocumentRef
+	id  string
+	n   int // which of the call's annotations it is
+	c   collab.AnnotationChange
+}
+
+func (u *update) key() table.Key {
+	return table.Annotation(u.doc.Account, u.doc.Organization, u.doc.Document, u.id)
+}
+
+// head changes an annotation's head, which was read as found; nil for none.
+func (u *update) head(ctx context.Context, found store.Item) error {
+	first := true
+	return u.s.Try(ctx, "annotation "+u.id, u.c.Mark, func(ctx context.Context) (_ []store.Write, err error) {
+		if !first {
+			if found, err = u.s.Get(ctx, u.key()); err != nil {
+				return nil, err
+			}
+		}
+		first = false
+		if found == nil {
+			return nil, annotationMissing(u.doc, u.id)
+		}
+		return u.changeHead(ctx, found, false, nil)
+	})
+}
+
+// changeHead returns the writes that change a head and the comments given with it, and that record the events; none where an earlier try
+// has changed it.
+func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []rewritten) ([]store.Write, error) {
+	if u.did(before) {
+		return nil, nil
+	}
+	a, err := u.selected(before)
+	if err != nil {
+		return nil, err
+	}
+	known, err := headItem(u.doc, &a)
+	if err != nil {
+		return nil, err
+	}
+	events, err := u.c.Head(u.n, &a, commentsChanged)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := headItem(u.doc, &a)
+	if err != nil {
+		return nil, err
+	}
+	r := rewrite(before, known, changed)
+	if a.LastUpdated > timeKey(before) {
+		if err := u.s.setTimeKey(ctx, r.after, u.doc, u.id, a.LastUpdated); err != nil {
+			return nil, err
+		}
+		r.same = []string{table.Upd} // a comment may have moved it since
+	}
+	if err := store.CheckSize(r.after, "the annotation"); err != nil {
+		return nil, err
+	}
+	writes, err := u.writes(append(comments, r)...)
+	if err != nil {
+		return nil, err
+	}
+	outbox, err := u.s.Outbox.Record(ctx, events)
+	return append(writes, outbox...), err
+}
+
+// selected returns the annotation of a head, and fails where the change does not select it.
+func (u *update) selected(head store.Item) (collab.Annotation, error) {
+	a, err := readHead(head)
+	if err == nil && u.c.Select != nil {
+		err = u.c.Select(&a)
+	}
+	return a, err
+}
+
+// did reports whether an earlier try changed an item.
+func (u *update) did(it store.Item) bool {
+	return it.Text(table.Writer) == u.c.Mark || it.Text(table.ReplacedBy) == u.c.Mark
+}
+
+// writes returns the writes that make items into what they shall be. Where users may be replaced each keeps the mark beside that of its last
+// writer: whoever writes it next must not make a repetition replace them again.
+func (u *update) writes(changes ...rewritten) ([]store.Write, error) {
+	writes := make([]store.Write, len(changes))
+	for i, r := range changes {
+		if u.c.Comment != nil {
+			r.after[table.ReplacedBy] = store.Text(u.c.Mark)
+		}
+		var err error
+		if writes[i], err = u.s.Change(r.before, r.after, u.c.Mark, r.same...); err != nil {
+			return nil, err
+		}
+	}
+	return writes, nil
+}
