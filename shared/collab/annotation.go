@@ -68,12 +68,12 @@ type Comment struct {
 	Text               *string
 	HTML               *string // as sent: clean it where it is rendered
 	Context            JSON
-	ResolverUsed       *bool // isCommentResolverUsed
-	TextAvailable      *bool // isCommentTextAvailable
+	ResolverUsed       *bool  // isCommentResolverUsed
+	TextAvailable      *bool  // isCommentTextAvailable
 	From               JSON   // user object: the author
 	AuthorID           string // From.userId
-	TaggedUserContacts JSON  // array of {userId, contact, text}
-	Attachments        JSON  // array of attachment objects
+	TaggedUserContacts JSON   // array of {userId, contact, text}
+	Attachments        JSON   // array of attachment objects
 	CreatedAt          Millis
 	LastUpdated        Millis
 	Rev                int64 // 1 when added, one more with every update
@@ -113,4 +113,3 @@ type Selector struct {
 	Locations []string
 	Creators  []string
 }
-

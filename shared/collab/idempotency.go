@@ -8,7 +8,6 @@ import (
 // ErrClaimRefused says that a claim which was to be made with an operation's data was not, and nothing was written: the key is known.
 var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
 
-
 // How long an Idempotency-Key holds.
 const (
 	IdempotencyLease  = 30 * time.Second // a claim whose holder was not heard of for so long may be taken over

@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,13 +15,15 @@ type AddRequest struct {
 	Target
 	CreateFlags
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+
+	list []newAnnotation // of them, converted once
 }
 
 // NewAnnotation is an annotation to add.
 type NewAnnotation struct {
 	AnnotationFields
 	Status      *Status             `json:"status"`
-	CommentData []AnnotationComment `json:"commentData" rule:"max=500"`
+	CommentData []AnnotationComment `json:"commentData"`
 }
 
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
@@ -50,18 +53,24 @@ type AddResult struct {
 }
 
 // Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
-func (r *AddRequest) Validate(m *rpc.Mistakes) { checkAnnotations(m, r.annotations()) }
+func (r *AddRequest) Validate(m *rpc.Mistakes) {
+	r.list = r.annotations()
+	checkAnnotations(m, r.list)
+}
 
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.document(call), req.flags(), req.annotations())
+	return s.add(ctx, call, req.document(call), req.flags(), req.list)
 }
 
 func (r *AddRequest) annotations() []newAnnotation {
 	list := make([]newAnnotation, len(r.CommentAnnotations))
 	for i := range list {
 		a := &r.CommentAnnotations[i]
-		list[i] = newAnnotation{&a.AnnotationFields, encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		list[i] = newAnnotation{&a.AnnotationFields, "", encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		if a.Status != nil {
+			list[i].statusID = a.Status.ID
+		}
 		for j := range a.CommentData {
 			list[i].comments[j] = a.CommentData[j].newComment()
 		}
@@ -83,6 +92,7 @@ func (c *AnnotationComment) newComment() newComment {
 // newAnnotation is an annotation to add, whatever the version that sent it.
 type newAnnotation struct {
 	*AnnotationFields
+	statusID string
 	status   collab.JSON // nil for the default
 	comments []newComment
 }
@@ -101,24 +111,26 @@ func checkAnnotations(m *rpc.Mistakes, list []newAnnotation) {
 
 func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, create collab.CreateFlags, list []newAnnotation,
 ) (rpc.Keyed[AddResult], error) {
-	if err := s.Store.CheckDocument(ctx, doc, create); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, create); err != nil {
 		return nil, err
 	}
 	var (
 		threads   = make([]*collab.Thread, len(list))
-		events    = make([][]*collab.Event, len(list))
+		adds      = make([]collab.NewAnnotation, len(list))
 		errs      = make([]error, len(list))
 		generated = int64(0) // comment ids so far
 	)
 	for i := range list {
-		threads[i] = list[i].thread(call.IDs, generated)
+		threads[i] = list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
+	}
+	for i := range list { // behind the annotations' ids, which must not depend on the account's settings
+		adds[i].Mark = call.IDs.Mark()
 		if wanted(call, list[i].comments) {
-			events[i] = []*collab.Event{annotationAdded(newEvent(call, doc), threads[i], list[i].comments, call.Settings.AllEvents)}
+			adds[i].Event = annotationAdded(newEvent(call, doc), threads[i], list[i].comments, call.Settings.AllEvents)
 		}
 	}
-	mark := call.IDs.Mark()
-	each(len(list), func(i int) { errs[i] = s.Store.AddAnnotation(ctx, doc, threads[i], mark, events[i]...) })
+	each(len(list), func(i int) { errs[i] = s.Threads.AddAnnotation(ctx, doc, threads[i], adds[i]) })
 
 	var recorded []*collab.Event
 	results := make(rpc.Keyed[AddResult], len(list))
@@ -128,7 +140,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)
 			}
-			recorded = append(recorded, events[i]...)
+			recorded = appendEvent(recorded, adds[i].Event)
 		}
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
@@ -138,59 +150,34 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 }
 
 // thread returns the annotation as it is stored. generated is how many comment ids the request may have generated so far.
-func (a *newAnnotation) thread(ids *collab.IDs, generated int64) *collab.Thread {
-	now := ids.Start().UnixMilli()
+func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
+	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: collab.Annotation{
 		Location:      encodeObject(a.Location),
 		TargetElement: encodeObject(a.TargetElement),
-		Status:        completeStatus(a.status),
+		Status:        completeStatus(a.status, a.statusID),
+		StatusID:      cmp.Or(a.statusID, openStatus),
 		AssignedTo:    encodeObject(a.AssignedTo),
 		Context:       a.Context,
 		Priority:      encodeObject(a.Priority),
 	}}
+	if a.Location != nil {
+		t.LocationID = a.Location.ID
+	}
 	if a.AnnotationID != nil {
 		t.ID = *a.AnnotationID
 	} else {
-		t.ID = ids.Next()
+		t.ID = call.IDs.Next()
 	}
 	t.CreatedAt, t.LastUpdated = a.Times.resolve(now)
 	for i := range a.comments {
-		t.Comments = append(t.Comments, a.comments[i].comment(a.Times, now))
-	}
-	identify(t.Comments, ids, generated)
-	for i, c := range t.Comments {
-		if i == 0 {
-			t.From = c.From
-		}
+		c := a.comments[i].comment(a.Times, now)
+		t.Comments = append(t.Comments, c)
+		t.SetCreator(&c)
 		t.LastUpdated = max(t.LastUpdated, c.LastUpdated)
-		t.LastComment = max(t.LastComment, c.ID)
 	}
-	t.Authors = authors(t.Comments)
-	t.ForgetAuthors()
-	setIDs(&t.Annotation)
+	call.IDs.NumberComments(t.Comments, generated)
 	return t
-}
-
-// identify gives an id to the comments of a new annotation that have none: ascending, behind the ids that are given, and other ones
-// than those that the request has generated so far.
-func identify(comments []collab.Comment, ids *collab.IDs, generated int64) {
-	last := int64(0)
-	given := make(map[int64]bool, len(comments))
-	for _, c := range comments {
-		last = max(last, c.ID)
-		given[c.ID] = true
-	}
-	next := ids.FirstCommentID(last) + generated
-	for i := range comments {
-		if comments[i].ID != 0 {
-			continue
-		}
-		for given[next] { // only where the largest id leaves no room behind it
-			next++
-		}
-		comments[i].ID = next
-		next++
-	}
 }
 
 // AddV1Request is AddRequest in v1.
@@ -198,13 +185,15 @@ type AddV1Request struct {
 	Target
 	CreateFlags
 	CommentAnnotations []NewAnnotationV1 `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+
+	list []newAnnotation
 }
 
 // NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
 type NewAnnotationV1 struct {
 	AnnotationFields
 	Status      *StatusV1             `json:"status"`
-	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=500"`
+	CommentData []AnnotationCommentV1 `json:"commentData"`
 }
 
 // StatusV1 is Status in v1.
@@ -221,7 +210,10 @@ type AnnotationCommentV1 struct {
 }
 
 // Validate is that of AddRequest.
-func (r *AddV1Request) Validate(m *rpc.Mistakes) { checkAnnotations(m, r.annotations()) }
+func (r *AddV1Request) Validate(m *rpc.Mistakes) {
+	r.list = r.annotations()
+	checkAnnotations(m, r.list)
+}
 
 // Validate is that of Status, for a type that may be an object.
 func (s *StatusV1) Validate(m *rpc.Mistakes) {
@@ -240,14 +232,17 @@ func (s *StatusV1) Validate(m *rpc.Mistakes) {
 
 // AddV1 is Add in v1.
 func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.document(call), req.flags(), req.annotations())
+	return s.add(ctx, call, req.document(call), req.flags(), req.list)
 }
 
 func (r *AddV1Request) annotations() []newAnnotation {
 	list := make([]newAnnotation, len(r.CommentAnnotations))
 	for i := range list {
 		a := &r.CommentAnnotations[i]
-		list[i] = newAnnotation{&a.AnnotationFields, encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		list[i] = newAnnotation{&a.AnnotationFields, "", encodeObject(a.Status), make([]newComment, len(a.CommentData))}
+		if a.Status != nil {
+			list[i].statusID = a.Status.ID
+		}
 		for j := range a.CommentData {
 			c := &a.CommentData[j]
 			list[i].comments[j] = newComment{CommentFields: &c.CommentFields, tags: c.TaggedUserContacts}

@@ -29,6 +29,9 @@ type newComment struct {
 
 // checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
 func checkComments(m *rpc.Mistakes, field string, comments []newComment) {
+	if len(comments) > collab.MaxComments {
+		m.Add(field, "must hold at most %d comments, not %d: add the rest by /v2/commentannotations/comments/add", collab.MaxComments, len(comments))
+	}
 	unique(m, field+"[%d].commentId", comments, func(c *newComment) *int64 { return c.CommentID })
 	for i := range comments {
 		if !comments[i].hasContent() {
@@ -63,6 +66,7 @@ func (c *newComment) comment(around Times, now collab.Millis) collab.Comment {
 		ResolverUsed:       c.IsCommentResolverUsed,
 		TextAvailable:      c.IsCommentTextAvailable,
 		From:               encode(c.From),
+		AuthorID:           c.From.UserID,
 		TaggedUserContacts: encodeList(c.tags),
 		Attachments:        encodeList(c.attachments),
 	}
@@ -71,16 +75,6 @@ func (c *newComment) comment(around Times, now collab.Millis) collab.Comment {
 	}
 	stored.CreatedAt, stored.LastUpdated = c.Times.inherit(around).resolve(now)
 	return stored
-}
-
-// authors returns the authors of comments with the time of their latest.
-func authors(comments []collab.Comment) map[string]collab.Millis {
-	times := map[string]collab.Millis{}
-	for _, c := range comments {
-		id := idOf(c.From, "userId")
-		times[id] = max(times[id], c.CreatedAt)
-	}
-	return times
 }
 
 // taggedBy returns the users whom comments tag, each once, as the first contact with a name or an e-mail address has them.

@@ -17,22 +17,26 @@ import (
 
 // Service runs the operations. Its fields are set before the first request.
 type Service struct {
-	Store  Store
-	Events Events
-	Log    *slog.Logger // why items of a bulk request failed, where callers are not told
+	Directory Directory
+	Threads   Threads
+	Events    Events
+	Log       *slog.Logger // why items of a bulk request failed, where callers are not told
 }
 
-// Store keeps annotations and comments. The rules of its methods are those of package store.
-type Store interface {
+// Directory knows organizations and documents: see package directory.
+type Directory interface {
 	CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error
-	AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, mark string, events ...*collab.Event) error
+}
+
+// Threads keeps annotations and comments: see package threads.
+type Threads interface {
+	AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error
 	AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
-	UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
-		change func(*collab.Thread) ([]*collab.Event, error)) error
+	UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
 	UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
 		take func(*collab.Comment) bool) (more bool, err error)
-	SelectAnnotations(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids, missing []string, err error)
+	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)
 }
@@ -125,13 +129,13 @@ func defaultStatus(id string) collab.JSON {
 	return nil
 }
 
-// completeStatus returns a status with the name and the type of the default status with its id, where it has none of its own; the
-// default status for nil.
-func completeStatus(status collab.JSON) collab.JSON {
+// completeStatus returns the status of an id with the name and the type of the default status with this id, where it has none of its own;
+// the default status for nil.
+func completeStatus(status collab.JSON, id string) collab.JSON {
 	if status == nil {
 		return defaultStatus(openStatus)
 	}
-	complete := defaultStatus(idOf(status, "id"))
+	complete := defaultStatus(id)
 	if complete == nil {
 		return status
 	}
@@ -201,14 +205,7 @@ func distinct[T comparable](list []T) []T {
 	return once
 }
 
-// setIDs makes the ids that filters look at agree with the texts of the annotation's objects.
-func setIDs(a *collab.Annotation) {
-	a.CreatorID = idOf(a.From, "userId")
-	a.LocationID = idOf(a.Location, "id")
-	a.StatusID = idOf(a.Status, "id")
-}
-
-// idOf returns the text of a member of an object, "" where there is none.
+// idOf returns the text of a member of a stored or sent object, "" where there is none.
 func idOf(object collab.JSON, name string) (id string) {
 	for n, value := range rpc.Members(object) {
 		if n == name {
@@ -286,7 +283,7 @@ func (s *Service) finish(ctx context.Context, call *rpc.Call, noun, done string,
 }
 
 // concurrency bounds the items that one bulk request writes side by side.
-const concurrency = 16
+const concurrency = 32
 
 // each calls f with 0 to n-1, side by side.
 func each(n int, f func(i int)) {

@@ -12,7 +12,9 @@ type AddCommentsRequest struct {
 	Target
 	CreateFlags
 	AnnotationID string       `json:"annotationId" rule:"required,id"`
-	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=500"`
+	CommentData  []NewComment `json:"commentData" rule:"required,nonempty"`
+
+	list []newComment // of them, converted once
 }
 
 // NewComment is a comment to add to an annotation.
@@ -25,7 +27,10 @@ type NewComment struct {
 }
 
 // Validate refuses ids given twice, comments without content, and more tagged users than an event names.
-func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) { checkComments(m, "commentData", r.comments()) }
+func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) {
+	r.list = r.comments()
+	checkComments(m, "commentData", r.list)
+}
 
 // Validate refuses attachment ids given twice.
 func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
@@ -33,23 +38,23 @@ func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachmen
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	doc := req.document(call)
-	if err := s.Store.CheckDocument(ctx, doc, req.flags()); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, req.flags()); err != nil {
 		return nil, err
 	}
-	sent := req.comments()
+	sent := req.list
 	add := collab.NewComments{IDs: call.IDs}
 	for i := range sent {
-		add.Comments = append(add.Comments, sent[i].comment(Times{}, call.IDs.Start().UnixMilli()))
+		add.Comments = append(add.Comments, sent[i].comment(Times{}, call.Now.UnixMilli()))
 	}
 	var events []*collab.Event
 	if wanted(call, sent) {
 		blank := newEvent(call, doc)
 		events = []*collab.Event{&blank}
-		add.Event = func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error) {
-			return commentsAdded(blank, head, comments, sent, call.Settings.AllEvents), nil
+		add.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
+			return commentsAdded(blank, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
-	ids, err := s.Store.AddComments(ctx, doc, req.AnnotationID, add)
+	ids, err := s.Threads.AddComments(ctx, doc, req.AnnotationID, add)
 	if err != nil {
 		return nil, err
 	}

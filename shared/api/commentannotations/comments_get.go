@@ -24,7 +24,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err := call.Position(req.PageToken, &after); err != nil {
 		return nil, err
 	}
-	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}
 	most := collab.MaxPageSize
@@ -35,7 +35,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 		list []collab.JSON
 		left = maxPage
 	)
-	more, err := s.Store.ListComments(ctx, doc, req.AnnotationID, after, most, func(c *collab.Comment) bool {
+	more, err := s.Threads.ListComments(ctx, doc, req.AnnotationID, after, most, func(c *collab.Comment) bool {
 		var o object
 		o.comment(c)
 		if left -= rpc.WrappedLen(o) + len(","); left < 0 && len(list) > 0 {

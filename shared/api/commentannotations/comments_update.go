@@ -50,27 +50,27 @@ func (d *CommentData) Validate(m *rpc.Mistakes) {
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
 	doc := req.document(call)
-	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}
-	now := call.IDs.Start().UnixMilli()
+	now := call.Now.UnixMilli()
 	ids := distinct(req.CommentIDs)
 	events := map[int64]collab.Event{} // by the first of its comments: the store may compute one several times
 	change := collab.CommentChange{
-		IDs: ids, Mark: call.IDs.Mark(),
+		IDs: ids, Mark: call.IDs.Mark(), Now: now,
 		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, now) },
 	}
 	if call.Settings.AllEvents {
-		change.Event = func(head *collab.Annotation, comments []collab.Comment) (*collab.Event, error) {
+		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			blank, made := events[comments[0].ID]
 			if !made {
 				blank = newEvent(call, doc)
 				events[comments[0].ID] = blank
 			}
-			return commentsUpdated(blank, head, comments), nil
+			return commentsUpdated(blank, head, comments)
 		}
 	}
-	failures, err := s.Store.UpdateComments(ctx, doc, req.AnnotationID, change)
+	failures, err := s.Threads.UpdateComments(ctx, doc, req.AnnotationID, change)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,7 @@ func (d *CommentData) apply(c *collab.Comment, now collab.Millis) error {
 		return err
 	}
 	c.From = from
+	c.AuthorID = changeID(c.AuthorID, d.From, d.From.Value.UserID)
 	c.Text = changeValue(c.Text, d.CommentText)
 	c.HTML = changeValue(c.HTML, d.CommentHTML)
 	c.Context = changeContext(c.Context, d.Context)

@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -22,7 +21,7 @@ func wanted(call *rpc.Call, comments []newComment) bool {
 func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
 	return collab.Event{
 		ID: call.IDs.Next(), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
-		Time: call.IDs.Start().UnixMilli(),
+		Time: call.Now.UnixMilli(),
 	}
 }
 
@@ -34,10 +33,6 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all b
 	if !ev.Notify {
 		return &ev
 	}
-	// Those who wrote what triggers nothing were there before.
-	before := collab.Annotation{CreatorID: t.CreatorID, Authors: authors(quiet)}
-	before.ForgetAuthors()
-	ev.Participants = participants(&before)
 	if !all {
 		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
 	}
@@ -50,7 +45,6 @@ func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.C
 	ev.Type = collab.CommentAdded
 	describe(&ev, head)
 	putComments(&ev, comments, sent, all)
-	ev.Participants = participants(head)
 	return &ev
 }
 
@@ -70,7 +64,6 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 		ev := evs[len(made)]
 		ev.Type, ev.Notify, ev.Previous = kind, notify, previous
 		describe(&ev, after)
-		ev.Participants = participants(after)
 		made = append(made, &ev)
 	}
 	if before.StatusID != after.StatusID {
@@ -130,14 +123,12 @@ func eventComments(comments []collab.Comment) []collab.EventComment {
 	return list
 }
 
-// participants returns the creator and the remembered authors of an annotation, by id.
-func participants(a *collab.Annotation) []string {
-	ids := slices.Collect(maps.Keys(a.Authors))
-	if _, wrote := a.Authors[a.CreatorID]; !wrote && a.CreatorID != "" {
-		ids = append(ids, a.CreatorID)
+// appendEvent appends an event unless it is nil.
+func appendEvent(list []*collab.Event, ev *collab.Event) []*collab.Event {
+	if ev == nil {
+		return list
 	}
-	slices.Sort(ids)
-	return ids
+	return append(list, ev)
 }
 
 // send takes recorded events to their delivery.

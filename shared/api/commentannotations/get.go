@@ -84,7 +84,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (any
 	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	if req.DocumentID != nil && req.DocumentIDs == nil {
-		if err := s.Store.CheckDocument(ctx, org.Document(*req.DocumentID), collab.CreateFlags{}); err != nil {
+		if err := s.Directory.CheckDocument(ctx, org.Document(*req.DocumentID), collab.CreateFlags{}); err != nil {
 			return nil, err
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (any
 		most = int(*req.PageSize)
 	}
 	p := page{left: maxPage, grouped: req.GroupByDocumentID}
-	next, err := s.Store.Walk(ctx, org, req.query(), from, most, p.take)
+	next, err := s.Threads.Walk(ctx, org, req.query(), from, most, p.take)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ type GetV1Request struct {
 // is larger than 5 MB.
 func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) ([]collab.JSON, error) {
 	doc := req.document(call)
-	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}
 	v2 := GetRequest{
@@ -136,7 +136,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 		return fits
 	}
 	for from := []byte(nil); ; {
-		next, err := s.Store.Walk(ctx, doc.OrganizationRef, query, from, collab.MaxPageSize, take)
+		next, err := s.Threads.Walk(ctx, doc.OrganizationRef, query, from, collab.MaxPageSize, take)
 		switch {
 		case err != nil:
 			return nil, err

@@ -101,3 +101,14 @@ func changeList[T any](stored collab.JSON, sent rpc.Opt[[]T]) collab.JSON {
 	}
 	return stored
 }
+
+// changeID is the id of an object behind change: sent is the id that the request sends for it, nil for none.
+func changeID[T any](stored string, object rpc.Opt[T], sent *string) string {
+	switch {
+	case object.Null():
+		return ""
+	case sent != nil:
+		return *sent
+	}
+	return stored
+}

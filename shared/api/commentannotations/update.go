@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,84 +87,71 @@ func (d *UpdatedData) sent() bool {
 
 // Why an update leaves an annotation as it is.
 var (
-	errNotSelected = errors.New("a selector excludes it by now")
+	errNotSelected = errors.New("a selector excludes it")
 	errUnchanged   = errors.New("there is nothing to change")
 )
 
-// Update updates annotations, each by itself: see Store.UpdateAnnotation. The answer has them by id: in the order of annotationIds where those are
-// given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It fails with
-// RESOURCE_EXHAUSTED, and updates nothing, where more are selected than one call may update or one answer holds.
+// Update updates annotations, each by itself: see threads.Store.UpdateAnnotations. The answer has them by id: in the order of annotationIds
+// where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It
+// fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	doc := req.document(call)
-	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}
-	u := req.update(call.IDs.Start().UnixMilli())
-	if len(u.selector.IDs) > collab.MaxUpdated {
-		return nil, collab.Errorf(collab.ResourceExhausted, "the request names more than %d annotations", collab.MaxUpdated)
+	u := req.update(call.Now.UnixMilli())
+	ids := u.selector.IDs
+	if ids == nil {
+		var err error
+		if ids, err = s.Threads.Select(ctx, doc, u.selector, collab.MaxUpdated); err != nil {
+			return nil, err
+		}
 	}
-	ids, missing, err := s.Store.SelectAnnotations(ctx, doc, u.selector, collab.MaxUpdated)
-	if err != nil {
-		return nil, err
+	if len(ids) > collab.MaxUpdated {
+		return nil, collab.Errorf(collab.FailedPrecondition, "the request names more than %d annotations", collab.MaxUpdated)
 	}
-	absent := make([]error, len(missing))
-	for i, id := range missing {
-		absent[i] = collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
-	}
-	if !fit(ids, missing, absent) {
-		return nil, collab.Errorf(collab.ResourceExhausted,
-			"one answer does not hold what would become of these %d annotations: select fewer", len(ids)+len(missing))
+	if !fit(ids) {
+		return nil, collab.Errorf(collab.FailedPrecondition,
+			"one answer does not hold what would become of these %d annotations: select fewer", len(ids))
 	}
 	var (
-		ends   = make([]error, len(ids))
 		events = make([][]*collab.Event, len(ids))
 		blank  = make([][2]collab.Event, len(ids))
 		raise  = req.TriggerNotification || call.Settings.AllEvents
-		mark   = call.IDs.Mark()
+		change = collab.AnnotationChange{Mark: call.IDs.Mark(), Now: u.now, Select: u.selects}
 	)
 	for i := range blank {
 		if raise {
 			blank[i] = [2]collab.Event{newEvent(call, doc), newEvent(call, doc)}
 		}
 	}
-	each(len(ids), func(i int) {
-		ends[i] = s.Store.UpdateAnnotation(ctx, doc, ids[i], mark, len(u.users) > 0, func(t *collab.Thread) ([]*collab.Event, error) {
-			before := t.Annotation
-			if err := u.apply(t); err != nil || !raise {
-				return nil, err
-			}
-			events[i] = annotationUpdated(blank[i], &before, &t.Annotation, req.TriggerNotification)
-			return events[i], nil
-		})
-	})
-
+	if len(u.users) > 0 {
+		change.Comment = u.comment
+	}
+	change.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
+		before := *a
+		if err := u.head(a, commentsChanged); err != nil || !raise {
+			return nil, err
+		}
+		events[i] = annotationUpdated(blank[i], &before, a, req.TriggerNotification)
+		return events[i], nil
+	}
 	var recorded []*collab.Event
-	end := make(map[string]error, len(ids)+len(missing))
-	for i, id := range ids {
-		end[id] = ends[i]
-		if ends[i] == nil {
-			recorded = append(recorded, events[i]...)
-		}
-	}
-	for i, id := range missing {
-		end[id] = absent[i]
-	}
-	order := ids
-	if u.selector.IDs != nil {
-		order = u.selector.IDs
-	}
-	results := rpc.Keyed[UpdateResult]{}
 	var errs []error
-	for _, id := range order {
-		err, selected := end[id]
-		if !selected || err == errNotSelected {
-			continue
-		}
+	results := rpc.Keyed[UpdateResult]{}
+	for i, err := range s.Threads.UpdateAnnotations(ctx, doc, ids, change) {
 		done := "the comment annotation was updated"
-		if err == errUnchanged {
+		switch {
+		case err == errNotSelected:
+			continue
+		case err == errUnchanged:
 			err, done = nil, "the comment annotation had nothing to change"
+		case err == nil:
+			recorded = append(recorded, events[i]...)
+		case collab.CodeOf(err) == collab.NotFound:
+			err = collab.Errorf(collab.NotFound, "the comment annotation does not exist in this document")
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{outcomeOf(err, done), id}})
+		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{outcomeOf(err, done), ids[i]}})
 		errs = append(errs, err)
 	}
 	s.send(ctx, recorded)
@@ -171,15 +159,12 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return results, nil
 }
 
-// fit reports whether an answer holds the outcomes of annotations, and of missing ones with their errors.
-func fit(ids, missing []string, absent []error) bool {
-	const around = 200 // an outcome without its id, with any message that names none, as Lambda wraps it
+// fit reports whether an answer holds the outcomes of annotations.
+func fit(ids []string) bool {
+	const around = 200 // an outcome without its id, with the longest message, as Lambda wraps it
 	size := 0
-	for _, id := range slices.Concat(ids, missing) {
+	for _, id := range ids {
 		size += 2*rpc.WrappedLen(encode(id)) + around
-	}
-	for _, err := range absent {
-		size += rpc.WrappedLen(encode(collab.MessageOf(err)))
 	}
 	return size <= maxPage
 }
@@ -209,34 +194,41 @@ func (r *UpdateRequest) update(now collab.Millis) *update {
 	return u
 }
 
-// apply updates a stored thread. First users are replaced, then updatedData is merged into what that made. An annotation that the
-// selector does not fit any more is errNotSelected; one that holds none of the users to replace, where nothing else is updated,
-// errUnchanged.
-func (u *update) apply(t *collab.Thread) error {
-	if sel := u.selector; sel.Locations != nil && !slices.Contains(sel.Locations, t.LocationID) ||
-		sel.Creators != nil && !slices.Contains(sel.Creators, t.CreatorID) {
+// selects fails with errNotSelected for an annotation that the selectors do not fit.
+func (u *update) selects(a *collab.Annotation) error {
+	if sel := u.selector; sel.Locations != nil && !slices.Contains(sel.Locations, a.LocationID) ||
+		sel.Creators != nil && !slices.Contains(sel.Creators, a.CreatorID) {
 		return errNotSelected
 	}
-	replaced, err := u.users.replaceUsers(t, u.now)
-	if err != nil {
-		return err
+	return nil
+}
+
+// comment replaces users in a comment, which is updated now where there were any.
+func (u *update) comment(c *collab.Comment) (changed bool, err error) {
+	if changed, err = u.users.replaceInComment(c); changed {
+		c.LastUpdated = max(c.LastUpdated, u.now)
 	}
+	return changed, err
+}
+
+// head updates the head of an annotation: first users are replaced, then updatedData is merged into what that made. Where there is nothing to
+// change, in head or comments, it fails with errUnchanged.
+func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
+	replaced := u.users.replaceInHead(a)
 	switch {
 	case u.data != nil && u.data.sent():
-		if err := u.data.apply(&t.Annotation); err != nil {
+		if err := u.data.apply(a); err != nil {
 			return err
 		}
-	case !replaced:
+	case !replaced && !commentsChanged:
 		return errUnchanged
 	}
-	setIDs(&t.Annotation)
-	t.LastUpdated = max(t.LastUpdated, u.now)
+	a.LastUpdated = max(a.LastUpdated, u.now)
 	return nil
 }
 
 // apply merges the data into an annotation.
 func (d *UpdatedData) apply(a *collab.Annotation) error {
-	status := idOf(a.Status, "id")
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {
 		element = merge(element, encode(TargetElement{Occurrence: n})) // as an integer, however it was written
@@ -260,8 +252,10 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		}
 		*f.object = changed
 	}
-	if idOf(a.Status, "id") != status {
-		a.Status = completeStatus(a.Status)
+	a.LocationID = changeID(a.LocationID, d.Location, d.Location.Value.ID)
+	a.CreatorID = changeID(a.CreatorID, d.From, d.From.Value.UserID)
+	if id := cmp.Or(changeID(a.StatusID, d.Status, d.Status.Value.ID), openStatus); id != a.StatusID || a.Status == nil {
+		a.StatusID, a.Status = id, completeStatus(a.Status, id)
 	}
 	a.Context = changeContext(a.Context, d.Context)
 	return nil

@@ -12,53 +12,28 @@ import (
 // for b with b for a swaps them.
 type replacements map[string]collab.User
 
-// replaceUsers replaces users everywhere in a thread: its creator, assignee and remembered authors, and in its comments. It reports
-// whether there was anything to replace. Comments that changed are updated now.
-func (r replacements) replaceUsers(t *collab.Thread, now collab.Millis) (changed bool, err error) {
-	for i := range t.Comments {
-		c := &t.Comments[i]
-		hit, err := r.replaceInComment(c)
-		if err != nil {
-			return false, err
-		}
-		if hit {
-			c.LastUpdated = max(c.LastUpdated, now)
-			changed = true
-		}
-	}
-	creator, assignee, authors := r.replace(&t.From), r.replace(&t.AssignedTo), r.replaceAuthors(&t.Annotation)
-	return changed || creator || assignee || authors, nil
+// replaceInHead replaces an annotation's creator and assignee, and reports whether there was anything to replace.
+func (r replacements) replaceInHead(a *collab.Annotation) (changed bool) {
+	creator := r.replace(&a.From, &a.CreatorID)
+	assignee := idOf(a.AssignedTo, "userId")
+	return r.replace(&a.AssignedTo, &assignee) || creator
 }
 
-// replace replaces a user object whole.
-func (r replacements) replace(user *collab.JSON) (changed bool) {
-	replacement, ok := r[idOf(*user, "userId")]
+// replace replaces a user object whole, and the id that stands beside it.
+func (r replacements) replace(user *collab.JSON, id *string) (changed bool) {
+	replacement, ok := r[*id]
 	if !ok {
 		return false
 	}
 	object := encode(replacement)
 	changed = !bytes.Equal(object, *user)
-	*user = object
-	return changed
-}
-
-// replaceAuthors renames remembered authors. Where two become one, the later comment counts.
-func (r replacements) replaceAuthors(a *collab.Annotation) (changed bool) {
-	authors := make(map[string]collab.Millis, len(a.Authors))
-	for id, t := range a.Authors {
-		if replacement, ok := r[id]; ok {
-			changed = changed || replacement.UserID != id
-			id = replacement.UserID
-		}
-		authors[id] = max(authors[id], t)
-	}
-	a.Authors = authors
+	*user, *id = object, replacement.UserID
 	return changed
 }
 
 // replaceInComment replaces the author, the tagged contacts, and the tokens in text and HTML of those who are tagged.
 func (r replacements) replaceInComment(c *collab.Comment) (changed bool, err error) {
-	author := r.replace(&c.From)
+	author := r.replace(&c.From, &c.AuthorID)
 	tags, tokens, err := r.replaceTags(c.TaggedUserContacts)
 	if err != nil || tokens == nil {
 		return author, err
