@@ -46,6 +46,13 @@ type Option func(*Table)
 // Waits sets how long is waited before repeat n of a call, from 0.
 func Waits(wait func(n int) time.Duration) Option { return func(t *Table) { t.retry.wait = wait } }
 
+// At returns the table as one with another clock has it.
+func (t *Table) At(now func() time.Time) *Table {
+	at := *t
+	at.now = now
+	return &at
+}
+
 // Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 

@@ -54,11 +54,11 @@ func (s *Service) add(ctx context.Context, acct string, w collab.Webhook) (colla
 	if !there && len(all) >= collab.MaxWebhooks {
 		return w, collab.Errorf(collab.ResourceExhausted, "the account has %d webhooks, the most there can be: delete one before", collab.MaxWebhooks)
 	}
-	added, err := s.Store.PutWebhook(ctx, acct, w)
+	err = s.Store.AddWebhook(ctx, acct, w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		if earlier, readErr := s.Store.Webhook(ctx, acct, w.ID); readErr == nil && earlier.CreatedAt == w.CreatedAt && earlier.URL == w.URL {
 			return earlier, nil
 		}
 	}
-	return added, err
+	return w, err
 }

@@ -20,7 +20,7 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	w, err := s.change(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
+	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
 		w.LastUpdated = call.Now.UnixMilli()
 		return w.Rotate(secret, call.Now.UnixMilli())
 	})

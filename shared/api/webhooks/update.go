@@ -38,7 +38,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			return Webhook{}, err
 		}
 	}
-	w, err := s.change(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
+	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
 		data.apply(w)
 		w.LastUpdated = call.Now.UnixMilli()
 		return nil

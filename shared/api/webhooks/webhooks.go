@@ -30,10 +30,12 @@ type Store interface {
 	// Webhook reads a webhook endpoint of the account; NOT_FOUND when it does not exist.
 	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
 
-	// PutWebhook adds a webhook endpoint whose Rev is 0, and fails with ALREADY_EXISTS when there is one with its id. With another Rev it
-	// changes the endpoint, and fails with ABORTED when that is no longer its Rev and NOT_FOUND when it does not exist. It returns the
-	// endpoint as it is then, its health forgotten.
-	PutWebhook(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error)
+	// AddWebhook adds a webhook endpoint; ALREADY_EXISTS when there is one with its id.
+	AddWebhook(ctx context.Context, acct string, w collab.Webhook) error
+
+	// UpdateWebhook changes a webhook endpoint and returns it as it is then, its health forgotten; NOT_FOUND when it does not exist. change
+	// may be called again with what others wrote meanwhile; its error leaves the endpoint as it is.
+	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
 
 	// DeleteWebhook deletes a webhook endpoint; NOT_FOUND when it does not exist.
 	DeleteWebhook(ctx context.Context, acct, id string) error
@@ -116,26 +118,6 @@ func (s *Service) checkURL(field, url string) error {
 		Code:    collab.InvalidArgument,
 		Message: field + " " + err.Error(),
 		Details: []collab.FieldError{{Field: field, Message: err.Error()}},
-	}
-}
-
-// tries is how often a change is begun when others change the same endpoint.
-const tries = 5
-
-// change changes an endpoint and returns it as it is then. The change may be made again on what others wrote meanwhile. It fails with
-// NOT_FOUND when the endpoint does not exist, and with ABORTED when others kept changing it.
-func (s *Service) change(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
-	for try := 1; ; try++ {
-		w, err := s.Store.Webhook(ctx, acct, id)
-		if err == nil {
-			err = change(&w)
-		}
-		if err == nil {
-			w, err = s.Store.PutWebhook(ctx, acct, w)
-		}
-		if collab.CodeOf(err) != collab.Aborted || try == tries {
-			return w, err
-		}
 	}
 }
 

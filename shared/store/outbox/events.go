@@ -1,53 +1,43 @@
-package store
+package outbox
 
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-)
-
-// Kinds of pending work.
-const (
-	DueEvent = "event" // an event whose delivery has not been marked as done
 )
 
 const (
-	eventRetention = 30 * 24 * time.Hour
-	firstDue       = 2 * time.Minute // from an event's write until the relay sends it again
+	firstDue = 2 * time.Minute // from an event's write until the relay sends it again
 
 	inlinePeople = 8_000   // bytes of people that an event carries itself
 	partPeople   = 200_000 // bytes of people in an item beside it
 )
 
-// outbox returns the writes that record events in the transaction of their data: each event, the people it carries where they are too
-// many for it, and the work that is due until it was delivered.
-func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error) {
-	var writes []types.TransactWriteItem
-	put := func(it item) {
-		writes = append(writes, types.TransactWriteItem{Put: &types.Put{TableName: &s.table, Item: it}})
-	}
+// eventItem is an event, or a part of its people.
+type eventItem struct {
+	Body    store.JSON    `dynamodbav:"body"`
+	Due     collab.Millis `dynamodbav:"due,omitempty"`
+	Expires int64         `dynamodbav:"ttl"`
+}
+
+// Record returns the writes that record events in the transaction of their data: each event, and the work that is due until it was
+// delivered. People who are too many for an event are put ahead; nothing points to them until the event is there.
+func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Write, error) {
+	var writes []store.Write
+	var ahead []store.Item
 	for _, ev := range events {
-		now := s.now()
-		expires := now.Add(eventRetention).Unix()
-		due := now.Add(firstDue).UnixMilli()
-		record := func(k table.Key, v any) error {
+		now := s.Millis()
+		due := now + firstDue.Milliseconds()
+		encode := func(k table.Key, v any) (store.Item, error) {
 			body, err := json.Marshal(v)
 			if err != nil {
-				return err
+				return nil, store.Unreadable(k, err)
 			}
-			it := newItem(k)
-			it[table.Body] = str(string(body))
-			it.setNum(table.DueAt, due)
-			it.setNum(table.Expires, expires)
-			put(it)
-			return nil
+			return store.Encode(k, eventItem{store.JSON(body), due, expiry(now)})
 		}
 		stored := *ev
 		stored.People = make([]collab.User, len(ev.People))
@@ -57,38 +47,35 @@ func (s *Store) outbox(events []*collab.Event) ([]types.TransactWriteItem, error
 		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
-				if err := record(table.EventPeople(ev.Account, ev.ID, n), part); err != nil {
-					return nil, fail(context.Background(), err)
+				it, err := encode(table.EventPeople(ev.Account, ev.ID, n), part)
+				if err != nil {
+					return nil, err
 				}
+				ahead = append(ahead, it)
 			}
 		}
 		if err := stored.Shorten(); err != nil {
-			return nil, fail(context.Background(), err)
+			return nil, store.Fail(ctx, err)
 		}
-		if err := record(table.Event(ev.Account, ev.ID), &stored); err != nil {
-			return nil, fail(context.Background(), err)
+		it, err := encode(table.Event(ev.Account, ev.ID), &stored)
+		if err != nil {
+			return nil, err
 		}
-		put(dueItem(due, DueEvent, ev.Account, ev.ID, 0, now.UnixMilli(), expires))
+		work, err := dueItem(table.Due(due, DueEvent, ev.Account, ev.ID), 0, now, expiry(now))
+		if err != nil {
+			return nil, err
+		}
+		writes = append(writes, s.Replace(it), s.Replace(work))
 	}
-	return writes, nil
+	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
 }
 
-// record is outbox, for events that may name too many people for a transaction: those are put ahead. Nothing points to them until the
-// event is there.
-func (s *Store) record(ctx context.Context, events []*collab.Event) ([]types.TransactWriteItem, error) {
-	writes, err := s.outbox(events)
-	if err != nil {
-		return nil, err
+// recordOne is Record, for one event or none.
+func (s *Store) recordOne(ctx context.Context, ev *collab.Event) ([]store.Write, error) {
+	if ev == nil {
+		return nil, nil
 	}
-	var ahead []item
-	writes = slices.DeleteFunc(writes, func(w types.TransactWriteItem) bool {
-		people := strings.HasPrefix(item(w.Put.Item).text(table.SK), table.EventPeoplePrefix)
-		if people {
-			ahead = append(ahead, w.Put.Item)
-		}
-		return people
-	})
-	return writes, each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.put(ctx, ahead[i]) })
+	return s.Record(ctx, []*collab.Event{ev})
 }
 
 // peopleParts divides people into lists that an item takes; nil when the event itself takes them.
@@ -119,13 +106,33 @@ func peopleParts(people []collab.User) [][]collab.User {
 // Event reads an event of the outbox; NOT_FOUND when it is not there or no more.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	k := table.Event(acct, id)
-	items, err := s.query(ctx, scan{pk: k.PK, keys: span{k.SK, table.EventPeopleEnd}, strong: true})
+	items, err := s.Query(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: table.EventPeopleEnd}, Strong: true})
 	if err != nil {
 		return nil, err
 	}
-	if len(items) == 0 || items[0].key() != k {
-		return nil, collab.Errorf(collab.NotFound, "event %q does not exist", id)
+	return readEvent(k, items)
+}
+
+// readEvent puts an event and the parts of its people together; NOT_FOUND when the event is not among the items.
+func readEvent(k table.Key, items []store.Item) (*collab.Event, error) {
+	if len(items) == 0 || items[0].Key() != k {
+		return nil, collab.Errorf(collab.NotFound, "the event does not exist")
 	}
-	ev, err := readEvent(items)
-	return ev, fail(ctx, err)
+	var ev collab.Event
+	for i, it := range items {
+		var people []collab.User
+		var into any = &people
+		if i == 0 {
+			into = &ev
+		}
+		var stored eventItem
+		if err := it.Decode(&stored); err != nil {
+			return nil, err
+		}
+		if err := json.Unmarshal(stored.Body, into); err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+		ev.People = append(ev.People, people...)
+	}
+	return &ev, nil
 }

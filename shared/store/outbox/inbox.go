@@ -1,18 +1,15 @@
-package store
+package outbox
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // A user's inbox is two lists of pointers, the user's own and the organization's for all, in each newest first; what they point to is
@@ -20,23 +17,14 @@ import (
 
 // AddToInbox puts a notification into the lists of users. Repeats change nothing.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error {
-	return each(ctx, len(users), func(ctx context.Context, i int) error {
-		return s.put(ctx, newItem(table.UserNotification(org.Account, org.Organization, users[i], n.CreatedAt, n.ID)))
+	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
+		return s.Put(ctx, store.NewItem(table.UserNotification(org.Account, org.Organization, users[i], n.CreatedAt, n.ID)))
 	})
 }
 
 // AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
 func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.put(ctx, newItem(table.AllNotification(org.Account, org.Organization, n.CreatedAt, n.ID)))
-}
-
-// MakeNotification stores a notification unless there is one with its id.
-func (s *Store) MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	it, err := notificationItem(org, n)
-	if err != nil {
-		return fail(ctx, err)
-	}
-	return s.make(ctx, it)
+	return s.Put(ctx, store.NewItem(table.AllNotification(org.Account, org.Organization, n.CreatedAt, n.ID)))
 }
 
 // inboxExamined bounds what one page of an inbox looks at.
@@ -73,28 +61,17 @@ func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, pos
 	}
 }
 
-// before narrows the span to what sorts before a key that ends in a letter or digit; "" is behind all keys.
-func (r span) before(key string) span {
-	if n := len(key) - 1; n >= 0 {
-		key = key[:n] + string(key[n]-1) + string(utf8.MaxRune)
-		if r.to == "" || key < r.to {
-			r.to = key
-		}
-	}
-	return r
-}
-
 // pointers returns up to most pointers of both lists behind a position, newest first, and whether there are more.
 func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, position string, most int) ([]pointer, bool, error) {
 	pks := []string{
 		table.UserNotification(org.Account, org.Organization, user, 0, "").PK,
 		table.AllNotification(org.Account, org.Organization, 0, "").PK,
 	}
-	var found [2][]item
+	var found [2][]store.Item
 	var goesOn [2]bool
-	err := each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
-		found[i], goesOn[i], err = s.queryPage(ctx, scan{
-			pk: pks[i], keys: everything.before(position), limit: most + 1, newest: true, strong: true,
+	err := store.Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
+		found[i], goesOn[i], err = s.QueryPage(ctx, store.Scan{
+			PK: pks[i], Keys: store.Everything.Before(position), Limit: most + 1, Newest: true, Strong: true,
 		})
 		return err
 	})
@@ -105,16 +82,16 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, 
 	var end string // behind it one of the lists is not known
 	for i, items := range found {
 		for _, it := range items {
-			sk := it.text(table.SK)
+			sk := it.Text(table.SK)
 			_, escaped, _ := strings.Cut(sk, "#")
 			id, err := table.Unescape(escaped)
 			if err != nil {
-				return nil, false, fail(ctx, err)
+				return nil, false, store.Fail(ctx, err)
 			}
 			list = append(list, pointer{sk: sk, id: id, toAll: i == 1})
 		}
 		if goesOn[i] {
-			end = max(end, items[len(items)-1].text(table.SK))
+			end = max(end, items[len(items)-1].Text(table.SK))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b pointer) int { return strings.Compare(b.sk, a.sk) })
@@ -138,20 +115,20 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		keys[i] = table.Notification(org.Account, org.Organization, p.id)
 	}
 	var (
-		found  map[table.Key]item
-		states = make(map[string]item)
+		found  map[table.Key]store.Item
+		states = make(map[string]store.Item)
 	)
-	err := each(ctx, 2, func(ctx context.Context, i int) (err error) {
+	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
-			found, err = s.getAll(ctx, keys, true)
+			found, err = s.GetAll(ctx, keys, true)
 			return err
 		}
-		items, err := s.query(ctx, scan{
-			pk:   table.NotificationState(org.Account, org.Organization, user, 0, "").PK,
-			keys: span{pointers[len(pointers)-1].sk, pointers[0].sk}, strong: true,
+		items, err := s.Query(ctx, store.Scan{
+			PK:   table.NotificationState(org.Account, org.Organization, user, 0, "").PK,
+			Keys: store.Span{From: pointers[len(pointers)-1].sk, To: pointers[0].sk}, Strong: true,
 		})
 		for _, it := range items {
-			states[it.text(table.SK)] = it
+			states[it.Text(table.SK)] = it
 		}
 		return err
 	})
@@ -165,10 +142,15 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		if it == nil {
 			continue
 		}
-		e := collab.InboxEntry{ToAll: p.toAll, ReadAt: states[p.sk].num(table.ReadAt), ClickedAt: states[p.sk].num(table.ClickedAt)}
-		if err := json.Unmarshal(it.json(table.Body), &e.Notification); err != nil {
-			return nil, fail(ctx, err)
+		n, err := readNotification(it)
+		if err != nil {
+			return nil, err
 		}
+		var did stateItem
+		if err := states[p.sk].Decode(&did); err != nil {
+			return nil, err
+		}
+		e := collab.InboxEntry{Notification: n, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
 		if p.toAll {
 			if e.ActionUser.UserID == user {
 				continue
@@ -182,7 +164,7 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 	}
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
-	preferences, err := s.Preferences(ctx, org, user, documents)
+	preferences, err := s.preferences.Preferences(ctx, org, user, documents)
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +172,12 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		i, _ := slices.BinarySearch(documents, e.DocumentID)
 		return e.ToAll && !preferences[i].Inbox.Wants(false)
 	}), nil
+}
+
+// stateItem is what a user did with a notification.
+type stateItem struct {
+	ReadAt    collab.Millis `dynamodbav:"rd"`
+	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
 }
 
 // MarkNotification records that a user read a notification of the inbox, or clicked it, which is reading it too. What was recorded before
@@ -203,50 +191,33 @@ func (s *Store) MarkNotification(ctx context.Context, org collab.OrganizationRef
 	own := table.UserNotification(org.Account, org.Organization, user, n.CreatedAt, id)
 	all := table.AllNotification(org.Account, org.Organization, n.CreatedAt, id)
 	state := table.NotificationState(org.Account, org.Organization, user, n.CreatedAt, id)
-	for tried := 0; ; tried++ {
-		found, err := s.getAll(ctx, []table.Key{own, all, state}, true)
+	mark := s.NewMark()
+	err = s.Try(ctx, "notification "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
+		found, err := s.GetAll(ctx, []table.Key{own, all, state}, true)
 		if err != nil {
-			return entry, false, err
+			return nil, err
 		}
 		if found[own] == nil && (found[all] == nil || n.ActionUser.UserID == user) {
-			return entry, false, collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", user, id, org.Organization)
+			return nil, collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", user, id, org.Organization)
 		}
-		entry = collab.InboxEntry{
-			Notification: n, ToAll: found[own] == nil,
-			ReadAt: found[state].num(table.ReadAt), ClickedAt: found[state].num(table.ClickedAt),
-		}
+		var did stateItem
 		var ev *collab.Event
-		if click != nil && entry.ClickedAt == 0 {
-			entry.ClickedAt = s.millis()
-			ev = click(n)
-		} else if entry.ReadAt != 0 {
-			return entry, false, nil
-		}
-		entry.ReadAt = cmp.Or(entry.ReadAt, s.millis())
-		outbox, err := s.outbox(events(ev))
+		write, err := store.Rewritten(s.Table, state, found[state], mark, &did, func(did *stateItem, _ bool) error {
+			if clicked = click != nil && did.ClickedAt == 0; clicked {
+				did.ClickedAt, ev = s.Millis(), click(n)
+			}
+			did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
+			return nil
+		})
 		if err != nil {
-			return entry, false, err
+			return nil, err
 		}
-		refused, err := s.transact(ctx, append([]types.TransactWriteItem{s.putState(state, found[state], entry)}, outbox...))
-		if err != nil || refused == nil {
-			return entry, err == nil && ev != nil, err
+		entry = collab.InboxEntry{Notification: n, ToAll: found[own] == nil, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
+		if !clicked && found[state] != nil {
+			return nil, nil
 		}
-		if tried == tries || !s.backoff(ctx, tried) {
-			return entry, false, collab.Errorf(collab.Aborted, "notification %q is being marked by others: try again", id)
-		}
-	}
-}
-
-// putState writes what a user did with a notification while it is as read before.
-func (s *Store) putState(k table.Key, before item, e collab.InboxEntry) types.TransactWriteItem {
-	it := newItem(k)
-	it.setNum(table.ReadAt, e.ReadAt)
-	if e.ClickedAt != 0 {
-		it.setNum(table.ClickedAt, e.ClickedAt)
-	}
-	w := putNew(s.table, it)
-	if before != nil {
-		w.Put.ConditionExpression = aws.String("attribute_not_exists(" + table.ClickedAt + ")")
-	}
-	return w
+		event, err := s.recordOne(ctx, ev)
+		return append([]store.Write{write}, event...), err
+	})
+	return entry, clicked && err == nil, err
 }

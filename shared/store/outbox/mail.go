@@ -1,17 +1,25 @@
-package store
+package outbox
 
 import (
 	"context"
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // maxMailEvents bounds how many events become one mail.
 const maxMailEvents = 25
+
+// mailItem is a mail to a user about an event.
+type mailItem struct {
+	Lease   collab.Millis `dynamodbav:"until,omitempty"` // it is claimed until then
+	SentAt  collab.Millis `dynamodbav:"sa,omitempty"`
+	Expires int64         `dynamodbav:"ttl"`
+}
 
 func mailKey(t collab.MailThread, event string) table.Key {
 	return table.MailEntry(t.Account, t.Organization, t.Document, t.Annotation, t.User, event)
@@ -20,9 +28,12 @@ func mailKey(t collab.MailThread, event string) table.Key {
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
 // nothing.
 func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) error {
-	it := newItem(mailKey(t, event))
-	it.setNum(table.Expires, expiry(s.millis()))
-	return s.make(ctx, it)
+	it, err := store.Encode(mailKey(t, event), mailItem{Expires: expiry(s.Millis())})
+	if err != nil {
+		return err
+	}
+	_, err = s.PutNew(ctx, it)
+	return err
 }
 
 // ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
@@ -34,31 +45,39 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 	if alone {
 		left = 0
 	}
-	for keys := everything; left > 0; {
-		entries, more, err := s.queryPage(ctx, scan{pk: mailKey(t, event).PK, keys: keys, limit: left, newest: true, strong: true})
+	for keys := store.Everything; left > 0; {
+		entries, more, err := s.QueryPage(ctx, store.Scan{PK: mailKey(t, event).PK, Keys: keys, Limit: left, Newest: true, Strong: true})
 		if err != nil {
 			return nil, err
 		}
 		for _, it := range entries {
-			id, err := table.Unescape(it.text(table.SK))
+			id, err := table.Unescape(it.Text(table.SK))
 			if err != nil {
-				return nil, fail(ctx, err)
+				return nil, store.Unreadable(it.Key(), err)
 			}
-			if id != event && it.num(table.SentAt) == 0 && it.num(table.Lease) <= s.millis() {
+			var m mailItem
+			if err := it.Decode(&m); err != nil {
+				return nil, err
+			}
+			if id != event && m.SentAt == 0 && m.Lease <= s.Millis() {
 				claimed = append(claimed, id)
 			}
-			keys = keys.before(it.text(table.SK))
+			keys = keys.Before(it.Text(table.SK))
 		}
 		if left -= len(entries); !more {
 			break
 		}
 	}
-	refused, err := s.transact(ctx, s.mailUpdates(t, claimed, table.Lease, lease, true))
+	mark := s.NewMark()
+	sent, until := expression.Name(table.SentAt), expression.Name(table.Lease)
+	free := expression.AttributeNotExists(sent).And(expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(s.Millis()))))
+	claim := expression.Set(until, expression.Value(lease)).Set(expression.Name(table.Writer), expression.Value(mark))
+	refused, err := s.writeMails(ctx, t, claimed, claim, &free)
 	if err != nil {
 		return nil, err
 	}
-	if refused != nil {
-		if item(refused[0].Item).num(table.SentAt) != 0 {
+	if refused != nil && !refused.By(mark) {
+		if refused.Of[0].There.Number(table.SentAt) != 0 {
 			return nil, nil
 		}
 		return nil, collab.Errorf(collab.Aborted, "the mail is being sent by another run")
@@ -67,36 +86,26 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 	return claimed, nil
 }
 
-// mailUpdates sets a number of the mails about events; unclaimed says that they must be neither sent nor claimed.
-func (s *Store) mailUpdates(t collab.MailThread, events []string, attribute string, value int64, unclaimed bool) []types.TransactWriteItem {
-	writes := make([]types.TransactWriteItem, len(events))
+// writeMails updates the mails about events, all or none; condition nil is none.
+func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []string, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (*store.Refusal, error) {
+	writes := make([]store.Write, len(events))
 	for i, ev := range events {
-		e := newExpression()
-		expires := e.name(table.Expires)
-		set := "SET " + e.name(attribute) + " = " + e.value(num(value)) +
-			", " + expires + " = if_not_exists(" + expires + ", " + e.value(num(expiry(s.millis()))) + ")"
-		u := &types.Update{TableName: &s.table, Key: keyOf(mailKey(t, ev)), UpdateExpression: &set}
-		if unclaimed {
-			lease := e.name(table.Lease)
-			condition := "attribute_not_exists(" + e.name(table.SentAt) + ") AND (attribute_not_exists(" + lease + ") OR " +
-				lease + " <= " + e.value(num(s.millis())) + ")"
-			u.ConditionExpression = &condition
-			u.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
+		var err error
+		if writes[i], err = s.update(mailKey(t, ev), s.keepUntilExpiry(u), condition); err != nil {
+			return nil, err
 		}
-		u.ExpressionAttributeNames, u.ExpressionAttributeValues = e.names, e.values
-		writes[i].Update = u
 	}
-	return writes
+	return s.Write(ctx, writes...)
 }
 
 // MailSent records that the mail about events that were claimed was sent.
 func (s *Store) MailSent(ctx context.Context, t collab.MailThread, events []string) error {
-	_, err := s.transact(ctx, s.mailUpdates(t, events, table.SentAt, s.millis(), false))
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.SentAt), expression.Value(s.Millis())), nil)
 	return err
 }
 
 // FreeMail lets go of a claim: the mail was not sent.
 func (s *Store) FreeMail(ctx context.Context, t collab.MailThread, events []string) error {
-	_, err := s.transact(ctx, s.mailUpdates(t, events, table.Lease, 0, false))
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.Lease), expression.Value(0)), nil)
 	return err
 }

@@ -1,0 +1,158 @@
+package outbox
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// inbox walks a user's inbox in pages of most, and returns the ids.
+func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
+	t.Helper()
+	ids := []string{}
+	for position := ""; ; {
+		list, next, err := s.Inbox(t.Context(), org, user, position, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) > most {
+			t.Fatalf("%d on a page of %d", len(list), most)
+		}
+		for _, e := range list {
+			ids = append(ids, e.ID)
+		}
+		if next == "" {
+			return ids
+		}
+		position = next
+	}
+}
+
+func notification(id, actor string, at int64) collab.Notification {
+	return collab.Notification{ID: id, DocumentID: "doc", ActionUser: collab.User{UserID: actor}, Headline: "of " + id, CreatedAt: at}
+}
+
+func TestInbox(t *testing.T) { onEach(t, testInbox) }
+
+func testInbox(t *testing.T, s *Store) {
+	ctx := t.Context()
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var both, own []string // of bob, newest first
+	for i := range 30 {
+		n := notification(fmt.Sprintf("n%02d", i), "ann", int64(1000+i/2)) // two at each time
+		must(s.MakeNotification(ctx, org, n))
+		if i%3 == 0 {
+			must(s.AddToInboxOfAll(ctx, org, n))
+		} else {
+			must(s.AddToInbox(ctx, org, n, []string{"bob", "cid"}))
+			must(s.AddToInbox(ctx, org, n, []string{"bob"}))
+			own = append([]string{n.ID}, own...)
+		}
+		both = append([]string{n.ID}, both...)
+	}
+	must(s.AddToInboxOfAll(ctx, org, notification("n01", "ann", 1000))) // in both lists
+	for _, most := range []int{1, 2, 3, 7, 100} {
+		if diff := cmp.Diff(both, s.inbox(t, org, "bob", most)); diff != "" {
+			t.Errorf("pages of %d: %s", most, diff)
+		}
+	}
+	toAll := slices.DeleteFunc(slices.Clone(both), func(id string) bool { return id != "n01" && slices.Contains(own, id) })
+	if diff := cmp.Diff(toAll, s.inbox(t, org, "dan", 4)); diff != "" {
+		t.Errorf("of one who is in no list: %s", diff)
+	}
+	if got := s.inbox(t, org, "ann", 4); len(got) != 0 {
+		t.Errorf("who sent them has %v", got)
+	}
+	other := collab.OrganizationRef{Account: "acct", Organization: "other"}
+	if got := s.inbox(t, other, "bob", 4); len(got) != 0 {
+		t.Errorf("in another organization: %v", got)
+	}
+
+	preferences(s)["bob"] = collab.Preferences{Inbox: collab.PreferMine}
+	if diff := cmp.Diff(own, s.inbox(t, org, "bob", 3)); diff != "" {
+		t.Errorf("prefers what concerns him: %s", diff)
+	}
+	preferences(s)["bob"] = collab.Preferences{Inbox: collab.PreferAll}
+	if diff := cmp.Diff(both, s.inbox(t, org, "bob", 100)); diff != "" {
+		t.Errorf("prefers everything of the document: %s", diff)
+	}
+}
+
+func TestMarkNotification(t *testing.T) { onEach(t, testMarkNotification) }
+
+func testMarkNotification(t *testing.T, s *Store) {
+	ctx := t.Context()
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	one, all := notification("one", "ann", 1000), notification("all", "ann", 1001)
+	for _, n := range []collab.Notification{one, all} {
+		if err := s.MakeNotification(ctx, org, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.AddToInbox(ctx, org, one, []string{"bob"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddToInboxOfAll(ctx, org, all); err != nil {
+		t.Fatal(err)
+	}
+	events := 0
+	click := func(n collab.Notification) *collab.Event {
+		events++
+		return &collab.Event{ID: fmt.Sprint("click", events), Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", Notification: &n}
+	}
+	mark := func(user, id string, click func(collab.Notification) *collab.Event) (collab.InboxEntry, bool) {
+		t.Helper()
+		e, clicked, err := s.MarkNotification(ctx, org, user, id, click)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e, clicked
+	}
+	for _, id := range []string{"one", "all"} {
+		read, clicked := mark("bob", id, nil)
+		if read.ReadAt == 0 || read.ClickedAt != 0 || clicked {
+			t.Errorf("%s read: %+v, %v", id, read, clicked)
+		}
+		if again, _ := mark("bob", id, nil); again.ReadAt != read.ReadAt {
+			t.Errorf("%s read again at %d, first at %d", id, again.ReadAt, read.ReadAt)
+		}
+		first, clicked := mark("bob", id, click)
+		if first.ReadAt != read.ReadAt || first.ClickedAt == 0 || !clicked {
+			t.Errorf("%s clicked: %+v, %v", id, first, clicked)
+		}
+		if again, clicked := mark("bob", id, click); clicked || again.ClickedAt != first.ClickedAt {
+			t.Errorf("%s clicked again: %+v, %v", id, again, clicked)
+		}
+		if again, _ := mark("bob", id, nil); again.ClickedAt != first.ClickedAt {
+			t.Errorf("%s read after the click: %+v", id, again)
+		}
+	}
+	if entry, clicked := mark("eve", "all", click); entry.ReadAt == 0 || !clicked {
+		t.Errorf("clicked without being read before: %+v, %v", entry, clicked)
+	}
+	if work := s.dueAt(t); events != 3 || len(work) != 3 {
+		t.Errorf("%d events made, %d recorded", events, len(work))
+	}
+	if ev, err := s.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {
+		t.Errorf("event %+v, %v", ev, err)
+	}
+	list, _, err := s.Inbox(ctx, org, "bob", "", 10)
+	if err != nil || len(list) != 2 || list[0].ClickedAt == 0 || list[1].ReadAt == 0 {
+		t.Errorf("inbox %+v, %v", list, err)
+	}
+	for _, no := range []struct{ user, id string }{{"eve", "one"}, {"bob", "none"}, {"ann", "all"}} {
+		if _, _, err := s.MarkNotification(ctx, org, no.user, no.id, click); collab.CodeOf(err) != collab.NotFound {
+			t.Errorf("%s marks %s: %v", no.user, no.id, err)
+		}
+	}
+}
