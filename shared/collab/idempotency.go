@@ -11,7 +11,7 @@ var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
 // How long an Idempotency-Key holds.
 const (
 	IdempotencyLease  = 30 * time.Second // a claim whose holder was not heard of for so long may be taken over
-	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its first claim
+	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its latest attempt began, and up to a second
 	MaxKeptAnswer     = 350_000          // bytes of IdempotencyAnswer.Body
 )
 
@@ -22,7 +22,8 @@ type IdempotencyClaim struct {
 	BodyHash [32]byte  // SHA-256 of the body as sent
 	Seed     []byte    // 16 random bytes: generated ids derive from it
 	Start    time.Time // of the first attempt, in whole milliseconds: generated ids carry it
-	Lease    time.Time // until when this attempt holds the key, in whole milliseconds; tells attempts apart
+	Lease    time.Time // until when this attempt holds the key, in whole milliseconds
+	Attempt  string    // not empty; no other attempt at any key has the same
 }
 
 // IdempotencyState is what became of the attempt to claim a key.
@@ -39,7 +40,7 @@ const (
 // IdempotencyOutcome is the answer to an attempt to claim a key.
 type IdempotencyOutcome struct {
 	State  IdempotencyState
-	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running: that of the holder
+	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running: that of the holder, but for Attempt
 	Answer IdempotencyAnswer // Finished
 }
 

@@ -1,5 +1,7 @@
 package collab
 
+import "cmp"
+
 // Channel is how a notification reaches a person.
 type Channel string
 
@@ -27,6 +29,15 @@ type Preferences struct {
 
 // DefaultPreferences hold where neither the document nor the organization has a preference of the person.
 var DefaultPreferences = Preferences{Inbox: PreferAll, Email: PreferMine}
+
+// EffectivePreferences returns what holds for a person who has preferences for a document and for its organization, "" where none was set:
+// for each channel the document's, else the organization's, else the default.
+func EffectivePreferences(document, organization Preferences) Preferences {
+	return Preferences{
+		Inbox: cmp.Or(document.Inbox, organization.Inbox, DefaultPreferences.Inbox),
+		Email: cmp.Or(document.Email, organization.Email, DefaultPreferences.Email),
+	}
+}
 
 // Notification is what notifications add stores, and what `deliver` makes of a comment event.
 type Notification struct {

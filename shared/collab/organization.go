@@ -70,3 +70,9 @@ func (s Shards) Of(document string) int {
 	h.Write([]byte(document))
 	return int(h.Sum32() % uint32(s.Write))
 }
+
+// Limits on the shards of an organization. One takes about 500 comments a second.
+const (
+	HotShards = 8  // of one that was throttled
+	MaxShards = 64 // a reader looks into all of them
+)

@@ -29,6 +29,9 @@ const (
 	Disabled  = "off"
 	Metadata  = "meta" // JSON
 	Parent    = "par"  // folder of a document or folder
+	Shards    = "shn"  // of an organization
+	OldShards = "sho"  // of it until ShardedAt
+	ShardedAt = "sht"  // milliseconds
 	Access    = "acc"
 	Users     = "usr" // list of user ids
 	Email     = "mail"

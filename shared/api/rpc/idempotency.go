@@ -16,8 +16,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. An item whose expiry (claim's first Start +
-// collab.IdempotencyExpiry) has passed at claim.Start is as no item.
+// IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. A key whose latest attempt began
+// collab.IdempotencyExpiry ago or earlier, by claim.Start, is as new.
 type IdempotencyStore interface {
 	// BeginIdempotent claims the key for the attempt that claim describes, in one atomic step. Where the key
 	//   - is new, or was freed and claim has another body: claim becomes the key's content: Claimed;
@@ -27,8 +27,8 @@ type IdempotencyStore interface {
 	//   - is held: Mismatch when claim has another body (whether the lease has ended or not), else Running with the holder's claim.
 	BeginIdempotent(ctx context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error)
 
-	// FinishIdempotent keeps the answer until the key's expiry. Where the claim is not held any more (its Lease is not the item's), it
-	// does nothing and returns nil.
+	// FinishIdempotent keeps the answer until the key's expiry. Where the claim is not held any more (it was finished or freed, or another
+	// attempt has taken it over), it does nothing and returns nil.
 	FinishIdempotent(ctx context.Context, claim collab.IdempotencyClaim, answer collab.IdempotencyAnswer) error
 
 	// FreeIdempotent lets go of the key at once. Seed, Start and body hash stay: the attempt may have done a part, which a repetition of
@@ -58,6 +58,7 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 		Seed:     seed,
 		Start:    start,
 		Lease:    start.Add(collab.IdempotencyLease),
+		Attempt:  collab.NewIDs(start, seed).Mark(),
 	})
 	if err != nil {
 		return answer{}, err

@@ -1,136 +1,138 @@
-package store
+package directory
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
+
+// keptRequest is the item of an Idempotency-Key. While an attempt holds the key, the item's writer is that attempt.
+type keptRequest struct {
+	BodyHash  []byte        `dynamodbav:"hash"`
+	Seed      []byte        `dynamodbav:"seed"`
+	StartedAt collab.Millis `dynamodbav:"at"`             // of the first attempt
+	Lease     collab.Millis `dynamodbav:"until"`          // of the latest attempt; 0 when it freed the key
+	Expires   int64         `dynamodbav:"ttl"`            // seconds
+	HTTP      int           `dynamodbav:"code,omitempty"` // 0 until the request is finished
+	Code      collab.Code   `dynamodbav:"si,omitempty"`
+	Body      []byte        `dynamodbav:"body,omitempty"`
+}
+
+// newKeptRequest is the item of a key that an attempt, begun at a time, holds under a claim.
+func newKeptRequest(claim collab.IdempotencyClaim, begun time.Time) keptRequest {
+	return keptRequest{
+		BodyHash: claim.BodyHash[:], Seed: claim.Seed, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
+		Expires: begun.Add(collab.IdempotencyExpiry).Unix() + 1,
+	}
+}
+
+// judge says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, nil for none.
+func judge(seen *keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
+	claimed := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
+	if seen == nil || claim.Start.Unix() >= seen.Expires {
+		return claimed
+	}
+	same := bytes.Equal(seen.BodyHash, claim.BodyHash[:])
+	finished, freed := seen.HTTP != 0, seen.Lease == 0
+	holder := collab.IdempotencyClaim{
+		Account: claim.Account, KeyHash: claim.KeyHash, BodyHash: claim.BodyHash,
+		Seed: seen.Seed, Start: time.UnixMilli(seen.StartedAt), Lease: time.UnixMilli(seen.Lease),
+	}
+	switch {
+	case !same && freed && !finished:
+		return claimed
+	case !same:
+		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
+	case finished:
+		return collab.IdempotencyOutcome{
+			State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body},
+		}
+	case !freed && holder.Lease.After(claim.Start):
+		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
+	}
+	claimed.Claim.Seed, claimed.Claim.Start = holder.Seed, holder.Start
+	return claimed
+}
+
+// contenders is how often an attempt tries to claim a key that others claim at the same time.
+const contenders = 5
 
 // BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It is one conditional write where the key is new, two where it
 // is taken over.
 func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error) {
-	var none collab.IdempotencyOutcome
-	var seen item // the item on which this try is computed; nil: there is none
-	for n := 0; ; n++ {
+	var there store.Item // nil as long as nothing is known
+	for range contenders {
+		var seen *keptRequest
+		if there != nil {
+			seen = new(keptRequest)
+			if err := there.Decode(seen); err != nil {
+				return collab.IdempotencyOutcome{}, err
+			}
+		}
 		outcome := judge(seen, claim)
 		if outcome.State != collab.IdempotencyClaimed {
 			return outcome, nil
 		}
-		held := outcome.Claim
-		it := newItem(table.Idempotency(claim.Account, claim.KeyHash))
-		it[table.BodyHash] = &types.AttributeValueMemberB{Value: held.BodyHash[:]}
-		it[table.Seed] = &types.AttributeValueMemberB{Value: held.Seed}
-		it[table.Writer] = &types.AttributeValueMemberB{Value: claim.Seed} // random: tells this attempt from its twins
-		it.setNum(table.StartedAt, held.Start.UnixMilli())
-		it.setNum(table.Lease, held.Lease.UnixMilli())
-		it.setNum(table.Expires, held.Start.Add(collab.IdempotencyExpiry).Unix()+1)
-		e := newExpression()
-		condition := unchanged(e, seen)
-		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
-			TableName: &s.table, Item: it, ConditionExpression: &condition,
-			ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-		})
-		refused, ok := errors.AsType[*types.ConditionalCheckFailedException](err)
-		switch {
-		case err == nil:
+		w, err := s.claim(there, outcome.Claim, claim.Start)
+		if err != nil {
+			return collab.IdempotencyOutcome{}, err
+		}
+		refused, err := s.Write(ctx, w)
+		if err != nil {
+			return collab.IdempotencyOutcome{}, err
+		}
+		if refused == nil || refused.By(claim.Attempt) {
 			return outcome, nil
-		case !ok:
-			return none, fail(ctx, err)
 		}
-		seen = refused.Item
-		switch {
-		case seen[table.HTTPCode] == nil && bytes.Equal(seen.bytes(table.Writer), claim.Seed):
-			return outcome, nil // our own write, whose answer was lost
-		case n == tries:
-			return none, collab.Errorf(collab.Aborted, "others are using this Idempotency-Key: try again")
-		}
+		there = refused.Of[0].There
 	}
+	return collab.IdempotencyOutcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
-// judge says what becomes of a claim where a key's item is as it was seen, nil for none.
-func judge(seen item, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
-	claimed := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
-	if seen == nil || expired(seen, claim.Start) {
-		return claimed
-	}
-	stored := readClaim(claim, seen)
-	finished, freed := seen[table.HTTPCode] != nil, seen.num(table.Lease) == 0
-	switch {
-	case stored.BodyHash != claim.BodyHash && (finished || !freed):
-		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
-	case stored.BodyHash != claim.BodyHash:
-		return claimed
-	case finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{
-			Code: collab.Code(seen.text(table.Status)), HTTP: int(seen.num(table.HTTPCode)), Body: seen.bytes(table.Body),
-		}}
-	case stored.Lease.After(claim.Start):
-		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: stored}
-	}
-	claimed.Claim.Seed, claimed.Claim.Start = stored.Seed, stored.Start
-	return claimed
+// claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
+func (s *Store) claim(there store.Item, claim collab.IdempotencyClaim, begun time.Time) (store.Write, error) {
+	k := table.Idempotency(claim.Account, claim.KeyHash)
+	return store.Rewritten(s.Table, k, there, claim.Attempt, new(keptRequest), func(it *keptRequest, _ bool) error {
+		*it = newKeptRequest(claim, begun)
+		return nil
+	})
 }
 
-// unchanged is the condition that a key's item is as it was seen; nil: that there is none.
-func unchanged(e *expression, seen item) string {
-	if seen == nil {
-		return "attribute_not_exists(" + e.name(table.PK) + ")"
-	}
-	condition := e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt])
-	if seen[table.HTTPCode] != nil {
-		return condition // a finished item changes no more
-	}
-	return condition + " AND " + e.name(table.Lease) + " = " + e.value(seen[table.Lease]) +
-		" AND attribute_not_exists(" + e.name(table.HTTPCode) + ")"
-}
-
-func expired(it item, now time.Time) bool {
-	return !now.Before(time.UnixMilli(it.num(table.StartedAt)).Add(collab.IdempotencyExpiry))
-}
-
-// readClaim returns the claim that an item holds; its Lease is the epoch when it was freed.
-func readClaim(claim collab.IdempotencyClaim, it item) collab.IdempotencyClaim {
-	copy(claim.BodyHash[:], it.bytes(table.BodyHash))
-	claim.Seed = it.bytes(table.Seed)
-	claim.Start = time.UnixMilli(it.num(table.StartedAt))
-	claim.Lease = time.UnixMilli(it.num(table.Lease))
-	return claim
+// ClaimWrite is the write that claims a key which has no item, to ride in the transaction of the operation. Where it is refused the key is
+// claimed by BeginIdempotent.
+func (s *Store) ClaimWrite(claim collab.IdempotencyClaim) (store.Write, error) {
+	return s.claim(nil, claim, claim.Start)
 }
 
 // FinishIdempotent keeps an answer under a claim: see rpc.IdempotencyStore.
 func (s *Store) FinishIdempotent(ctx context.Context, claim collab.IdempotencyClaim, a collab.IdempotencyAnswer) error {
-	e := newExpression()
-	set := "SET " + e.name(table.HTTPCode) + " = " + e.value(num(int64(a.HTTP))) +
-		", " + e.name(table.Status) + " = " + e.value(str(string(a.Code))) +
-		", " + e.name(table.Body) + " = " + e.value(&types.AttributeValueMemberB{Value: a.Body})
-	return s.settle(ctx, claim, e, set)
+	return s.settle(ctx, claim, expression.
+		Set(expression.Name(table.HTTPCode), expression.Value(a.HTTP)).
+		Set(expression.Name(table.Status), expression.Value(a.Code)).
+		Set(expression.Name(table.Body), expression.Value(a.Body)))
 }
 
 // FreeIdempotent lets go of a claim: see rpc.IdempotencyStore.
 func (s *Store) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error {
-	e := newExpression()
-	return s.settle(ctx, claim, e, "SET "+e.name(table.Lease)+" = "+e.value(num(0)))
+	return s.settle(ctx, claim, expression.Set(expression.Name(table.Lease), expression.Value(0)))
 }
 
-// settle updates the item of a claim while the claim is held.
-func (s *Store) settle(ctx context.Context, claim collab.IdempotencyClaim, e *expression, update string) error {
-	condition := e.name(table.Lease) + " = " + e.value(num(claim.Lease.UnixMilli())) + " AND " +
-		e.name(table.Seed) + " = " + e.value(&types.AttributeValueMemberB{Value: claim.Seed}) + " AND attribute_not_exists(" + e.name(table.HTTPCode) + ")"
-	_, err := s.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: &s.table, Key: keyOf(table.Idempotency(claim.Account, claim.KeyHash)),
-		UpdateExpression: &update, ConditionExpression: &condition,
-		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values,
-	})
-	if isConditionFailed(err) {
-		return nil
+// settle updates the item of a claim, and takes the attempt's mark from it, while the attempt holds the key.
+func (s *Store) settle(ctx context.Context, claim collab.IdempotencyClaim, update expression.UpdateBuilder) error {
+	e, err := expression.NewBuilder().
+		WithUpdate(update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))).
+		WithCondition(expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))).
+		Build()
+	if err != nil {
+		return err
 	}
-	return fail(ctx, err)
+	k := table.Idempotency(claim.Account, claim.KeyHash)
+	_, err = s.Write(ctx, s.Update(k, *e.Update(), *e.Condition(), e.Names(), e.Values()))
+	return err
 }

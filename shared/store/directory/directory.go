@@ -1,0 +1,41 @@
+// Package directory keeps what threads hang on and who may see them: organizations with their documents, folders, members and preferences;
+// accounts with their API keys and settings; and the Idempotency-Keys of requests.
+//
+// A method named Change… changes what is there, or makes it where its comment says so. It calls change with the present state, again where
+// others wrote meanwhile, so change depends on its argument alone; its error leaves everything as it is. Attributes that this version does
+// not know are kept. It fails with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+package directory
+
+import (
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
+type Store struct {
+	*store.Table
+	known known
+}
+
+// New returns the directory in a table.
+func New(t *store.Table) *Store {
+	return &Store{Table: t, known: known{facts: map[table.Key]fact{}}}
+}
+
+// lastPart returns the id that ends a sort key behind its prefix.
+func lastPart(it store.Item, prefix string) (string, error) {
+	id, err := table.Unescape(it.Text(table.SK)[len(prefix):])
+	if err != nil {
+		return "", store.Unreadable(it.Key(), err)
+	}
+	return id, nil
+}
+
+// behind returns the span of the keys that begin with prefix and come behind that of an id; "" is before all ids.
+func behind(prefix, id string) store.Span {
+	keys := store.Children(prefix)
+	if id != "" {
+		keys = keys.After(prefix + table.Escape(id))
+	}
+	return keys
+}

@@ -1,0 +1,114 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// folderItem is the item of a folder. In and DocAnn list it in its parent.
+type folderItem struct {
+	Name        string        `dynamodbav:"name"`
+	Parent      string        `dynamodbav:"par"`
+	CreatedAt   collab.Millis `dynamodbav:"ca"`
+	LastUpdated collab.Millis `dynamodbav:"lu"`
+	In          string        `dynamodbav:"in"`
+	DocAnn      string        `dynamodbav:"da"`
+}
+
+func (f folderItem) folder(id string) collab.Folder {
+	return collab.Folder{
+		ID: id, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+	}
+}
+
+func readFolders(items []store.Item) ([]collab.Folder, error) {
+	list := make([]collab.Folder, len(items))
+	for i, it := range items {
+		id, err := lastPart(it, table.Folders)
+		if err != nil {
+			return nil, err
+		}
+		var f folderItem
+		if err := it.Decode(&f); err != nil {
+			return nil, err
+		}
+		list[i] = f.folder(id)
+	}
+	return list, nil
+}
+
+func folderMissing(id string) error {
+	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
+}
+
+// ChangeFolder changes a folder, or makes it, as ChangeOrganization does. Its parent, collab.RootFolder at first, is not checked.
+func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (f collab.Folder, err error) {
+	k := table.Folder(org.Account, org.Organization, id)
+	_, err = store.Rewrite(ctx, s.Table, k, "the folder", func(it *folderItem, _ bool) error {
+		f = it.folder(id)
+		err := change(&f)
+		*it = folderItem{
+			Name: f.Name, Parent: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+			In: table.FolderPartition(org.Account, org.Organization, f.Parent), DocAnn: k.SK,
+		}
+		return err
+	})
+	return f, err
+}
+
+// Folders returns all folders of the organization by id. It fails like CheckOrganization.
+func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error) {
+	if err := s.CheckOrganization(ctx, org); err != nil {
+		return nil, err
+	}
+	items, err := s.Query(ctx, store.Scan{
+		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: store.Children(table.Folders),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return readFolders(items)
+}
+
+// Folder returns a folder and the folders directly in it by id. It fails like CheckOrganization, and with NOT_FOUND when the folder
+// does not exist.
+func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (collab.Folder, []collab.Folder, error) {
+	var none collab.Folder
+	k := table.Folder(org.Account, org.Organization, id)
+	found, _, err := s.seek(ctx, org, []table.Key{k})
+	if err != nil {
+		return none, nil, err
+	}
+	if found[k] == nil {
+		return none, nil, folderMissing(id)
+	}
+	entries, err := s.Query(ctx, store.Scan{
+		Index: table.IndexIn, PK: table.FolderPartition(org.Account, org.Organization, id), Keys: store.Children(table.Folders),
+	})
+	if err != nil {
+		return none, nil, err
+	}
+	keys := make([]table.Key, len(entries))
+	for i, e := range entries {
+		keys[i] = e.Key()
+	}
+	in, err := s.GetAll(ctx, keys, false)
+	if err != nil {
+		return none, nil, err
+	}
+	items := []store.Item{found[k]}
+	for _, k := range keys {
+		if it := in[k]; it != nil && it.Text(table.Parent) == id { // else it was moved meanwhile
+			items = append(items, it)
+		}
+	}
+	list, err := readFolders(items)
+	if err != nil {
+		return none, nil, err
+	}
+	return list[0], list[1:], nil
+}

@@ -1,0 +1,180 @@
+package directory
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// How long the directory goes on believing what it read. Nothing is ever un-made, so of a document no more is believed than that it exists.
+const (
+	existsFor       = 60 * time.Second // a document
+	organizationFor = 5 * time.Second  // an organization: that it is enabled, and its shards
+)
+
+// fact is what is known of an organization or a document that exists.
+type fact struct {
+	until  time.Time
+	spread spread // of an organization
+}
+
+// known remembers organizations that were seen to be enabled, and documents that were seen to exist.
+type known struct {
+	mu    sync.Mutex
+	facts map[table.Key]fact
+}
+
+// mostKnown bounds the memory: when it is reached all is forgotten.
+const mostKnown = 20_000
+
+func (k *known) get(key table.Key, now time.Time) (f fact, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f = k.facts[key]
+	return f, now.Before(f.until)
+}
+
+func (k *known) add(key table.Key, f fact) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.facts) >= mostKnown {
+		clear(k.facts)
+	}
+	k.facts[key] = f
+}
+
+// organization checks the item of an organization as it was read at a time, nil for none, and remembers it.
+func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.Time) (spread, error) {
+	if it == nil {
+		return spread{}, organizationMissing(org.Organization)
+	}
+	var o struct {
+		Disabled bool `dynamodbav:"off"`
+		spread
+	}
+	if err := it.Decode(&o); err != nil {
+		return spread{}, err
+	}
+	if o.Disabled {
+		return spread{}, collab.Errorf(collab.FailedPrecondition, "organization %q is disabled", org.Organization)
+	}
+	s.known.add(it.Key(), fact{at.Add(organizationFor), o.spread})
+	return o.spread, nil
+}
+
+// seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
+// is missing: the second look is strongly consistent. It fails like CheckOrganization; found is whole even then.
+func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, of spread, err error) {
+	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
+	f, orgKnown := s.known.get(orgKey, now)
+	if !orgKnown {
+		keys = append(keys[:len(keys):len(keys)], orgKey)
+	}
+	if len(keys) == 0 {
+		return nil, f.spread, nil
+	}
+	if found, err = s.GetAll(ctx, keys, false); err != nil {
+		return nil, spread{}, err
+	}
+	var missing []table.Key
+	for _, k := range keys {
+		if found[k] == nil {
+			missing = append(missing, k)
+		}
+	}
+	if len(missing) > 0 {
+		late, err := s.GetAll(ctx, missing, true)
+		if err != nil {
+			return nil, spread{}, err
+		}
+		maps.Copy(found, late)
+	}
+	if orgKnown {
+		return found, f.spread, nil
+	}
+	of, err = s.organization(org, found[orgKey], now)
+	return found, of, err
+}
+
+// CheckOrganization fails with NOT_FOUND when the organization does not exist and FAILED_PRECONDITION when it is disabled. It may take 5 s
+// to hear of that.
+func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
+	_, _, err := s.seek(ctx, org, nil)
+	return err
+}
+
+// CheckDocument is CheckOrganization, and NOT_FOUND when the document does not exist. What create names is made instead when it is
+// missing: the organization with its id as its name, the document in no folder.
+func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error {
+	k, now := table.Document(doc.Account, doc.Organization, doc.Document), s.Now()
+	var keys []table.Key
+	_, docKnown := s.known.get(k, now)
+	if !docKnown {
+		keys = append(keys, k)
+	}
+	found, _, err := s.seek(ctx, doc.OrganizationRef, keys)
+	if collab.CodeOf(err) == collab.NotFound && create.Organization {
+		err = s.makeOrganization(ctx, doc.OrganizationRef)
+	}
+	if err != nil {
+		return err
+	}
+	if !docKnown && found[k] == nil {
+		if !create.Document {
+			return collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", doc.Document, doc.Organization)
+		}
+		if err := s.makeDocument(ctx, doc); err != nil {
+			return err
+		}
+	}
+	if !docKnown {
+		s.known.add(k, fact{until: now.Add(existsFor)})
+	}
+	return nil
+}
+
+// FindDocuments returns those of the documents that exist, and lie directly in the folder unless that is "", in the order asked; nil for
+// nil. It fails like CheckOrganization, and with NOT_FOUND when the folder does not exist. collab.RootFolder is that of the documents in no
+// folder. One round trip, none for what is known, two where something is missing.
+func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, folder string, ids []string) ([]string, error) {
+	var keys []table.Key
+	folderKey, now := table.Folder(org.Account, org.Organization, folder), s.Now()
+	inFolder := folder != "" && folder != collab.RootFolder
+	if inFolder {
+		keys = append(keys, folderKey)
+	}
+	sure := map[string]bool{}
+	for _, id := range ids {
+		k := table.Document(org.Account, org.Organization, id)
+		if _, sure[id] = s.known.get(k, now); folder != "" || !sure[id] {
+			keys = append(keys, k)
+		}
+	}
+	found, _, err := s.seek(ctx, org, keys)
+	if err != nil {
+		return nil, err
+	}
+	if inFolder && found[folderKey] == nil {
+		return nil, folderMissing(folder)
+	}
+	if ids == nil {
+		return nil, nil
+	}
+	list := make([]string, 0, len(ids))
+	for _, id := range ids {
+		k := table.Document(org.Account, org.Organization, id)
+		it := found[k]
+		if it != nil {
+			s.known.add(k, fact{until: now.Add(existsFor)})
+		}
+		if folder == "" && sure[id] || it != nil && (folder == "" || it.Text(table.Parent) == folder) {
+			list = append(list, id)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,98 @@
+package directory
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+)
+
+// preferenceItem is the item of a user's preferences for a document or for the organization.
+type preferenceItem struct {
+	Inbox collab.Preference `dynamodbav:"inb"`
+	Email collab.Preference `dynamodbav:"eml"`
+}
+
+// Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
+// not exist. Strongly consistent.
+func (s *Store) Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
+	of := make([]concern, len(documents))
+	for i, d := range documents {
+		of[i] = concern{user, d}
+	}
+	return s.preferences(ctx, org, of, true)
+}
+
+// UserPreferences returns the preferences of each of the users for a document, by user id, as Preferences does, but eventually consistent.
+func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error) {
+	of := make([]concern, len(users))
+	for i, u := range users {
+		of[i] = concern{u, doc.Document}
+	}
+	list, err := s.preferences(ctx, doc.OrganizationRef, of, false)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]collab.Preferences, len(users))
+	for i, u := range users {
+		all[u] = list[i]
+	}
+	return all, nil
+}
+
+// concern is a user and a document.
+type concern struct{ user, document string }
+
+// preferences returns the effective preferences, in their order.
+func (s *Store) preferences(ctx context.Context, org collab.OrganizationRef, of []concern, strong bool) ([]collab.Preferences, error) {
+	keys := make([]table.Key, 0, 2*len(of))
+	for _, c := range of {
+		keys = append(keys, preferenceKey(org, c.user, c.document), preferenceKey(org, c.user, ""))
+	}
+	found, err := s.GetAll(ctx, keys, strong)
+	if err != nil {
+		return nil, err
+	}
+	read := func(k table.Key) (collab.Preferences, error) {
+		var p preferenceItem
+		err := found[k].Decode(&p)
+		return collab.Preferences(p), err
+	}
+	list := make([]collab.Preferences, len(of))
+	for i := range of {
+		document, err := read(keys[2*i])
+		if err != nil {
+			return nil, err
+		}
+		organization, err := read(keys[2*i+1])
+		if err != nil {
+			return nil, err
+		}
+		list[i] = collab.EffectivePreferences(document, organization)
+	}
+	return list, nil
+}
+
+// preferenceKey is the key of a user's preferences for a document, or for the organization when document is "".
+func preferenceKey(org collab.OrganizationRef, user, document string) table.Key {
+	if document == "" {
+		return table.OrganizationPreference(org.Account, org.Organization, user)
+	}
+	return table.Preference(org.Account, org.Organization, user, document)
+}
+
+// SetPreferences writes a user's preferences for a document, or for the organization when document is "". A channel that is "" has
+// none: it falls back. The last writer wins.
+func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error {
+	update := expression.
+		Set(expression.Name(table.Inbox), expression.Value(p.Inbox)).
+		Set(expression.Name(table.Mail), expression.Value(p.Email))
+	e, err := expression.NewBuilder().WithUpdate(update).Build()
+	if err != nil {
+		return err
+	}
+	_, err = s.Write(ctx, s.Update(preferenceKey(org, user, document), *e.Update(), "", e.Names(), e.Values()))
+	return err
+}
