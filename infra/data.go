@@ -49,20 +49,39 @@ var (
 	writeItems  = append([]string{"dynamodb:ConditionCheckItem", "dynamodb:BatchWriteItem"}, changeItems...)
 )
 
-// Patterns of partition keys: of accounts' data; of pending work; of what relay notes about the queues; of API keys, which only the
-// authorizer reads and only the operator writes. No function reaches the operator's list of accounts.
+// Patterns of partition keys. What no function may write is the operator's alone; the operator's list of accounts no function reaches.
 var (
-	accountItems = table.Account("*").PK
-	dueItems     = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
-	backlogItems = table.Backlog("").PK
-	apiKeys      = table.APIKey("*").PK
+	dataItems     = table.Organization("*", "").PK // what operations work on, of all accounts
+	dueItems      = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
+	backlogItems  = table.Backlog("").PK             // what relay notes about the queues
+	webhookItems  = table.Webhook("*", "").PK        // webhook endpoints with their signing secrets
+	accountItems  = table.Account("*").PK            // settings: authorizer and deliver read them
+	providerItems = table.PermissionProvider("*").PK // with their secrets: deliver reads them
+	apiKeys       = table.APIKey("*").PK             // authorizer reads them
 )
 
-// rights turns what a row of the table of endpoints touches into policy statements, and nothing more than that.
+// rights turns what a row of the table of endpoints touches into policy statements, and nothing more than that. The partitions of all
+// writes stand in one statement, as a transaction may go over them.
 func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
+	var read, write []string
 	if touches&api.ReadTable != 0 {
-		statements = append(statements, s.allowItems(readItems, accountItems))
+		read = append(read, dataItems)
+	}
+	if touches&api.ReadWebhooks != 0 {
+		read = append(read, webhookItems)
+	}
+	if touches&api.WriteTable != 0 {
+		write = append(write, dataItems, dueItems)
+	}
+	if touches&api.WriteWebhooks != 0 {
+		write = append(write, webhookItems)
+	}
+	if len(read) > 0 {
+		statements = append(statements, s.allowItems(readItems, read...))
+	}
+	if len(write) > 0 {
+		statements = append(statements, s.allowItems(writeItems, write...))
 	}
 	if touches&api.ReadIndexes != 0 {
 		var indexes []string
@@ -70,9 +89,6 @@ func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
 			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
 		}
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
-	}
-	if touches&api.WriteTable != 0 {
-		statements = append(statements, s.allowItems(writeItems, accountItems, dueItems))
 	}
 	if touches&api.SendEvents != 0 {
 		statements = append(statements, s.allowSend(s.events))

@@ -51,8 +51,8 @@ func (s *service) addDelivery() awslambda.Function {
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
 		rights: append([]awsiam.PolicyStatement{
-			s.allowItems(readItems, accountItems),
-			s.allowItems(changeItems, accountItems, dueItems),
+			s.allowItems(readItems, dataItems, webhookItems, accountItems, providerItems),
+			s.allowItems(changeItems, dataItems, dueItems, webhookItems),
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
 		}, s.addMail()...),
 	})
@@ -71,7 +71,7 @@ func (s *service) addDelivery() awslambda.Function {
 		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
-			s.allowItems(changeItems, accountItems, dueItems, backlogItems),
+			s.allowItems(changeItems, dataItems, dueItems, backlogItems),
 			s.allowSend(s.events), s.allowSend(s.webhooks),
 			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
 		},

@@ -109,36 +109,58 @@ func own(grants []string) (rest []string, complete bool) {
 	return rest, true
 }
 
-const (
-	data       = " if A#*"
-	dataAndDue = " if A#* DUE#*"
-	everyPart  = " if A#* DUE#* BACKLOG"
-)
+// read and write are the grants of operations on items of the partitions.
+func read(partitions string) []string {
+	return grantsOn(partitions, "BatchGetItem", "GetItem", "Query")
+}
+
+func write(partitions string) []string {
+	return append(change(partitions), grantsOn(partitions, "BatchWriteItem", "ConditionCheckItem")...)
+}
+
+func change(partitions string) []string {
+	return grantsOn(partitions, "DeleteItem", "PutItem", "UpdateItem")
+}
+
+func grantsOn(partitions string, actions ...string) []string {
+	var grants []string
+	for _, a := range actions {
+		grants = append(grants, "dynamodb:"+a+" on Table if "+partitions)
+	}
+	return grants
+}
 
 // The grants that each word of the table of endpoints stands for, written out: what is not here, no endpoint may do.
-var touchGrants = map[api.Touch][]string{
-	api.ReadTable: {"dynamodb:BatchGetItem on Table" + data, "dynamodb:GetItem on Table" + data, "dynamodb:Query on Table" + data},
-	api.ReadIndexes: {
-		"dynamodb:Query on Table/index/index-by", "dynamodb:Query on Table/index/index-in", "dynamodb:Query on Table/index/index-org",
-		"dynamodb:Query on Table/index/index-st", "dynamodb:Query on Table/index/index-upd",
-	},
-	api.WriteTable: {
-		"dynamodb:BatchWriteItem on Table" + dataAndDue, "dynamodb:ConditionCheckItem on Table" + dataAndDue, "dynamodb:DeleteItem on Table" + dataAndDue,
-		"dynamodb:PutItem on Table" + dataAndDue, "dynamodb:UpdateItem on Table" + dataAndDue,
-	},
-	api.SendEvents: {"sqs:SendMessage on Events"},
+func touchGrants(touches api.Touch) []string {
+	var grants []string
+	switch touches & (api.ReadTable | api.ReadWebhooks) {
+	case api.ReadTable:
+		grants = append(grants, read("A#*")...)
+	case api.ReadTable | api.ReadWebhooks:
+		grants = append(grants, read("A#* HOOK#*")...)
+	}
+	switch touches & (api.WriteTable | api.WriteWebhooks) {
+	case api.WriteTable:
+		grants = append(grants, write("A#* DUE#*")...)
+	case api.WriteTable | api.WriteWebhooks:
+		grants = append(grants, write("A#* DUE#* HOOK#*")...)
+	}
+	if touches&api.ReadIndexes != 0 {
+		for _, index := range []string{"by", "in", "org", "st", "upd"} {
+			grants = append(grants, "dynamodb:Query on Table/index/index-"+index)
+		}
+	}
+	if touches&api.SendEvents != 0 {
+		grants = append(grants, "sqs:SendMessage on Events")
+	}
+	return grants
 }
 
 func TestEndpointRights(t *testing.T) {
 	m := production(t)
 	roles := m.roles(t)
 	for _, e := range api.Endpoints() {
-		var want []string
-		for touch, grants := range touchGrants {
-			if e.Touches&touch != 0 {
-				want = append(want, grants...)
-			}
-		}
+		want := touchGrants(e.Touches)
 		slices.Sort(want)
 		got, complete := own(m.grants(t, roles["POST "+e.Path]))
 		if !complete {
@@ -158,23 +180,22 @@ func TestWorkerRights(t *testing.T) {
 	}
 	const identities = `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":ses:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":identity/`
 	for function, want := range map[string][]string{
-		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* A#*"},
-		"Takes events and webhook deliveries from their queues": append([]string{
-			"dynamodb:DeleteItem on Table" + dataAndDue, "dynamodb:PutItem on Table" + dataAndDue, "dynamodb:UpdateItem on Table" + dataAndDue,
-			"ses:SendEmail on " + identities + `example.com"]]}`,
-			"ses:SendEmail on " + identities + `no-reply@example.com"]]}`,
-			"sqs:ChangeMessageVisibility on Events", "sqs:ChangeMessageVisibility on Webhooks",
-			"sqs:DeleteMessage on Events", "sqs:DeleteMessage on Webhooks",
-			"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
-			"sqs:ReceiveMessage on Events", "sqs:ReceiveMessage on Webhooks",
-			"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
-		}, touchGrants[api.ReadTable]...),
-		"Sends pending work to the queues again": {
-			"dynamodb:DeleteItem on Table" + everyPart, "dynamodb:PutItem on Table" + everyPart, "dynamodb:UpdateItem on Table" + everyPart,
+		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
+		"Takes events and webhook deliveries from their queues": slices.Concat(
+			read("A#* HOOK#* ACCOUNT#* PROVIDER#*"), change("A#* DUE#* HOOK#*"), []string{
+				"ses:SendEmail on " + identities + `example.com"]]}`,
+				"ses:SendEmail on " + identities + `no-reply@example.com"]]}`,
+				"sqs:ChangeMessageVisibility on Events", "sqs:ChangeMessageVisibility on Webhooks",
+				"sqs:DeleteMessage on Events", "sqs:DeleteMessage on Webhooks",
+				"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
+				"sqs:ReceiveMessage on Events", "sqs:ReceiveMessage on Webhooks",
+				"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
+			}),
+		"Sends pending work to the queues again": slices.Concat(change("A#* DUE#* BACKLOG"), []string{
 			"dynamodb:GetItem on Table if DUE#*", "dynamodb:Query on Table if DUE#*",
 			"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
 			"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
-		},
+		}),
 	} {
 		slices.Sort(want)
 		got, complete := own(m.grants(t, roles[function]))
@@ -183,6 +204,35 @@ func TestWorkerRights(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q may (-want +role):\n%s", function, diff)
+		}
+	}
+}
+
+// Secrets are read by webhooks/* and deliver alone, and what the operator sets is written by nobody.
+func TestSecretsAndSettingsAreApart(t *testing.T) {
+	m := production(t)
+	for function, role := range m.roles(t) {
+		for _, grant := range m.grants(t, role) {
+			operation, partitions, _ := strings.Cut(grant, " if ")
+			reads := strings.HasPrefix(operation, "dynamodb:Get") || strings.HasPrefix(operation, "dynamodb:BatchGet") || strings.HasPrefix(operation, "dynamodb:Query")
+			for partition := range strings.FieldsSeq(partitions) {
+				deliver, webhooks := strings.HasPrefix(function, "Takes events"), strings.HasPrefix(function, "POST /v2/webhooks/")
+				switch partition {
+				case "HOOK#*":
+					if !deliver && !webhooks {
+						t.Errorf("%s may %s of webhook endpoints", function, operation)
+					}
+				case "PROVIDER#*":
+					if !deliver || !reads {
+						t.Errorf("%s may %s of permission providers", function, operation)
+					}
+				case "A#*", "DUE#*", "BACKLOG":
+				default: // KEY#*, ACCOUNT#*
+					if !reads {
+						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)
+					}
+				}
+			}
 		}
 	}
 }

@@ -17,10 +17,12 @@ type Touch uint8
 
 // What an endpoint may touch.
 const (
-	ReadTable   Touch = 1 << iota // items of the table: GetItem, BatchGetItem, Query
-	ReadIndexes                   // the table's indexes: Query
-	WriteTable                    // items of the table: PutItem, UpdateItem, DeleteItem, ConditionCheckItem, BatchWriteItem
-	SendEvents                    // the events queue: SendMessage
+	ReadTable     Touch = 1 << iota // items of the table: GetItem, BatchGetItem, Query
+	ReadIndexes                     // the table's indexes: Query
+	WriteTable                      // items of the table: PutItem, UpdateItem, DeleteItem, ConditionCheckItem, BatchWriteItem
+	SendEvents                      // the events queue: SendMessage
+	ReadWebhooks                    // webhook endpoints and their signing secrets: as ReadTable
+	WriteWebhooks                   // the same: as WriteTable, which goes with it
 )
 
 // Endpoint is one row of the table.
@@ -92,25 +94,25 @@ func Endpoints() []Endpoint {
 		{"/v2/notifications/config/set", ReadTable | WriteTable, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Notifications.ConfigSet)
 		}},
-		{"/v2/webhooks/add", ReadTable | WriteTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/add", ReadTable | WriteTable | ReadWebhooks | WriteWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.Add, rpc.Idempotent())
 		}},
-		{"/v2/webhooks/get", ReadTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/get", ReadTable | ReadWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.Get)
 		}},
-		{"/v2/webhooks/update", ReadTable | WriteTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/update", ReadTable | WriteTable | ReadWebhooks | WriteWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.Update)
 		}},
-		{"/v2/webhooks/delete", ReadTable | WriteTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/delete", ReadTable | WriteTable | ReadWebhooks | WriteWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.Delete)
 		}},
-		{"/v2/webhooks/secrets/rotate", ReadTable | WriteTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/secrets/rotate", ReadTable | WriteTable | ReadWebhooks | WriteWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.RotateSecret)
 		}},
-		{"/v2/webhooks/deliveries/get", ReadTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/deliveries/get", ReadTable | ReadWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.GetDeliveries)
 		}},
-		{"/v2/webhooks/deliveries/replay", ReadTable | WriteTable, func(d Deps) http.Handler {
+		{"/v2/webhooks/deliveries/replay", ReadTable | WriteTable | ReadWebhooks, func(d Deps) http.Handler {
 			return rpc.Handle(d.Server, d.Webhooks.ReplayDeliveries)
 		}},
 	}

@@ -13,8 +13,11 @@ const AfterChildren = "$"
 // APIKey is the item of an API key.
 func APIKey(key string) Key { return Key{"KEY#" + Escape(key), "KEY"} }
 
-// Account is the item of an account.
-func Account(acct string) Key { return Key{Join("A", acct), "ACCOUNT"} }
+// Account is the item of an account: its settings and whether it is disabled.
+func Account(acct string) Key { return Key{Join("ACCOUNT", acct), "ACCOUNT"} }
+
+// PermissionProvider is the address and secret of an account's permission provider.
+func PermissionProvider(acct string) Key { return Key{Join("PROVIDER", acct), "PROVIDER"} }
 
 // Accounts is the operator's list of accounts; the sort key is the account.
 const Accounts = "ACCOUNTS"
@@ -23,7 +26,7 @@ const Accounts = "ACCOUNTS"
 func AccountEntry(acct string) Key { return Key{Accounts, Escape(acct)} }
 
 // AccountAPIKey lists an API key under its account.
-func AccountAPIKey(acct, key string) Key { return Key{Join("A", acct), "KEY#" + Escape(key)} }
+func AccountAPIKey(acct, key string) Key { return Key{Account(acct).PK, "KEY#" + Escape(key)} }
 
 // Prefixes of sort keys.
 const (
@@ -189,8 +192,8 @@ func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
 	return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
 }
 
-// Webhook is a webhook endpoint of an account.
-func Webhook(acct, id string) Key { return Key{Join("A", acct, "HOOK"), Escape(id)} }
+// Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
+func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
 
 // Delivery is the delivery of an event to a webhook endpoint.
 func Delivery(acct, hook, event string) Key {

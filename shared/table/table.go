@@ -3,15 +3,19 @@
 //
 // # Keys
 //
-// Every partition key but those of API keys and of what the operator and the relay look at across accounts begins with `A#<account>`, the
-// account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX,
-// nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort
-// right behind their parent.
+// Every partition key but those of API keys and of what the operator and the relay look at across accounts names the account behind the
+// API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX, nothing else; parts
+// are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
+// parent.
+//
+// The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
+// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`).
 //
 //	item                            partition key                     sort key
 //	API key                         KEY#<key>                         KEY
-//	account                         A#<acct>                          ACCOUNT
+//	account                         ACCOUNT#<acct>                    ACCOUNT
 //	  its API keys                  the same                          KEY#<key>
+//	  its permission provider       PROVIDER#<acct>                   PROVIDER
 //	account in the operator's list  ACCOUNTS                          <acct>
 //	organization                    A#<acct>                          ORG#<org>
 //	document, folder, member        A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>
@@ -28,7 +32,7 @@
 //	  what was done of it           the same                          MARK#<name>
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
 //	pending work                    DUE#<shard 0 to 9>                <15 digits time>#<kind>#<acct>#<id>
-//	webhook endpoint                A#<acct>#HOOK                     <id>
+//	webhook endpoint                HOOK#<acct>                       <id>
 //	  its deliveries                A#<acct>#HOOK#<id>                <event id>
 //	queue with a backlog            BACKLOG                           <queue>
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
