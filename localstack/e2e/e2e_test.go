@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,6 +24,7 @@ import (
 	"collabdata/localstack/localstacktest"
 	"collabdata/localstack/signed"
 	"collabdata/shared/api/apitest"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 
@@ -173,32 +173,22 @@ type answer struct {
 // send sends a request with the account's credentials, and further headers as name and value, "" for none.
 func (d *deployment) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, d.baseURL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	headers = append([]string{"Content-Type", "application/json", "x-service-api-key", d.key, "x-service-auth-token", d.token}, headers...)
+	header := http.Header{}
 	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-		if headers[i+1] == "" {
-			req.Header.Del(headers[i])
-		}
+		header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	c := client.New(client.Config{BaseURL: d.baseURL, APIKey: d.key, AuthToken: d.token})
+	sent, err := c.Send(t.Context(), method, path, header, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := answer{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: string(text)}
+	text := sent.Body
+	a := answer{status: sent.Status, retryAfter: sent.Header.Get("Retry-After"), body: string(text)}
 	var envelope struct {
 		Error struct{ Message, Status string }
 	}
 	if err := json.Unmarshal(text, &envelope); err != nil {
-		t.Errorf("%s %s: the answer is not JSON: %d %.200s", method, path, res.StatusCode, text)
+		t.Errorf("%s %s: the answer is not JSON: %d %.200s", method, path, sent.Status, text)
 	}
 	a.code, a.message = envelope.Error.Status, envelope.Error.Message
 	return a
