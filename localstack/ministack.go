@@ -116,8 +116,9 @@ type Mail struct {
 	From    string `json:"Source"`
 	To      []string
 	Subject string
-	Text    string `json:"BodyText"`
-	HTML    string `json:"BodyHtml"`
+	Text    string  `json:"BodyText"`
+	HTML    string  `json:"BodyHtml"`
+	At      float64 `json:"Timestamp"` // when it was accepted, in seconds since epoch
 }
 
 // Mails returns the mails that the MiniStack at url has accepted since its
