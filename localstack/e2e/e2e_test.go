@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/localstack/signed"
@@ -31,7 +32,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-const stack = "collabdata-local"
+const stackName = "collabdata-local"
 
 func TestDeployment(t *testing.T) {
 	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
@@ -112,7 +113,7 @@ func (d *deployment) deploy(t *testing.T, command string) {
 // admin runs a command of scripts/admin on the deployment, and returns its result.
 func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stack}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stackName}, args...)...)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
 		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
 	out, err := cmd.Output()
@@ -129,7 +130,7 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 func (d *deployment) connect(t *testing.T) {
 	t.Helper()
 	var err error
-	if d.outputs, err = signed.StackOutputs(t.Context(), d.aws, stack); err != nil {
+	if d.outputs, err = stack.Outputs(t.Context(), d.aws, stackName); err != nil {
 		t.Fatal(err)
 	}
 	host, stage, _ := strings.Cut(strings.TrimPrefix(d.outputs["BaseUrl"], "https://"), "/")
@@ -386,7 +387,7 @@ func (d *deployment) rights(t *testing.T) {
 
 func (d *deployment) destroy(t *testing.T) {
 	d.deploy(t, "destroy-local")
-	if _, err := signed.StackOutputs(context.Background(), d.aws, stack); !errors.Is(err, signed.ErrNoStack) {
+	if _, err := stack.Outputs(context.Background(), d.aws, stackName); !errors.Is(err, stack.ErrNone) {
 		t.Errorf("the stack is there: %v", err)
 	}
 	if left := d.functions(t); len(left) > 0 {

@@ -113,6 +113,7 @@ var owned = []struct {
 	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store"}},
 	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
 	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail"}},
+	{"github.com/aws/aws-sdk-go-v2/service/cloudformation", []string{"infra/stack"}},
 	{"github.com/aws/aws-cdk-go", []string{"infra"}},
 	{"github.com/aws/constructs-go", []string{"infra"}},
 	{"github.com/aws/jsii-runtime-go", []string{"infra"}},
