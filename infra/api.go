@@ -44,7 +44,7 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 	for _, e := range endpoints {
 		f := s.addFunction(function{
 			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
-			rights: s.rights(e.Touches),
+			rights: s.rights(e.Grants),
 		})
 		functions[e.Path] = f
 		invoked = append(invoked, *f.FunctionArn())

@@ -100,7 +100,7 @@ func TestRetries(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := rpc.Keyed[commentannotations.AddResult]{{Key: "a", Value: commentannotations.AddResult{
-		Outcome: commentannotations.Outcome{Success: true, Message: "m"}, AnnotationID: "a", CommentIDs: []int64{7}}}}
+		Outcome: rpc.Outcome{Success: true, Message: "m"}, AnnotationID: "a", CommentIDs: []int64{7}}}}
 	if diff := cmp.Diff(want, result.Data); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}

@@ -266,7 +266,7 @@ func (s *Store) SelectAnnotations(ctx context.Context, doc collab.DocumentRef, s
 		ids, err = s.selectAll(ctx, doc, most)
 	}
 	if err == nil && len(ids) > most {
-		err = collab.Errorf(collab.ResourceExhausted,
+		err = collab.Errorf(collab.FailedPrecondition,
 			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
 	}
 	return ids, missing, err

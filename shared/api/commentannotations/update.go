@@ -68,7 +68,7 @@ type PriorityChange struct {
 
 // UpdateResult is what became of one annotation.
 type UpdateResult struct {
-	Outcome
+	rpc.Outcome
 	ID string `json:"id"`
 }
 
@@ -92,7 +92,7 @@ var (
 
 // Update updates annotations, each by itself: see Store.UpdateAnnotation. The answer has them by id: in the order of annotationIds where those are
 // given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It fails with
-// RESOURCE_EXHAUSTED, and updates nothing, where more are selected than one call may update or one answer holds.
+// FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	doc := req.document(call)
 	if err := s.Store.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
@@ -100,7 +100,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	}
 	u := req.update(call.IDs.Start().UnixMilli())
 	if len(u.selector.IDs) > collab.MaxUpdated {
-		return nil, collab.Errorf(collab.ResourceExhausted, "the request names more than %d annotations", collab.MaxUpdated)
+		return nil, collab.Errorf(collab.FailedPrecondition, "the request names more than %d annotations", collab.MaxUpdated)
 	}
 	ids, missing, err := s.Store.SelectAnnotations(ctx, doc, u.selector, collab.MaxUpdated)
 	if err != nil {
@@ -111,7 +111,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		absent[i] = collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
 	}
 	if !fit(ids, missing, absent) {
-		return nil, collab.Errorf(collab.ResourceExhausted,
+		return nil, collab.Errorf(collab.FailedPrecondition,
 			"one answer does not hold what would become of these %d annotations: select fewer", len(ids)+len(missing))
 	}
 	var (
@@ -163,7 +163,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		if err == errUnchanged {
 			err, done = nil, "the comment annotation had nothing to change"
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{outcomeOf(err, done), id}})
+		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{rpc.OutcomeOf(err, done), id}})
 		errs = append(errs, err)
 	}
 	s.send(ctx, recorded)
@@ -181,7 +181,7 @@ func fit(ids, missing []string, absent []error) bool {
 	for _, err := range absent {
 		size += rpc.WrappedLen(encode(collab.MessageOf(err)))
 	}
-	return size <= maxPage
+	return size <= rpc.MaxPage
 }
 
 // update is what a request makes of each annotation that it selects.
