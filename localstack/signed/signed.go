@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"collabdata/shared/awsconfig"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
@@ -49,7 +51,7 @@ func Call(ctx context.Context, cfg aws.Config, service, method, path string, bod
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, payload, service, cfg.Region, time.Now()); err != nil {
 		return nil, err
 	}
-	res, err := cfg.HTTPClient.Do(req)
+	res, err := cfg.HTTPClient.Do(req.WithContext(awsconfig.WithAttemptTime(ctx, time.Minute))) // it is not repeated
 	if err != nil {
 		return nil, err
 	}
