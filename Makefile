@@ -59,7 +59,7 @@ destroy-local: ## remove what deploy-local deployed
 	@$(call run_program,deploy) destroy-local $(ARGS)
 
 clean: ## remove data, logs and builds, keep the installed tools
-	@if [ -e $(LOCAL)/cloud.pid ]; then echo 'The local cloud is running: make destroy-local first.'; exit 1; fi
+	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.'; exit 1; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
 	@rm -rf cdk.out infra/cdk.out
 

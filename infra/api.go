@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"collabdata/shared/api"
 	"collabdata/shared/collab"
+	"collabdata/shared/deadline"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -27,8 +29,8 @@ const authorizerSeconds = 60
 
 // Seconds that the gateway waits for a function, and that a function has: the function gives up first and answers for itself.
 const (
-	gatewaySeconds  = 29
-	functionSeconds = 28
+	gatewaySeconds  = functionSeconds + 1
+	functionSeconds = float64(deadline.Function / time.Second)
 )
 
 const apiKeyHeader = "x-service-api-key"
@@ -44,7 +46,7 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 	for _, e := range endpoints {
 		f := s.addFunction(function{
 			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
-			rights: s.rights(e.Touches),
+			rights: s.rights(e.Grants),
 		})
 		functions[e.Path] = f
 		invoked = append(invoked, *f.FunctionArn())

@@ -60,21 +60,21 @@ var (
 	apiKeys       = table.APIKey("*").PK             // authorizer reads them
 )
 
-// rights turns what a row of the table of endpoints touches into policy statements, and nothing more than that. The partitions of all
+// rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all
 // writes stand in one statement, as a transaction may go over them.
-func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
+func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
 	var read, write []string
-	if touches&api.ReadTable != 0 {
+	if granted&api.ReadTable != 0 {
 		read = append(read, dataItems)
 	}
-	if touches&api.ReadWebhooks != 0 {
+	if granted&api.ReadWebhooks != 0 {
 		read = append(read, webhookItems)
 	}
-	if touches&api.WriteTable != 0 {
+	if granted&api.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)
 	}
-	if touches&api.WriteWebhooks != 0 {
+	if granted&api.WriteWebhooks != 0 {
 		write = append(write, webhookItems)
 	}
 	if len(read) > 0 {
@@ -83,14 +83,14 @@ func (s *service) rights(touches api.Touch) []awsiam.PolicyStatement {
 	if len(write) > 0 {
 		statements = append(statements, s.allowItems(writeItems, write...))
 	}
-	if touches&api.ReadIndexes != 0 {
+	if granted&api.ReadIndexes != 0 {
 		var indexes []string
 		for _, index := range table.Indexes() {
 			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
 		}
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
 	}
-	if touches&api.SendEvents != 0 {
+	if granted&api.SendEvents != 0 {
 		statements = append(statements, s.allowSend(s.events))
 	}
 	return statements

@@ -156,8 +156,8 @@ func TestSixtyEndpoints(t *testing.T) {
 	for noun := range 20 {
 		for _, verb := range []string{"add", "get", "update"} {
 			endpoints = append(endpoints, api.Endpoint{
-				Path:    fmt.Sprintf("/v2/noun%d/%s", noun, verb),
-				Touches: api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents,
+				Path:   fmt.Sprintf("/v2/noun%d/%s", noun, verb),
+				Grants: api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents,
 			})
 		}
 	}

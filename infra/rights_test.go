@@ -131,26 +131,26 @@ func grantsOn(partitions string, actions ...string) []string {
 }
 
 // The grants that each word of the table of endpoints stands for, written out: what is not here, no endpoint may do.
-func touchGrants(touches api.Touch) []string {
+func rowGrants(granted api.Grants) []string {
 	var grants []string
-	switch touches & (api.ReadTable | api.ReadWebhooks) {
+	switch granted & (api.ReadTable | api.ReadWebhooks) {
 	case api.ReadTable:
 		grants = append(grants, read("A#*")...)
 	case api.ReadTable | api.ReadWebhooks:
 		grants = append(grants, read("A#* HOOK#*")...)
 	}
-	switch touches & (api.WriteTable | api.WriteWebhooks) {
+	switch granted & (api.WriteTable | api.WriteWebhooks) {
 	case api.WriteTable:
 		grants = append(grants, write("A#* DUE#*")...)
 	case api.WriteTable | api.WriteWebhooks:
 		grants = append(grants, write("A#* DUE#* HOOK#*")...)
 	}
-	if touches&api.ReadIndexes != 0 {
+	if granted&api.ReadIndexes != 0 {
 		for _, index := range []string{"by", "in", "org", "st", "upd"} {
 			grants = append(grants, "dynamodb:Query on Table/index/index-"+index)
 		}
 	}
-	if touches&api.SendEvents != 0 {
+	if granted&api.SendEvents != 0 {
 		grants = append(grants, "sqs:SendMessage on Events")
 	}
 	return grants
@@ -160,7 +160,7 @@ func TestEndpointRights(t *testing.T) {
 	m := production(t)
 	roles := m.roles(t)
 	for _, e := range api.Endpoints() {
-		want := touchGrants(e.Touches)
+		want := rowGrants(e.Grants)
 		slices.Sort(want)
 		got, complete := own(m.grants(t, roles["POST "+e.Path]))
 		if !complete {

@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -113,7 +112,7 @@ func (t tools) install(ctx context.Context, progress io.Writer) error {
 	if err := os.MkdirAll(filepath.Dir(t.dir), 0o755); err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, t.dir+".lock")
+	unlock, err := Lock(ctx, t.dir+".lock")
 	if err != nil {
 		return err
 	}
@@ -176,33 +175,6 @@ func (t tools) installed(stamp string) bool {
 	}
 	_, err = os.Stat(t.path()) // a Python that was upgraded away leaves a dangling link
 	return err == nil
-}
-
-// lock waits until this process holds the lock file alone. Closing the file,
-// or the end of the process, gives the lock back.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
-	}
 }
 
 func npmInstall(ctx context.Context, dir string) error {

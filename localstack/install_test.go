@@ -140,17 +140,17 @@ func TestInstallSaysHowToMend(t *testing.T) {
 
 func TestLockGivesUpWithItsContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := lock(t.Context(), path)
+	unlock, err := Lock(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := lock(ctx, path); err != context.Canceled {
+	if _, err := Lock(ctx, path); err != context.Canceled {
 		t.Errorf("a held lock with an ended context: error %v, want %v", err, context.Canceled)
 	}
 	unlock()
-	if unlock, err = lock(t.Context(), path); err != nil {
+	if unlock, err = Lock(t.Context(), path); err != nil {
 		t.Fatalf("after the lock was given back: %v", err)
 	}
 	unlock()

@@ -23,6 +23,7 @@ type MiniStackOptions struct {
 	DataDir    string    // keeps the state of a server that was stopped, made if need be; "": it is kept in memory
 	EnforceIAM bool      // refuse what the caller's policies do not allow, as AWS does
 	Env        []string  // further variables for it, NAME=value; they win
+	Detach     string    // the server goes on after this process, until StopDetached is called with this path; "": it ends with this process
 	Log        io.Writer // told of the installation; nil: nobody is
 }
 
@@ -52,11 +53,12 @@ func StartMiniStack(ctx context.Context, o MiniStackOptions) (*Server, error) {
 		}
 	}
 	return program{
-		name:  "ministack",
-		args:  func(int) []string { return []string{python.path(), "-m", "ministack"} },
-		env:   func(port int) []string { return append(ministackEnv(port, data, o.EnforceIAM), o.Env...) },
-		ready: func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
-		probe: "/_ministack/health",
+		name:   "ministack",
+		args:   func(int) []string { return []string{python.path(), "-m", "ministack"} },
+		env:    func(port int) []string { return append(ministackEnv(port, data, o.EnforceIAM), o.Env...) },
+		ready:  func(port int) string { return fmt.Sprintf("Running on http://127.0.0.1:%d ", port) },
+		probe:  "/_ministack/health",
+		detach: o.Detach,
 	}.start(ctx, local, o.Port)
 }
 
@@ -116,8 +118,9 @@ type Mail struct {
 	From    string `json:"Source"`
 	To      []string
 	Subject string
-	Text    string `json:"BodyText"`
-	HTML    string `json:"BodyHtml"`
+	Text    string  `json:"BodyText"`
+	HTML    string  `json:"BodyHtml"`
+	At      float64 `json:"Timestamp"` // when it was accepted, in seconds since epoch
 }
 
 // Mails returns the mails that the MiniStack at url has accepted since its

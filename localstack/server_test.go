@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -249,8 +250,45 @@ func TestOnlyLoopback(t *testing.T) {
 // TestDiesWithItsStarter kills a process that started a server and looks
 // whether the server ends too.
 func TestDiesWithItsStarter(t *testing.T) {
+	url := startAndKill(t, "STARTER=1")
+	if err := gone(t.Context(), url); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDetached kills a process that started a server to go on, and stops the
+// server then.
+func TestDetached(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "cloud")
+	url := startAndKill(t, "STARTER_DETACH="+fifo)
+	if !localstack.Answers(t.Context(), url+"/_ministack/health") {
+		t.Error("the server ended with the process that started it")
+	}
+	for range 2 { // what is gone may be stopped again
+		if err := localstack.StopDetached(t.Context(), fifo); err != nil {
+			t.Fatal(err)
+		}
+		if localstack.Answers(t.Context(), url+"/_ministack/health") {
+			t.Error("the server still answers")
+		}
+	}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil { // as a machine that was switched off leaves it
+		t.Fatal(err)
+	}
+	if err := localstack.StopDetached(t.Context(), fifo); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(fifo); err == nil {
+		t.Error("a FIFO of no server is still there")
+	}
+}
+
+// startAndKill starts a server in another process, kills that, and returns the
+// server's address.
+func startAndKill(t *testing.T, variable string) string {
+	t.Helper()
 	starter := exec.Command(os.Args[0], "-test.run=^TestStarter$", "-test.v")
-	starter.Env = append(os.Environ(), "LOCALSTACK_STARTER=1")
+	starter.Env = append(os.Environ(), "LOCALSTACK_"+variable)
 	out, err := starter.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -272,17 +310,24 @@ func TestDiesWithItsStarter(t *testing.T) {
 	if url == "" {
 		t.Fatal("the starter started nothing")
 	}
-	if err := gone(t.Context(), url); err != nil {
-		t.Error(err)
-	}
+	return url
 }
 
-// TestStarter is the process that TestDiesWithItsStarter kills.
+// TestStarter is the process that startAndKill kills.
 func TestStarter(t *testing.T) {
-	if os.Getenv("LOCALSTACK_STARTER") == "" {
+	detach := os.Getenv("LOCALSTACK_STARTER_DETACH")
+	switch {
+	case detach != "":
+		server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{Detach: detach})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println("started", server.URL)
+	case os.Getenv("LOCALSTACK_STARTER") != "":
+		fmt.Println("started", startDynamoDB(t, "").URL)
+	default:
 		return
 	}
-	fmt.Println("started", startDynamoDB(t, "").URL)
 	<-t.Context().Done()
 }
 

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/localstack/signed"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -260,8 +260,9 @@ func (d *deployment) events(t *testing.T) *queue.Queue {
 // setVisibility sets the visibility timeout of the events queue.
 func (d *deployment) setVisibility(t *testing.T, seconds string) {
 	t.Helper()
-	_, err := signed.Query(t.Context(), d.aws, "sqs", "2012-11-05", "SetQueueAttributes", map[string]string{
-		"QueueUrl": d.outputs["EventsQueueUrl"], "Attribute.1.Name": "VisibilityTimeout", "Attribute.1.Value": seconds,
+	url := d.outputs["EventsQueueUrl"]
+	_, err := sqs.NewFromConfig(d.aws).SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{
+		QueueUrl: &url, Attributes: map[string]string{"VisibilityTimeout": seconds},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,17 +20,19 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/localstack/signed"
 	"collabdata/shared/api/apitest"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-const stack = "collabdata-local"
+const stackName = "collabdata-local"
 
 func TestDeployment(t *testing.T) {
 	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
@@ -112,7 +113,7 @@ func (d *deployment) deploy(t *testing.T, command string) {
 // admin runs a command of scripts/admin on the deployment, and returns its result.
 func (d *deployment) admin(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stack}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(d.programs, "admin"), append([]string{"--stack", stackName}, args...)...)
 	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
 		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
 	out, err := cmd.Output()
@@ -129,7 +130,7 @@ func (d *deployment) admin(t *testing.T, args ...string) string {
 func (d *deployment) connect(t *testing.T) {
 	t.Helper()
 	var err error
-	if d.outputs, err = signed.StackOutputs(t.Context(), d.aws, stack); err != nil {
+	if d.outputs, err = stack.Outputs(t.Context(), d.aws, stackName); err != nil {
 		t.Fatal(err)
 	}
 	host, stage, _ := strings.Cut(strings.TrimPrefix(d.outputs["BaseUrl"], "https://"), "/")
@@ -173,32 +174,22 @@ type answer struct {
 // send sends a request with the account's credentials, and further headers as name and value, "" for none.
 func (d *deployment) send(t *testing.T, method, path, body string, headers ...string) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, d.baseURL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	headers = append([]string{"Content-Type", "application/json", "x-service-api-key", d.key, "x-service-auth-token", d.token}, headers...)
+	header := http.Header{}
 	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
-		if headers[i+1] == "" {
-			req.Header.Del(headers[i])
-		}
+		header.Set(headers[i], headers[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	c := client.New(client.Config{BaseURL: d.baseURL, APIKey: d.key, AuthToken: d.token})
+	sent, err := c.Send(t.Context(), method, path, header, []byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := answer{status: res.StatusCode, retryAfter: res.Header.Get("Retry-After"), body: string(text)}
+	text := sent.Body
+	a := answer{status: sent.Status, retryAfter: sent.Header.Get("Retry-After"), body: string(text)}
 	var envelope struct {
 		Error struct{ Message, Status string }
 	}
 	if err := json.Unmarshal(text, &envelope); err != nil {
-		t.Errorf("%s %s: the answer is not JSON: %d %.200s", method, path, res.StatusCode, text)
+		t.Errorf("%s %s: the answer is not JSON: %d %.200s", method, path, sent.Status, text)
 	}
 	a.code, a.message = envelope.Error.Status, envelope.Error.Message
 	return a
@@ -396,7 +387,7 @@ func (d *deployment) rights(t *testing.T) {
 
 func (d *deployment) destroy(t *testing.T) {
 	d.deploy(t, "destroy-local")
-	if _, err := signed.StackOutputs(context.Background(), d.aws, stack); !errors.Is(err, signed.ErrNoStack) {
+	if _, err := stack.Outputs(context.Background(), d.aws, stackName); !errors.Is(err, stack.ErrNone) {
 		t.Errorf("the stack is there: %v", err)
 	}
 	if left := d.functions(t); len(left) > 0 {

@@ -6,14 +6,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/xml"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
@@ -51,7 +51,7 @@ func Call(ctx context.Context, cfg aws.Config, service, method, path string, bod
 	if err := v4.NewSigner().SignHTTP(ctx, credentials, req, payload, service, cfg.Region, time.Now()); err != nil {
 		return nil, err
 	}
-	res, err := cfg.HTTPClient.Do(req)
+	res, err := cfg.HTTPClient.Do(req.WithContext(awsconfig.WithAttemptTime(ctx, time.Minute))) // it is not repeated
 	if err != nil {
 		return nil, err
 	}
@@ -66,45 +66,11 @@ func Call(ctx context.Context, cfg aws.Config, service, method, path string, bod
 	return answer, nil
 }
 
-// Query sends an action of a service that takes its parameters in the query, such as CloudFormation.
+// Query sends an action of a service that takes its parameters in the query, such as IAM.
 func Query(ctx context.Context, cfg aws.Config, service, version, action string, parameters map[string]string) ([]byte, error) {
 	query := url.Values{"Action": {action}, "Version": {version}}
 	for name, value := range parameters {
 		query.Set(name, value)
 	}
 	return Call(ctx, cfg, service, http.MethodGet, "/?"+query.Encode(), nil)
-}
-
-// ErrNoStack is the error of a CloudFormation stack that does not exist.
-var ErrNoStack = errors.New("there is no such stack")
-
-// StackOutputs returns the outputs of a CloudFormation stack.
-func StackOutputs(ctx context.Context, cfg aws.Config, stack string) (map[string]string, error) {
-	text, err := Query(ctx, cfg, "cloudformation", "2010-05-15", "DescribeStacks", map[string]string{"StackName": stack})
-	if refused, ok := errors.AsType[*Error](err); ok && strings.Contains(refused.Body, "does not exist") {
-		return nil, ErrNoStack
-	}
-	if err != nil {
-		return nil, err
-	}
-	var described struct {
-		Outputs []struct {
-			Name  string `xml:"OutputKey"`
-			Value string `xml:"OutputValue"`
-		} `xml:"DescribeStacksResult>Stacks>member>Outputs>member"`
-	}
-	if err := xml.Unmarshal(text, &described); err != nil {
-		return nil, err
-	}
-	outputs := map[string]string{}
-	for _, o := range described.Outputs {
-		outputs[o.Name] = o.Value
-	}
-	return outputs, nil
-}
-
-// DeleteStack asks for the deletion of a CloudFormation stack, which may go on after it returns.
-func DeleteStack(ctx context.Context, cfg aws.Config, stack string) error {
-	_, err := Query(ctx, cfg, "cloudformation", "2010-05-15", "DeleteStack", map[string]string{"StackName": stack})
-	return err
 }

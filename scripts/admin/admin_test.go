@@ -21,11 +21,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
-	"collabdata/localstack/signed"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
@@ -651,14 +652,14 @@ func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]str
 		template += fmt.Sprintf(`%q: {"Value": %q},`, output, value)
 	}
 	template = strings.TrimSuffix(template, ",") + "}}"
-	_, err := signed.Query(t.Context(), cfg, "cloudformation", "2010-05-15", "CreateStack", map[string]string{"StackName": name, "TemplateBody": template})
+	_, err := cloudformation.NewFromConfig(cfg).CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for {
-		if got, err := signed.StackOutputs(ctx, cfg, name); err == nil && cmp.Equal(got, outputs) {
+		if got, err := stack.Outputs(ctx, cfg, name); err == nil && cmp.Equal(got, outputs) {
 			return
 		} else if ctx.Err() != nil {
 			t.Fatalf("the outputs are %v, %v", got, err)

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
-	"collabdata/localstack/signed"
+	"collabdata/infra/stack"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
@@ -40,8 +40,8 @@ func (d *deployment) connect(ctx context.Context) (aws.Config, error) {
 	if d.Stack == "" {
 		return cfg, nil
 	}
-	outputs, err := signed.StackOutputs(ctx, cfg, d.Stack)
-	if errors.Is(err, signed.ErrNoStack) {
+	outputs, err := stack.Outputs(ctx, cfg, d.Stack)
+	if errors.Is(err, stack.ErrNone) {
 		return cfg, fmt.Errorf("there is no stack %s in region %s: check --stack, AWS_PROFILE and AWS_REGION", d.Stack, cfg.Region)
 	}
 	if err != nil {

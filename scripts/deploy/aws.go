@@ -8,7 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"collabdata/localstack/signed"
+	"collabdata/infra/stack"
 	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -53,8 +53,8 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if err := attached(c.onStack(ctx, "deploy")); err != nil {
 		return err
 	}
-	stack := "collabdata-" + settings["stage"]
-	outputs, err := signed.StackOutputs(ctx, cfg, stack)
+	name := "collabdata-" + settings["stage"]
+	outputs, err := stack.Outputs(ctx, cfg, name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ Make the first account, whose token is shown once:
 
 Be told of alarms:
   aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
-`, outputs["BaseUrl"], stack, outputs["AlarmTopicArn"])
+`, outputs["BaseUrl"], name, outputs["AlarmTopicArn"])
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/signed"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -97,8 +97,8 @@ const bootstrapStack = "CDKToolkit"
 
 // stackThere reports whether there is a CloudFormation stack of that name.
 func stackThere(ctx context.Context, cfg aws.Config, name string) (bool, error) {
-	_, err := signed.StackOutputs(ctx, cfg, name)
-	if errors.Is(err, signed.ErrNoStack) {
+	_, err := stack.Outputs(ctx, cfg, name)
+	if errors.Is(err, stack.ErrNone) {
 		return false, nil
 	}
 	return err == nil, err

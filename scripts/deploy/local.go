@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/localstack/signed"
 	"collabdata/shared/awsconfig"
@@ -32,9 +31,6 @@ const (
 	cloudPort = 4566
 	cloudURL  = "http://127.0.0.1:4566"
 )
-
-// serveCloud is the command, not for people, that keeps the local cloud running after `deploy local` has ended.
-const serveCloud = "serve-cloud"
 
 const localStack = "collabdata-local"
 
@@ -108,7 +104,7 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	outputs, err := signed.StackOutputs(ctx, cfg, localStack)
+	outputs, err := stack.Outputs(ctx, cfg, localStack)
 	if err != nil {
 		return err
 	}
@@ -184,22 +180,7 @@ func deleteStack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := signed.DeleteStack(ctx, cfg, localStack); err != nil {
-		return err
-	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		there, err := stackThere(ctx, cfg, localStack)
-		if err != nil || !there {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
+	return stack.Delete(ctx, cfg, localStack)
 }
 
 // diffLocal fails when the deployed stack differs from a fresh build.
@@ -215,19 +196,11 @@ func (d *deployment) diffLocal(ctx context.Context) error {
 
 // answers reports whether a local cloud is there.
 func answers(ctx context.Context) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, localEndpoint()+"/_localstack/health", nil)
-	if err != nil {
-		return false
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	res.Body.Close()
-	return res.StatusCode == http.StatusOK
+	return localstack.Answers(ctx, localEndpoint()+"/_localstack/health")
 }
 
-func (d *deployment) pidFile() string { return filepath.Join(d.local, "cloud.pid") }
+// cloud is the path by which the local cloud that startCloud started is stopped.
+func (d *deployment) cloud() string { return filepath.Join(d.local, "cloud") }
 
 // startCloud starts a local cloud that goes on after this program has ended, and returns once it answers.
 func (d *deployment) startCloud(ctx context.Context) error {
@@ -235,94 +208,17 @@ func (d *deployment) startCloud(ctx context.Context) error {
 		return fmt.Errorf("nothing answers at %s, which AWS_ENDPOINT_URL names: start it, or unset the variable", localEndpoint())
 	}
 	return d.step("Starting the local cloud on port "+strconv.Itoa(cloudPort), func() error {
-		if err := localstack.Install(ctx, d.progress); err != nil {
-			return err
-		}
-		self, err := os.Executable()
-		if err != nil {
-			return err
-		}
-		logFile := filepath.Join(d.local, "log", "cloud.log")
-		if err := os.MkdirAll(filepath.Dir(logFile), 0o755); err != nil {
-			return err
-		}
-		log, err := os.Create(logFile)
-		if err != nil {
-			return err
-		}
-		defer log.Close()
-		cmd := exec.Command(self, serveCloud)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = d.root, log, log
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for !answers(ctx) {
-			select {
-			case <-ctx.Done():
-				cmd.Process.Signal(syscall.SIGTERM)
-				return ctx.Err()
-			case err := <-ended:
-				printed, _ := os.ReadFile(logFile)
-				return fmt.Errorf("it ended at once (%w):\n%s", err, printed)
-			case <-tick.C:
-			}
-		}
-		return nil
-	})
-}
-
-// serveCloud runs the local cloud until it is told to stop.
-func (d *deployment) serveCloud(ctx context.Context) error {
-	server, err := localstack.StartMiniStack(ctx, localstack.MiniStackOptions{Port: cloudPort, EnforceIAM: true, Log: d.progress})
-	if err != nil {
+		_, err := localstack.StartMiniStack(ctx, localstack.MiniStackOptions{
+			Port: cloudPort, EnforceIAM: true, Detach: d.cloud(), Log: d.progress,
+		})
 		return err
-	}
-	defer os.Remove(d.pidFile())
-	if err := os.WriteFile(d.pidFile(), []byte(strconv.Itoa(os.Getpid())), 0o644); err != nil {
-		return errors.Join(err, server.Stop())
-	}
-	select {
-	case <-ctx.Done():
-		return server.Stop()
-	case <-server.Done():
-		return fmt.Errorf("the local cloud ended: its log is %s", server.Log)
-	}
+	})
 }
 
 // stopCloud stops the local cloud that startCloud started, and returns once it is gone.
 func (d *deployment) stopCloud(ctx context.Context) error {
-	text, err := os.ReadFile(d.pidFile())
-	if errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(d.cloud()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		return fmt.Errorf("%s holds no process id: remove it", d.pidFile())
-	}
-	if !answers(ctx) { // the id may be another process's by now
-		return os.Remove(d.pidFile())
-	}
-	return d.step("Stopping the local cloud", func() error {
-		if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
-			return err
-		}
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for syscall.Kill(pid, 0) == nil {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-tick.C:
-			}
-		}
-		return nil
-	})
+	return d.step("Stopping the local cloud", func() error { return localstack.StopDetached(ctx, d.cloud()) })
 }

@@ -60,8 +60,6 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 		return d.buildFunctions(ctx, settings["arch"])
-	case serveCloud:
-		return d.serveCloud(ctx)
 	default:
 		return errors.New(usage)
 	}

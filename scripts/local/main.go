@@ -159,15 +159,11 @@ func lock(data string) (unlock func() error, err error) {
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(data, "lock"), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
+	unlock, err = localstack.TryLock(filepath.Join(data, "lock"))
+	if err == nil && unlock == nil {
+		err = fmt.Errorf("another server uses the data in %s: stop it first", data)
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("another server uses the data in %s (%w): stop it first", data, err)
-	}
-	return f.Close, nil
+	return unlock, err
 }
 
 // prepare makes the table and the accounts where they are missing, and puts the service together.

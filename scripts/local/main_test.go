@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"collabdata/localstack/localstacktest"
+	"collabdata/shared/client"
 )
 
 // asProgram makes the test binary be the program.
@@ -111,23 +111,12 @@ func fails(t *testing.T, want, data string, variables ...string) {
 // post calls an operation with the credentials of an account.
 func (s *server) post(t *testing.T, key, token, path, data string) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, strings.NewReader(data))
+	c := client.New(client.Config{BaseURL: s.url, APIKey: key, AuthToken: token})
+	answer, err := c.Send(t.Context(), http.MethodPost, path, nil, []byte(data))
 	if err != nil {
 		t.Fatal(err)
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("x-service-api-key", key)
-	req.Header.Set("x-service-auth-token", token)
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	return string(answer.Body)
 }
 
 // TestRun holds that the printed command works as it stands, that everything stops at SIGTERM, and that the data is there afterwards.

@@ -79,19 +79,23 @@ func pieces(root, path string) ([]piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	field := regexp.MustCompile(`(?m)^\t(\w+)\s+\*` + pkg + `\.Service$`).FindSubmatch(rows)
+	deps, err := os.ReadFile(filepath.Join(root, "shared/api/endpoint.go"))
+	if err != nil {
+		return nil, err
+	}
+	service := regexp.MustCompile(`(?m)^func (\w+)\(d Deps\) \*` + pkg + `\.Service `).FindSubmatch(deps)
 	before, after, ok := strings.Cut(string(rows), "func Endpoints()")
-	if field == nil || !ok {
-		return nil, fmt.Errorf("api.Deps has no %s.Service: write the package shared/api/%s with its Service, its field of Deps, and its value in shared/app, first", pkg, pkg)
+	if service == nil || !ok {
+		return nil, fmt.Errorf("api.Deps has no %s.Service: write the package shared/api/%s with its Service, its field of Deps and the function that returns that, and its value in shared/app, first", pkg, pkg)
 	}
 	method := ""
 	for _, w := range words {
 		method += strings.ToUpper(w[:1]) + w[1:]
 	}
-	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(field[1]), "METHOD", method, "'", "`").Replace
+	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", method, "'", "`").Replace
 	return []piece{
 		{operation, fill(operationText), "write the request's fields, the rule and the answer"},
-		{table, before + "func Endpoints()" + strings.Replace(after, lastOfRow, fill(rowText)+lastOfRow, 1), "say what the row may touch, and whether it is idempotent"},
+		{table, before + "func Endpoints()" + strings.Replace(after, lastOfRow, fill(rowText)+lastOfRow, 1), "say what it does, and what rights it has"},
 		{"functions" + path + "/main.go", fill(mainText), "done"},
 		{"shared/api/apitest/scripts" + path + "/first.txtar", fill(scriptText), "say what it shows; it fails until the rule is written"},
 	}, nil
@@ -120,9 +124,12 @@ func (s *Service) METHOD(ctx context.Context, call *rpc.Call, req *METHODRequest
 }
 `
 
-const rowText = `		{"PATH", ReadTable, func(d Deps) http.Handler {
-			return rpc.Handle(d.Server, d.FIELD.METHOD)
-		}},
+const rowText = `		{
+			Path:      "PATH",
+			Summary:   "METHOD has yet to be written",
+			Grants:    ReadTable,
+			Operation: operation(FIELD, (*PACKAGE.Service).METHOD),
+		},
 `
 
 const mainText = `package main

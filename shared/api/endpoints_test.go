@@ -30,11 +30,11 @@ func TestEndpoints(t *testing.T) {
 		if e.Handler(d) == nil {
 			t.Errorf("%s has no handler", e.Path)
 		}
-		if e.Touches&api.ReadTable == 0 {
+		if e.Grants&api.ReadTable == 0 {
 			t.Errorf("%s cannot read whether its organization is disabled", e.Path)
 		}
-		if changes := !strings.HasSuffix(e.Path, "/get"); changes != (e.Touches&api.WriteTable != 0) {
-			t.Errorf("%s may touch %b", e.Path, e.Touches)
+		if changes := !strings.HasSuffix(e.Path, "/get"); changes != e.Idempotent() {
+			t.Errorf("%s is granted %b", e.Path, e.Grants)
 		}
 	}
 }

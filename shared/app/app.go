@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
+	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/webhook"
@@ -68,17 +69,14 @@ func New(c Config) *Service {
 	}
 }
 
-// requestTime is how long a request may take without a gateway: about as long as behind one, where the function has 28 s.
-const requestTime = 27 * time.Second
-
 // Handler returns what serves all endpoints without a gateway: it checks credentials as the gateway's authorizer does, and remembers
-// them as long as the gateway. A request has 27 s.
+// them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	d := s.deps()
 	checker := &auth.Checker{Keys: auth.Cached(s.Store, s.now), Now: s.now}
 	all := api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
+		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
 		defer cancel()
 		all.ServeHTTP(w, r.WithContext(ctx))
 	})

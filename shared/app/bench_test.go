@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +17,7 @@ import (
 
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/app"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 
 	"github.com/aws/smithy-go/middleware"
@@ -25,9 +25,9 @@ import (
 
 // bench is the local server over HTTP, on a table of its own, with a stopwatch on its calls to the emulator.
 type bench struct {
-	url string
-	raw atomic.Int64 // nanoseconds spent in calls of the SDK
-	seq atomic.Int64
+	client *client.Client
+	raw    atomic.Int64 // nanoseconds spent in calls of the SDK
+	seq    atomic.Int64
 }
 
 func newBench(b *testing.B) *bench {
@@ -61,7 +61,7 @@ func newBench(b *testing.B) *bench {
 	}
 	server := httptest.NewServer(service.Handler())
 	b.Cleanup(server.Close)
-	s.url = server.URL
+	s.client = client.New(client.Config{BaseURL: server.URL, APIKey: "key", AuthToken: "token"})
 	s.post(b, "/v2/commentannotations/add", s.annotations(1, 10, `"createOrganization": true, "createDocument": true`))
 	return s
 }
@@ -81,23 +81,14 @@ func (s *bench) annotations(n, size int, more string) string {
 
 func (s *bench) post(b testing.TB, path, body string) []byte {
 	b.Helper()
-	r, err := http.NewRequest(http.MethodPost, s.url+path, strings.NewReader(body))
+	answer, err := s.client.Send(b.Context(), http.MethodPost, path, nil, []byte(body))
 	if err != nil {
 		b.Fatal(err)
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("x-service-api-key", "key")
-	r.Header.Set("x-service-auth-token", "token")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		b.Fatal(err)
+	if answer.Status != http.StatusOK {
+		b.Fatalf("%s: %d %.300s", path, answer.Status, answer.Body)
 	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		b.Fatalf("%s: %v %d %.300s", path, err, res.StatusCode, answer)
-	}
-	return answer
+	return answer.Body
 }
 
 // measure reports how long the requests took in relation to the emulator calls that they made, in the same run.

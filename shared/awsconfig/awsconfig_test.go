@@ -1,14 +1,20 @@
 package awsconfig_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -36,6 +42,59 @@ func TestBodyAfterAnswer(t *testing.T) {
 	}
 	if n, err := io.Copy(io.Discard, q.asked.Body); n != 0 || err != nil {
 		t.Errorf("the body's end: %d bytes, %v", n, err)
+	}
+}
+
+// TestSilentConnection holds that a call which is never answered costs one attempt.
+func TestSilentConnection(t *testing.T) {
+	for name, silent := range map[string]func(http.ResponseWriter){
+		"no answer": func(http.ResponseWriter) {},
+		"half a body": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", "100")
+			w.Write([]byte("{"))
+			w.(http.Flusher).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var silences atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				if silences.Add(-1) >= 0 {
+					silent(w)
+					<-r.Context().Done()
+					return
+				}
+				io.WriteString(w, `{"QueueUrl": "there"}`)
+			}))
+			defer server.Close()
+			cfg := awsconfig.New(server.URL, "eu-west-1", credentials.NewStaticCredentialsProvider("id", "secret", ""))
+			cfg.Retryer = func() aws.Retryer { return retry.AddWithMaxBackoffDelay(retry.NewStandard(), time.Millisecond) }
+			cfg.HTTPClient = awsconfig.Client{Next: http.DefaultClient, AttemptTime: time.Second / 4}
+			ask := func() (*sqs.GetQueueUrlOutput, error) {
+				return sqs.NewFromConfig(cfg).GetQueueUrl(t.Context(), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
+			}
+			silences.Store(1)
+			if out, err := ask(); err != nil || *out.QueueUrl != "there" {
+				t.Errorf("after one silence: %v, %v", out, err)
+			}
+			silences.Store(100)
+			_, err := ask()
+			if got, ok := errors.AsType[awsconfig.NoAnswer](err); !ok || got.After != time.Second/4 {
+				t.Errorf("after many: %v", err)
+			}
+			cfg.HTTPClient = awsconfig.Client{Next: http.DefaultClient, AttemptTime: time.Nanosecond}
+			silences.Store(0)
+			_, err = sqs.NewFromConfig(cfg).GetQueueUrl(awsconfig.WithAttemptTime(t.Context(), time.Minute), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
+			if err != nil {
+				t.Errorf("with a time of the call's own: %v", err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err = sqs.NewFromConfig(cfg).GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
+			if _, silent := errors.AsType[awsconfig.NoAnswer](err); !errors.Is(err, context.Canceled) || silent {
+				t.Errorf("after its caller has gone: %v", err)
+			}
+		})
 	}
 }
 

@@ -13,13 +13,13 @@ type Code string
 // The codes, with the HTTP status that package rpc answers for each.
 const (
 	InvalidArgument    Code = "INVALID_ARGUMENT"    // 400 (413 for size, 415 for content type, 405 for method): the request can never succeed as sent
-	FailedPrecondition Code = "FAILED_PRECONDITION" // 400: refused by a setting or a state that the operator can change
+	FailedPrecondition Code = "FAILED_PRECONDITION" // 400: refused by a setting, by a state, or as more than one request or account may have
 	Unauthenticated    Code = "UNAUTHENTICATED"     // 401: a credential header is missing
 	PermissionDenied   Code = "PERMISSION_DENIED"   // 403: the credentials are not valid
 	NotFound           Code = "NOT_FOUND"           // 404: the organization, document, annotation or path does not exist
 	AlreadyExists      Code = "ALREADY_EXISTS"      // 409: something with this id is there already
 	Aborted            Code = "ABORTED"             // 409: others wrote the same thing at the same time; the caller may try again
-	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"  // 429: a limit on size or rate
+	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"  // 429: a limit on rate; the caller may try again later
 	Internal           Code = "INTERNAL"            // 500: the cause is in the log and never in the answer
 	Unavailable        Code = "UNAVAILABLE"         // 503: a dependency does not answer; the caller may try again
 	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"   // 504: the time of the request ran out

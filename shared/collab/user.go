@@ -42,6 +42,20 @@ type Settings struct {
 	PermissionProvider         *PermissionProvider `json:"permissionProvider,omitempty"`         // nil: members and document access decide
 }
 
+// Feature is a part of the interface that an operator can switch off for an account.
+type Feature string
+
+// The features, by the names of their settings.
+const (
+	AdvancedQueries         Feature = "advanced queries"
+	NotificationPreferences Feature = "notification preferences"
+)
+
+// Off reports whether the feature is switched off; false for "".
+func (s Settings) Off(f Feature) bool {
+	return f == AdvancedQueries && s.AdvancedQueriesOff || f == NotificationPreferences && s.NotificationPreferencesOff
+}
+
 // PermissionProvider is the account's own service that says who may see a document.
 type PermissionProvider struct {
 	URL    string `json:"url"`    // https, or http within the deployment's allowed private ranges

@@ -67,7 +67,7 @@ func (w *Webhook) SigningSecrets(now Millis) []string {
 func (s WebhookSecret) signs(now Millis) bool { return s.Expires == 0 || now < s.Expires }
 
 // Rotate makes secret the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no more are
-// forgotten. It fails with RESOURCE_EXHAUSTED, and changes nothing, when MaxWebhookSecrets sign already.
+// forgotten. It fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
 func (w *Webhook) Rotate(secret string, now Millis) error {
 	secrets := []WebhookSecret{{Secret: secret, CreatedAt: now}}
 	for _, s := range w.Secrets {
@@ -79,7 +79,7 @@ func (w *Webhook) Rotate(secret string, now Millis) error {
 		}
 	}
 	if len(secrets) > MaxWebhookSecrets {
-		return Errorf(ResourceExhausted, "webhook %q has %d secrets that sign: rotate again when one of them has expired", w.ID, MaxWebhookSecrets)
+		return Errorf(FailedPrecondition, "webhook %q has %d secrets that sign: rotate again when one of them has expired", w.ID, MaxWebhookSecrets)
 	}
 	w.Secrets = secrets
 	return nil

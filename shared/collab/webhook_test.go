@@ -40,7 +40,7 @@ func TestRotate(t *testing.T) {
 		rotate(fmt.Sprint(i+1), hour)
 	}
 	before := slices.Clone(w.Secrets)
-	if err := w.Rotate("more", hour); CodeOf(err) != ResourceExhausted || !slices.Equal(w.Secrets, before) {
+	if err := w.Rotate("more", hour); CodeOf(err) != FailedPrecondition || !slices.Equal(w.Secrets, before) {
 		t.Errorf("%v, secrets %v", err, w.Secrets)
 	}
 	rotate("later", 25*hour)

@@ -87,6 +87,8 @@ type Options struct {
 	Webhooks Webhooks
 	Mailer   Mailer // nil: no mail is sent
 
+	MailWindow time.Duration // 0 is the constant MailWindow
+
 	Guard   *webhook.Guard        // what webhooks and permission providers may be reached at
 	Client  webhook.ClientOptions // how they are called; the time-out is the webhooks', that of permission providers is fixed
 	Metrics *metrics.Metrics      // nil for none
@@ -106,8 +108,11 @@ type Deliverer struct {
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
+	if o.MailWindow == 0 {
+		o.MailWindow = MailWindow
+	}
 	provider := o.Client
-	provider.Timeout = providerTimeout
+	provider.Timeout, provider.Posted = providerTimeout, nil
 	d := &Deliverer{
 		Options: o, postTime: o.Client.Timeout,
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),

@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/queue"
 )
 
-// MailWindow is the time within which mails about one thread become one: the first of them waits as long.
+// MailWindow is the time within which mails about one thread become one: the first of them waits as long. Options may say otherwise.
 const MailWindow = 5 * time.Minute
 
 // work is an event whose delivery is being moved on.
@@ -50,9 +50,9 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 }
 
 // mailTime is when the mails about an event are sent.
-func (w *work) mailTime(mode collab.MailMode) collab.Millis {
+func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
 	if mode == collab.MailWaits {
-		return w.event.Time + MailWindow.Milliseconds()
+		return w.event.Time + d.MailWindow.Milliseconds()
 	}
 	return 0
 }
@@ -93,7 +93,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 		return d.Store.Finish(ctx, w.EventRef, at)
 	}
 	to := collab.Progress{Stage: collab.StageMail, Due: at.Due}
-	if mailTime := w.mailTime(circle.MailMode); mailTime > d.millis() {
+	if mailTime := d.mailTime(w, circle.MailMode); mailTime > d.millis() {
 		to.Due = mailTime
 	}
 	moved, err := d.Store.Advance(ctx, w.EventRef, at, to)
@@ -145,7 +145,7 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress) e
 	if circle == nil {
 		return d.Store.Finish(ctx, w.EventRef, at) // there is nobody
 	}
-	if w.mailTime(circle.MailMode) > d.millis() {
+	if d.mailTime(w, circle.MailMode) > d.millis() {
 		return nil // the relay brings it back
 	}
 	alone := circle.MailMode != collab.MailWaits

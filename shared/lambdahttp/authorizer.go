@@ -12,6 +12,7 @@ import (
 
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/deadline"
 )
 
 // errUnauthorized is the one text that the gateway answers with its UNAUTHORIZED response.
@@ -22,6 +23,8 @@ var errUnauthorized = errors.New("Unauthorized")
 // which is logged, is its AUTHORIZER_FAILURE.
 func Authorizer(c *auth.Checker, log *slog.Logger) func(context.Context, events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
+		ctx, cancel := ending(ctx, deadline.Answer)
+		defer cancel()
 		answer, err := authorize(ctx, c, event)
 		if err != nil && err != errUnauthorized {
 			log.LogAttrs(ctx, slog.LevelError, "authorizer", slog.Any("cause", err))

@@ -16,21 +16,16 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/deadline"
 )
 
-// margin is how long before the function's own deadline that of the request ends, so that a late request is still answered.
-const margin = 500 * time.Millisecond
-
 // Handler returns the function that answers proxy events with h. The request's path is that of the resource, without stage and base
-// path; its context ends shortly before the function does and carries the collab.Identity that Authorizer found. Start it with
-// lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
+// path; its context ends so long before the function does that what follows an operation's end, and the answer, find their time (package
+// deadline), and carries the collab.Identity that Authorizer found. Start it with lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
-		if deadline, ok := ctx.Deadline(); ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-margin))
-			defer cancel()
-		}
+		ctx, cancel := ending(ctx, deadline.Function-deadline.Operation)
+		defer cancel()
 		if identity, ok := identityOf(event.RequestContext.Authorizer); ok {
 			ctx = collab.WithIdentity(ctx, identity)
 		}
@@ -38,6 +33,15 @@ func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest
 		h.ServeHTTP(w, newRequest(ctx, &event))
 		return w.event(), nil
 	}
+}
+
+// ending returns a context that ends so long before the function does.
+func ending(ctx context.Context, before time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, end.Add(-before))
 }
 
 // newRequest returns the HTTP request that an event stands for.

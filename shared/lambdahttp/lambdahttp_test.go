@@ -80,7 +80,7 @@ func TestRequest(t *testing.T) {
 	want := seen{
 		"POST", "/v2/things/get", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
 		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
-		time.Hour - 500*time.Millisecond,
+		time.Hour - 5*time.Second,
 	}
 	if diff := cmp.Diff(want, see(event(`{"data":{}}`))); diff != "" {
 		t.Error(diff)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -118,6 +119,9 @@ func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 	return err
 }
 
+// attemptTime is how long SES may take for a mail: it is not tried again at once, for the mail may have been sent.
+const attemptTime = 10 * time.Second
+
 // Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use. After any other error the mail may be
 // tried again: it was not sent, or, when the answer of SES was lost, may have been.
 func (m *Mailer) Send(ctx context.Context, n Notice) error {
@@ -130,7 +134,7 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 		return err
 	}
 	utf8 := func(text string) *types.Content { return &types.Content{Data: &text, Charset: aws.String("UTF-8")} }
-	_, err = m.ses.SendEmail(ctx, &sesv2.SendEmailInput{
+	_, err = m.ses.SendEmail(awsconfig.WithAttemptTime(ctx, attemptTime), &sesv2.SendEmailInput{
 		FromEmailAddress: aws.String(m.from.String()),
 		Destination:      &types.Destination{ToAddresses: []string{to}},
 		Content: &types.EmailContent{Simple: &types.Message{

@@ -9,7 +9,9 @@ import (
 	"strconv"
 	"time"
 
+	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/deadline"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -29,9 +31,6 @@ const (
 const (
 	concurrency = 8 // batches of one call under way
 	sendTries   = 3 // of an entry that SQS leaves out of a batch
-
-	// eventsTime bounds Send, whatever the request has left: the data is written, and the relay sends what was not sent.
-	eventsTime = 3 * time.Second
 )
 
 // Queue is a queue of one kind of message. Safe for concurrent use.
@@ -47,7 +46,7 @@ func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
 }
 
 // Send sends a message for each event. It does not fail: what could not be sent is logged, and the relay sends it later. It goes on when
-// the context ends, and takes 3 s at most.
+// the context ends, and takes deadline.Send at most.
 func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 	if len(refs) == 0 {
 		return
@@ -56,8 +55,9 @@ func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 	for i, ref := range refs {
 		events[i] = Event{EventRef: ref}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventsTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Send)
 	defer cancel()
+	ctx = awsconfig.WithAttemptTime(ctx, deadline.Send/3) // one that is never answered leaves time for another
 	if err := q.SendEvents(ctx, events...); err != nil {
 		q.log.LogAttrs(ctx, slog.LevelWarn, "events not sent: the relay sends them later",
 			slog.String("account", refs[0].Account), slog.String("first", refs[0].ID), slog.Int("events", len(refs)), slog.Any("cause", err))
@@ -148,7 +148,7 @@ type Message struct {
 
 // Receive takes up to most messages, MaxReceive at once, and waits up to MaxWait for the first of them.
 func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Message, error) {
-	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
+	out, err := q.client.ReceiveMessage(awsconfig.WithAttemptTime(ctx, wait+awsconfig.AttemptTime), &sqs.ReceiveMessageInput{
 		QueueUrl:            &q.url,
 		MaxNumberOfMessages: int32(most),
 		WaitTimeSeconds:     int32(wait / time.Second),

@@ -28,6 +28,7 @@ const (
 type Client struct {
 	guard   *Guard
 	timeout time.Duration
+	posted  func(string, Answer, error)
 	https   *http.Transport
 	http    *http.Transport
 }
@@ -37,6 +38,8 @@ type ClientOptions struct {
 	Timeout  time.Duration  // of one request, from the resolution of the name to the end of the answer; 0 is DefaultTimeout
 	Resolver *net.Resolver  // nil: the system's
 	RootCAs  *x509.CertPool // nil: the system's
+
+	Posted func(url string, a Answer, err error) // told of every post, where it is set; by several at the same time
 }
 
 // NewClient returns a client that reaches what the guard allows.
@@ -62,9 +65,12 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 			IdleConnTimeout:        30 * time.Second,
 		}
 	}
-	c := &Client{guard: guard, timeout: o.Timeout, https: transport(false), http: transport(true)}
+	c := &Client{guard: guard, timeout: o.Timeout, posted: o.Posted, https: transport(false), http: transport(true)}
 	if c.timeout == 0 {
 		c.timeout = DefaultTimeout
+	}
+	if c.posted == nil {
+		c.posted = func(string, Answer, error) {}
 	}
 	return c
 }
@@ -98,6 +104,7 @@ func (c *Client) Post(ctx context.Context, url string, header http.Header, body 
 	bounded, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	answer, err := c.roundTrip(bounded, url, header, body)
+	c.posted(url, answer, err)
 	if err == nil {
 		return answer, nil
 	}

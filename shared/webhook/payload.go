@@ -3,7 +3,6 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 
 	"collabdata/shared/collab"
 )
@@ -23,7 +22,7 @@ func EventTypes() []collab.EventType {
 
 type payload struct {
 	Type      collab.EventType `json:"type"`
-	Timestamp string           `json:"timestamp"`
+	Timestamp collab.Timestamp `json:"timestamp"`
 	Data      payloadData      `json:"data"`
 }
 
@@ -42,22 +41,22 @@ type payloadData struct {
 }
 
 type payloadAnnotation struct {
-	From       collab.JSON `json:"from,omitempty"`
-	Location   collab.JSON `json:"location,omitempty"`
-	Status     collab.JSON `json:"status,omitempty"`
-	AssignedTo collab.JSON `json:"assignedTo,omitempty"`
-	Priority   collab.JSON `json:"priority,omitempty"`
-	Context    collab.JSON `json:"context,omitempty"`
-	CreatedAt  string      `json:"createdAt,omitempty"`
+	From       collab.JSON      `json:"from,omitempty"`
+	Location   collab.JSON      `json:"location,omitempty"`
+	Status     collab.JSON      `json:"status,omitempty"`
+	AssignedTo collab.JSON      `json:"assignedTo,omitempty"`
+	Priority   collab.JSON      `json:"priority,omitempty"`
+	Context    collab.JSON      `json:"context,omitempty"`
+	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
 }
 
 type payloadComment struct {
-	CommentID          int64       `json:"commentId"`
-	Text               *string     `json:"commentText,omitempty"`
-	HTML               *string     `json:"commentHtml,omitempty"`
-	From               collab.JSON `json:"from,omitempty"`
-	TaggedUserContacts collab.JSON `json:"taggedUserContacts,omitempty"`
-	CreatedAt          string      `json:"createdAt,omitempty"`
+	CommentID          int64            `json:"commentId"`
+	Text               *string          `json:"commentText,omitempty"`
+	HTML               *string          `json:"commentHtml,omitempty"`
+	From               collab.JSON      `json:"from,omitempty"`
+	TaggedUserContacts collab.JSON      `json:"taggedUserContacts,omitempty"`
+	CreatedAt          collab.Timestamp `json:"createdAt,omitzero"`
 }
 
 type payloadNotification struct {
@@ -69,7 +68,7 @@ type payloadNotification struct {
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty"`
 	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty"`
-	CreatedAt      string                 `json:"createdAt,omitempty"`
+	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
 // Payload returns the body that tells endpoints of an event, at most MaxPayload bytes: the same bytes for the same event. An event too
@@ -86,7 +85,7 @@ func encode(ev *collab.Event, data payloadData) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(payload{Type: ev.Type, Timestamp: isoTime(ev.Time), Data: data}); err != nil {
+	if err := e.Encode(payload{Type: ev.Type, Timestamp: collab.Timestamp(ev.Time), Data: data}); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
@@ -101,13 +100,13 @@ func fullData(ev *collab.Event) payloadData {
 	for _, c := range ev.Comments {
 		data.Comments = append(data.Comments, payloadComment{
 			CommentID: c.CommentID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
-			CreatedAt: isoTime(c.CreatedAt),
+			CreatedAt: collab.Timestamp(c.CreatedAt),
 		})
 	}
 	if n := ev.Notification; n != nil {
 		data.Notification = &payloadNotification{
 			NotificationID: n.ID, ActionUser: &n.ActionUser, Headline: n.Headline, TemplateData: n.TemplateData, Body: n.Body,
-			SourceData: n.SourceData, CreatedAt: isoTime(n.CreatedAt),
+			SourceData: n.SourceData, CreatedAt: collab.Timestamp(n.CreatedAt),
 		}
 		if ev.Type == collab.NotificationAdded {
 			data.Notification.NotifyAll, data.Notification.NotifyUsers = ev.NotifyAll, ev.People
@@ -149,7 +148,7 @@ func annotationOf(a *collab.EventAnnotation) *payloadAnnotation {
 	}
 	return &payloadAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: isoTime(a.CreatedAt),
+		CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
 }
 
@@ -158,12 +157,4 @@ func orNull(id string) *string {
 		return nil
 	}
 	return &id
-}
-
-// isoTime is a time as ISO 8601 in UTC with milliseconds, "" for none.
-func isoTime(t collab.Millis) string {
-	if t == 0 {
-		return ""
-	}
-	return time.UnixMilli(t).UTC().Format("2006-01-02T15:04:05.000Z")
 }

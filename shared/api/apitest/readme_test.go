@@ -2,7 +2,6 @@ package apitest_test
 
 import (
 	"crypto/sha256"
-	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"collabdata/shared/api"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
 
@@ -34,24 +34,13 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := client.New(client.Config{BaseURL: url, APIKey: "dev-key", AuthToken: "dev-token"})
 	post := func(path, body string) (answer string, ok bool) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+path, strings.NewReader(body))
+		sent, err := c.Send(t.Context(), http.MethodPost, path, nil, []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("x-service-api-key", "dev-key")
-		r.Header.Set("x-service-auth-token", "dev-token")
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		text, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(text), res.StatusCode == http.StatusOK && !strings.Contains(string(text), `"success":false`)
+		return string(sent.Body), sent.Status == http.StatusOK && !strings.Contains(string(sent.Body), `"success":false`)
 	}
 	shown := map[string]bool{}
 	for _, m := range example.FindAllStringSubmatch(string(readme), -1) {

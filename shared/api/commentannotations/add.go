@@ -47,7 +47,7 @@ type AnnotationComment struct {
 
 // AddResult is what became of one annotation.
 type AddResult struct {
-	Outcome
+	rpc.Outcome
 	AnnotationID string  `json:"annotationId"`
 	CommentIDs   []int64 `json:"commentIds"`
 }
@@ -135,7 +135,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 	var recorded []*collab.Event
 	results := make(rpc.Keyed[AddResult], len(list))
 	for i, t := range threads {
-		result := AddResult{Outcome: outcomeOf(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
+		result := AddResult{Outcome: rpc.OutcomeOf(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
 		if errs[i] == nil {
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)

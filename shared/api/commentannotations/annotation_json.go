@@ -2,13 +2,45 @@ package commentannotations
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
+
+// Annotation is an annotation as it is answered: what was stored stands there as it was sent. appendThread writes it.
+type Annotation struct {
+	AnnotationID      string           `json:"annotationId"`
+	DocumentID        string           `json:"documentId"`
+	From              *collab.User     `json:"from,omitempty"`
+	Color             *string          `json:"color,omitempty"`
+	Status            StatusV1         `json:"status"`
+	Location          *Location        `json:"location,omitempty"`
+	TargetElement     *TargetElement   `json:"targetElement,omitempty"`
+	AssignedTo        *collab.User     `json:"assignedTo,omitempty"`
+	Priority          *Priority        `json:"priority,omitempty"`
+	Context           collab.JSON      `json:"context,omitempty" rule:"object"`
+	CreatedAt         collab.Timestamp `json:"createdAt"`
+	LastUpdated       collab.Timestamp `json:"lastUpdated"`
+	Comments          []Comment        `json:"comments"`
+	CommentsTruncated bool             `json:"commentsTruncated,omitempty"`
+}
+
+// Comment is a comment as it is answered.
+type Comment struct {
+	CommentID              int64            `json:"commentId"`
+	CommentText            *string          `json:"commentText,omitempty"`
+	CommentHTML            *string          `json:"commentHtml,omitempty"`
+	Context                collab.JSON      `json:"context,omitempty" rule:"object"`
+	IsCommentResolverUsed  *bool            `json:"isCommentResolverUsed,omitempty"`
+	IsCommentTextAvailable *bool            `json:"isCommentTextAvailable,omitempty"`
+	From                   collab.User      `json:"from"`
+	TaggedUserContacts     []Tag            `json:"taggedUserContacts,omitempty"`
+	Attachments            []Attachment     `json:"attachments,omitempty"`
+	CreatedAt              collab.Timestamp `json:"createdAt"`
+	LastUpdated            collab.Timestamp `json:"lastUpdated"`
+}
 
 // appendThread appends a thread as it is answered to b, with as many of its comments as fit into room. What was stored stands there as
 // it was sent. whole is false when some do not fit, or t itself is truncated; size is what the thread takes. Both room and size are bytes
@@ -120,5 +152,6 @@ func (o *object) bool(name string, v *bool) {
 // time writes a time as ISO 8601 in UTC with milliseconds.
 func (o *object) time(name string, t collab.Millis) {
 	o.name(name)
-	*o = time.UnixMilli(t).UTC().AppendFormat(*o, `"2006-01-02T15:04:05.000Z"`)
+	*o = append(*o, '"')
+	*o = append(collab.Timestamp(t).Append(*o), '"')
 }

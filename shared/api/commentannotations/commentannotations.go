@@ -242,21 +242,6 @@ func encodeList[T any](v []T) collab.JSON {
 	return encode(v)
 }
 
-// Outcome is what became of one item of a bulk request.
-type Outcome struct {
-	Success bool        `json:"success"`
-	Message string      `json:"message"`
-	Code    collab.Code `json:"code,omitempty"` // when not successful
-}
-
-// outcomeOf tells how a write ended: done is the message of success.
-func outcomeOf(err error, done string) Outcome {
-	if err != nil {
-		return Outcome{Message: collab.MessageOf(err), Code: collab.CodeOf(err)}
-	}
-	return Outcome{Success: true, Message: done}
-}
-
 // finish sets the message of a bulk call, and logs why items failed whose failure callers cannot mend.
 func (s *Service) finish(ctx context.Context, call *rpc.Call, noun, done string, errs []error) {
 	failed, hidden := 0, 0

@@ -31,7 +31,7 @@ type CommentData struct {
 
 // UpdateCommentsResult is what became of one comment.
 type UpdateCommentsResult struct {
-	Outcome
+	rpc.Outcome
 	ID int64 `json:"id"`
 }
 
@@ -82,7 +82,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	for i, id := range ids {
 		errs[i] = failures[id]
 		results[i] = rpc.Member[UpdateCommentsResult]{
-			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{outcomeOf(errs[i], "the comment was updated"), id},
+			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{rpc.OutcomeOf(errs[i], "the comment was updated"), id},
 		}
 		if ev, ok := events[id]; ok && errs[i] == nil {
 			recorded = append(recorded, &ev)

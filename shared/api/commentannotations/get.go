@@ -24,8 +24,7 @@ type GetRequest struct {
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time"`
-	PageSize          *int64         `json:"pageSize" rule:"notnull,min=1,max=1000"`
-	PageToken         string         `json:"pageToken"`
+	rpc.PageRequest
 }
 
 // Validate checks the unions of single and plural fields, and that no window ends before it begins.
@@ -72,14 +71,12 @@ func union(one *string, list []string) []string {
 // larger than 5 MB. A thread that is larger by itself stands alone on its page, with as many of its comments as fit and
 // commentsTruncated.
 //
-// It fails with FAILED_PRECONDITION where the account's advanced queries are off or the organization is disabled, and NOT_FOUND when
-// the organization, the folder, or the document of documentId alone does not exist. Missing ones of documentIds are passed over.
-func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (any, error) {
-	if call.Settings.AdvancedQueriesOff {
-		return nil, collab.Errorf(collab.FailedPrecondition, `the setting "advanced queries" of the account is off`)
-	}
+// It fails with FAILED_PRECONDITION where the organization is disabled, and NOT_FOUND when the organization, the folder, or the document of
+// documentId alone does not exist. Missing ones of documentIds are passed over.
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[Annotation], error) {
 	var from []byte
-	if err := call.Position(req.PageToken, &from); err != nil {
+	list, err := rpc.NewPage[Annotation](call, "comment annotation", req.PageRequest, &from)
+	if err != nil {
 		return nil, err
 	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
@@ -88,23 +85,15 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (any
 			return nil, err
 		}
 	}
-	most := collab.MaxPageSize
-	if req.PageSize != nil {
-		most = int(*req.PageSize)
-	}
-	p := page{left: maxPage, grouped: req.GroupByDocumentID}
-	next, err := s.Threads.Walk(ctx, org, req.query(), from, most, p.take)
+	p := page{GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID}
+	next, err := s.Threads.Walk(ctx, org, req.query(), from, req.Most(), p.take)
 	if err != nil {
 		return nil, err
 	}
 	if next != nil {
-		call.NextPageToken = call.PageToken(next)
+		p.Next(next)
 	}
-	p.report(call)
-	if p.grouped {
-		return p.groups, nil
-	}
-	return p.list, nil
+	return p.GroupedPage, nil
 }
 
 // GetV1Request is the data of POST /v1/commentannotations/get.
@@ -115,9 +104,9 @@ type GetV1Request struct {
 	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
 }
 
-// GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with RESOURCE_EXHAUSTED when the answer
+// GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with FAILED_PRECONDITION when the answer
 // is larger than 5 MB.
-func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) ([]collab.JSON, error) {
+func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[Annotation], error) {
 	doc := req.document(call)
 	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
@@ -129,7 +118,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 		UserIDs:       req.UserIDs,
 	}
 	query := v2.query()
-	p := page{left: maxPage}
+	p := page{GroupedPage: rpc.NewList[Annotation](call, "comment annotation").Group(false)}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {
 		fits = p.take(id, t) && !p.truncated
@@ -141,35 +130,21 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 		case err != nil:
 			return nil, err
 		case !fits:
-			return nil, collab.Errorf(collab.ResourceExhausted,
+			return nil, collab.Errorf(collab.FailedPrecondition,
 				"one answer does not hold these annotations: page through them with /v2/commentannotations/get, or narrow the filters")
 		case next == nil:
-			p.report(call)
-			return p.list, nil
+			return p.Page, nil
 		}
 		from = next
 	}
 }
 
-// maxPage is the most that the annotations of an answer take, in bytes as Lambda wraps them: 5 MB less what stands around them.
-const maxPage = 4_990_000
-
-// page collects the annotations of an answer until it is full.
+// page fills with annotations until its answer is full.
 type page struct {
-	left      int           // bytes that still fit, as wrapped
-	items     int           // in the answer so far
-	list      []collab.JSON // unless grouped; nil stands for null
+	*rpc.GroupedPage[Annotation]
 	grouped   bool
-	groups    rpc.Keyed[[]collab.JSON] // when grouped: the annotations by document
-	group     map[string]int           // a document's index in groups
-	truncated bool                     // holds a single thread, and not all of its comments
+	truncated bool // holds a single thread, and not all of its comments
 	scratch   []byte
-}
-
-// report tells the call what the page holds.
-func (p *page) report(call *rpc.Call) {
-	call.Items = p.items
-	call.Message = rpc.Count(p.items, "comment annotation")
 }
 
 // take takes an annotation, or null for one that does not exist, and reports whether it fits.
@@ -180,37 +155,13 @@ func (p *page) take(_ string, t *collab.Thread) bool {
 	case t == nil && p.grouped:
 		return true
 	case t == nil:
-		p.items++
-		p.left -= len("null,")
-		p.list = append(p.list, nil)
-		return true
+		return p.AddEncoded(nil, len("null"))
 	}
-	left := p.left - len(",")
-	group, known := p.group[t.Document]
-	if p.grouped && !known {
-		left -= 2*rpc.WrappedLen(t.Document) + len(`\"\":[],`) // a quote in an id takes four
-	}
-	text, size, whole := appendThread(p.scratch[:0], t, left)
+	text, size, whole := appendThread(p.scratch[:0], t, p.RoomIn(t.Document))
 	p.scratch = text
-	if !whole && p.items > 0 {
+	if !whole && p.Len() > 0 {
 		return false
 	}
-	p.items++
-	p.left = left - size
 	p.truncated = !whole
-	item := collab.JSON(bytes.Clone(text))
-	if !p.grouped {
-		p.list = append(p.list, item)
-		return true
-	}
-	if !known {
-		group = len(p.groups)
-		if p.group == nil {
-			p.group = map[string]int{}
-		}
-		p.group[t.Document] = group
-		p.groups = append(p.groups, rpc.Member[[]collab.JSON]{Key: t.Document})
-	}
-	p.groups[group].Value = append(p.groups[group].Value, item)
-	return true
+	return p.AddTo(t.Document, bytes.Clone(text), size)
 }

@@ -258,7 +258,7 @@ func TestGetThreadLargerThanPage(t *testing.T) {
 
 func checkExhausted(t *testing.T, p page) {
 	t.Helper()
-	if p.code != http.StatusTooManyRequests || p.status != collab.ResourceExhausted || !strings.Contains(p.message, "/v2/commentannotations/get") {
+	if p.code != http.StatusBadRequest || p.status != collab.FailedPrecondition || !strings.Contains(p.message, "/v2/commentannotations/get") {
 		t.Errorf("%d %s %s", p.code, p.status, p.message)
 	}
 }

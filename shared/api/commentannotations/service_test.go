@@ -393,7 +393,7 @@ func TestLimits(t *testing.T) {
 			"annotations named in an update", func(d string) answer { return post(t, f, f.Update, d) },
 			`"annotationIds":["l1-500-0",` + strings.Repeat(`"l1-500-0",`, 10_000) + `"l1-500-0"],"updatedData":{"context":{}}`,
 			`"annotationIds":[` + ids(10_001) + `],"updatedData":{"context":{}}`,
-			collab.ResourceExhausted, "the request names more than 10000 annotations",
+			collab.FailedPrecondition, "the request names more than 10000 annotations",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -456,7 +456,7 @@ func TestUpdateInOneAnswer(t *testing.T) {
 	if a := update(1_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 1000 failed" || rpc.WrappedLen(a.Result.Data) > maxAnswer {
 		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
 	}
-	if a := update(2_000, "over"); a.code != http.StatusTooManyRequests || a.Error.Message != "one answer does not hold what would become of these 2001 annotations: select fewer" {
+	if a := update(2_000, "over"); a.code != http.StatusBadRequest || a.Error.Message != "one answer does not hold what would become of these 2001 annotations: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
 	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {

@@ -69,7 +69,7 @@ type PriorityChange struct {
 
 // UpdateResult is what became of one annotation.
 type UpdateResult struct {
-	Outcome
+	rpc.Outcome
 	ID string `json:"id"`
 }
 
@@ -151,7 +151,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		case collab.CodeOf(err) == collab.NotFound:
 			err = collab.Errorf(collab.NotFound, "the comment annotation does not exist in this document")
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{outcomeOf(err, done), ids[i]}})
+		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{rpc.OutcomeOf(err, done), ids[i]}})
 		errs = append(errs, err)
 	}
 	s.send(ctx, recorded)
@@ -166,7 +166,7 @@ func fit(ids []string) bool {
 	for _, id := range ids {
 		size += 2*rpc.WrappedLen(encode(id)) + around
 	}
-	return size <= maxPage
+	return size <= rpc.MaxPage
 }
 
 // update is what a request makes of each annotation that it selects.

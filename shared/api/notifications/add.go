@@ -77,8 +77,9 @@ func (r *AddV1Request) notifyAll() bool { return r.NotifyAll == nil || *r.Notify
 
 // AddResult is the answer to an add.
 type AddResult struct {
-	Success bool   `json:"success"`
-	Message string `json:"message"`
+	Success        bool   `json:"success"`
+	NotificationID string `json:"notificationId"`
+	Message        string `json:"message"`
 }
 
 // Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
@@ -111,11 +112,13 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 		return AddResult{}, err
 	}
 	if !created {
-		return AddResult{Success: true, Message: "a notification with this id was added before: nothing is sent again"}, nil
+		call.Message = "a notification with this id was added before: nothing is sent again"
+		return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
 	}
 	s.Events.Send(ctx, collab.EventRef{Account: ev.Account, ID: ev.ID})
 	call.Items = 1
-	return AddResult{Success: true, Message: "the notification was added"}, nil
+	call.Message = "the notification was added"
+	return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
 }
 
 // AddV1 is Add without verifyUserPermissions.

@@ -1,11 +1,8 @@
 package notifications
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"time"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -15,8 +12,7 @@ import (
 type GetRequest struct {
 	OrganizationID string `json:"organizationId" rule:"required,id"`
 	UserID         string `json:"userId" rule:"required,id"`
-	PageSize       *int64 `json:"pageSize" rule:"notnull,min=1,max=1000"`
-	PageToken      string `json:"pageToken"`
+	rpc.PageRequest
 }
 
 // Notification is a notification as one user reads it.
@@ -31,37 +27,24 @@ type Notification struct {
 	Body           string                 `json:"displayBodyMessage"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty"`
 	NotifyAll      bool                   `json:"notifyAll"` // it was sent to everyone of the organization
-	CreatedAt      string                 `json:"createdAt"`
+	CreatedAt      collab.Timestamp       `json:"createdAt"`
 	Read           bool                   `json:"read"`
-	ReadAt         string                 `json:"readAt,omitempty"`
+	ReadAt         collab.Timestamp       `json:"readAt,omitzero"`
 	Clicked        bool                   `json:"clicked"`
-	ClickedAt      string                 `json:"clickedAt,omitempty"`
+	ClickedAt      collab.Timestamp       `json:"clickedAt,omitzero"`
 }
 
 func show(e collab.InboxEntry, recipient collab.User) Notification {
 	return Notification{
 		NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
 		Headline: e.HeadlineFor(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
-		NotifyAll: e.ToAll, CreatedAt: timestamp(e.CreatedAt),
-		Read: e.ReadAt != 0, ReadAt: timestamp(e.ReadAt), Clicked: e.ClickedAt != 0, ClickedAt: timestamp(e.ClickedAt),
+		NotifyAll: e.ToAll, CreatedAt: collab.Timestamp(e.CreatedAt),
+		Read: e.ReadAt != 0, ReadAt: collab.Timestamp(e.ReadAt), Clicked: e.ClickedAt != 0, ClickedAt: collab.Timestamp(e.ClickedAt),
 	}
 }
 
-// timestamp is a time as ISO 8601 in UTC with milliseconds, "" for none.
-func timestamp(ms collab.Millis) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
-}
-
-const (
-	// maxPage is the most that the notifications of a page take, in bytes as Lambda wraps them: 5 MB less what stands around them.
-	maxPage = 4_990_000
-
-	// chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
-	chunk = 100
-)
+// chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
+const chunk = 100
 
 // inboxPosition is a place in a user's inbox: behind the notification that was made at At with the id ID, which stands before or in what is
 // behind Chunk.
@@ -78,9 +61,10 @@ func (p inboxPosition) passed(e collab.InboxEntry) bool {
 
 // Get returns a page of a user's notifications, newest first: the user's own, and those to everyone of the organization that the user did not
 // cause and wants. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the user is a member does not matter.
-func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]collab.JSON, error) {
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
 	var at inboxPosition
-	if err := call.Position(req.PageToken, &at); err != nil {
+	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)
+	if err != nil {
 		return nil, err
 	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
@@ -95,59 +79,33 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]c
 	if m, ok := members[req.UserID]; ok {
 		recipient = m.User
 	}
-	most := collab.MaxPageSize
-	if req.PageSize != nil {
-		most = int(*req.PageSize)
-	}
-	page, next, err := s.page(ctx, org, recipient, at, most)
-	if err != nil {
-		return nil, err
-	}
-	if next != nil {
-		call.NextPageToken = call.PageToken(next)
-	}
-	call.Items = len(page)
-	call.Message = rpc.Count(call.Items, "notification")
-	return page, nil
+	return page, s.fill(ctx, page, org, recipient, at)
 }
 
-// page returns up to most notifications behind a position, as many as fit into an answer, and the position behind them, nil where the list
-// ends. It may end earlier where many in a row are not for the user.
-func (s *Service) page(ctx context.Context, org collab.OrganizationRef, recipient collab.User, at inboxPosition, most int) (page []collab.JSON, next *inboxPosition, err error) {
-	for left := maxPage; ; {
-		entries, behind, err := s.Store.Inbox(ctx, org, recipient.UserID, at.Chunk, min(most, chunk))
+// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not for the user.
+func (s *Service) fill(ctx context.Context, page *rpc.Page[Notification], org collab.OrganizationRef, recipient collab.User, at inboxPosition) error {
+	for {
+		entries, behind, err := s.Store.Inbox(ctx, org, recipient.UserID, at.Chunk, min(page.Most(), chunk))
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		for _, e := range entries {
 			if at.passed(e) {
 				continue
 			}
-			text, err := encode(show(e, recipient))
-			if err != nil {
-				return nil, nil, err
+			if !page.Add(show(e, recipient)) {
+				page.Next(at)
+				return nil
 			}
-			if left -= rpc.WrappedLen(text) + len(","); len(page) == most || left < 0 {
-				return page, &at, nil
-			}
-			page = append(page, text)
 			at.At, at.ID = e.CreatedAt, e.ID
 		}
 		if behind == "" {
-			return page, nil, nil
+			return nil
 		}
 		at.Chunk = behind
-		if len(page) == most || len(entries) == 0 {
-			return page, &at, nil
+		if page.Most() == 0 || len(entries) == 0 {
+			page.Next(at)
+			return nil
 		}
 	}
-}
-
-// encode returns the JSON of a notification without HTML escaping.
-func encode(n Notification) (collab.JSON, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(n)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

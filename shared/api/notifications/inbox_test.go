@@ -94,12 +94,12 @@ func TestGet(t *testing.T) {
 	f.give(t, 1, collab.Notification{ID: "all"})
 
 	want := []notifications.Notification{{
-		NotificationID: "all", DocumentID: "doc", ActionUser: collab.User{UserID: "boss"}, NotifyAll: true, CreatedAt: "2026-03-04T12:01:00.000Z",
+		NotificationID: "all", DocumentID: "doc", ActionUser: collab.User{UserID: "boss"}, NotifyAll: true, CreatedAt: at("2026-03-04T12:01:00.000Z"),
 	}, {
 		NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
 		Headline: "<Bob> told Ann: {x} {nobody}", Template: "{actionUser} told {recipientUser}: {what} {nobody}",
 		TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)}, Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
-		CreatedAt: "2026-03-04T12:00:00.000Z",
+		CreatedAt: at("2026-03-04T12:00:00.000Z"),
 	}}
 	if diff := cmp.Diff(want, f.get(t, "ann", 1000, "").Result.Data); diff != "" {
 		t.Error(diff)
@@ -210,7 +210,7 @@ func TestUpdate(t *testing.T) {
 	marks := func(user string) string {
 		text := ""
 		for _, n := range f.get(t, user, 10, "").Result.Data {
-			text += fmt.Sprintf("%s %t %t %t %t; ", n.NotificationID, n.Read, n.ReadAt != "", n.Clicked, n.ClickedAt != "")
+			text += fmt.Sprintf("%s %t %t %t %t; ", n.NotificationID, n.Read, n.ReadAt != 0, n.Clicked, n.ClickedAt != 0)
 		}
 		return text
 	}
@@ -262,4 +262,12 @@ func TestUpdate(t *testing.T) {
 	if diff := cmp.Diff(wantEvents, events); diff != "" {
 		t.Errorf("events (- want, + got):\n%s", diff)
 	}
+}
+
+// at returns the time of a text.
+func at(text string) (t collab.Timestamp) {
+	if err := t.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return t
 }

@@ -52,11 +52,3 @@ type Events interface {
 	// Send asks for the delivery of recorded events. It never fails: events that it could not send are sent again later.
 	Send(ctx context.Context, events ...collab.EventRef)
 }
-
-// checkPreferences fails with FAILED_PRECONDITION where the account's notification preferences are off.
-func checkPreferences(s collab.Settings) error {
-	if s.NotificationPreferencesOff {
-		return collab.Errorf(collab.FailedPrecondition, `the setting "notification preferences" of the account is off`)
-	}
-	return nil
-}

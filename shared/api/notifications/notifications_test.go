@@ -125,11 +125,8 @@ func TestAddRecords(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f.sent = nil
 			a := test.post(test.data)
-			if want := `{"success":true,"message":"the notification was added"}`; a.code != http.StatusOK || string(a.Result.Data) != want {
-				t.Fatalf("%d %s %s", a.code, a.Result.Data, a.Error.Message)
-			}
 			if len(f.sent) != 1 {
-				t.Fatalf("sent %v", f.sent)
+				t.Fatalf("%d %s: sent %v", a.code, a.Error.Message, f.sent)
 			}
 			ev, err := f.store.Event(t.Context(), f.sent[0].Account, f.sent[0].ID)
 			if err != nil {
@@ -138,6 +135,10 @@ func TestAddRecords(t *testing.T) {
 			stored, err := f.store.Notification(t.Context(), org, ev.Notification.ID)
 			if err != nil {
 				t.Fatal(err)
+			}
+			want := `{"success":true,"notificationId":"` + stored.ID + `","message":"the notification was added"}`
+			if a.code != http.StatusOK || string(a.Result.Data) != want {
+				t.Errorf("%d %s", a.code, a.Result.Data)
 			}
 			if test.notification.ID == "" {
 				test.notification.ID = stored.ID

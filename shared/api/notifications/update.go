@@ -38,10 +38,8 @@ func (d *UpdateData) Validate(m *rpc.Mistakes) {
 
 // UpdateResult is what became of one notification.
 type UpdateResult struct {
-	Success bool        `json:"success"`
-	ID      string      `json:"id"`
-	Message string      `json:"message"`
-	Code    collab.Code `json:"code,omitempty"` // of a failure
+	rpc.Outcome
+	ID string `json:"id"`
 }
 
 // Update records what a user did with notifications: read or clicked them. The first click of each raises notification.clicked, which carries
@@ -61,17 +59,16 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			continue
 		}
 		seen[id] = true
-		result := UpdateResult{Success: true, ID: id, Message: "the notification was updated"}
 		err := s.mark(ctx, call, org, req, id)
-		switch code := collab.CodeOf(err); code {
+		switch collab.CodeOf(err) {
 		case "":
 			call.Items++
 		case collab.NotFound, collab.Aborted:
-			result = UpdateResult{ID: id, Message: collab.MessageOf(err), Code: code}
 		default:
 			return nil, err
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: result})
+		outcome := rpc.OutcomeOf(err, "the notification was updated")
+		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{outcome, id}})
 	}
 	call.Message = fmt.Sprintf("%s updated, %d failed", rpc.Count(call.Items, "notification"), len(results)-call.Items)
 	return results, nil

@@ -2,7 +2,6 @@ package organizations
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -14,54 +13,58 @@ type FoldersGetRequest struct {
 	FolderID       *string `json:"folderId" rule:"notnull,id"`
 }
 
+// Folder is a folder as it is answered.
+type Folder struct {
+	FolderID       string        `json:"folderId"`
+	FolderName     string        `json:"folderName"`
+	OrganizationID string        `json:"organizationId"`
+	ParentFolderID string        `json:"parentFolderId"`
+	CreatedAt      collab.Millis `json:"createdAt"`
+	LastUpdated    collab.Millis `json:"lastUpdated"`
+	SubFolders     *[]Folder     `json:"subFolders,omitempty"`
+}
+
 // FoldersGet returns the folders of an organization by id, or an array of the one folder asked for, with the folders directly in it. It
-// fails with FAILED_PRECONDITION where the account's advanced queries are off, NOT_FOUND when the folder does not exist, and
-// RESOURCE_EXHAUSTED for an answer larger than 5 MB.
-func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) ([]collab.JSON, error) {
-	if err := checkAdvancedQueries(call.Settings); err != nil {
-		return nil, err
-	}
+// fails with NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for an answer larger than 5 MB.
+func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	list := rpc.NewList[Folder](call, "folder")
 	if req.FolderID == nil {
 		folders, err := s.Store.Folders(ctx, org)
 		if err != nil {
 			return nil, err
 		}
-		call.Items = len(folders)
-		call.Message = rpc.Count(call.Items, "folder")
-		return folderList(org, folders)
-	}
-	folder, in, err := s.Store.Folder(ctx, org, *req.FolderID)
-	if err != nil {
-		return nil, err
-	}
-	subFolders, err := folderList(org, in)
-	if err != nil {
-		return nil, err
-	}
-	call.Items = 1 + len(subFolders)
-	call.Message = fmt.Sprintf("1 folder with %d subfolders", len(subFolders))
-	fields := append(folderFields(org, folder), rpc.Member[any]{Key: "subFolders", Value: subFolders})
-	return []collab.JSON{object(fields)}, nil
-}
-
-func folderList(org collab.OrganizationRef, folders []collab.Folder) ([]collab.JSON, error) {
-	var list answer
-	for _, f := range folders {
-		if !list.add(object(folderFields(org, f))) {
-			return nil, collab.Errorf(collab.ResourceExhausted, "one answer holds no more than %d of these %d folders", len(list.items), len(folders))
+		for _, f := range folders {
+			if !list.Add(folder(org, f)) {
+				return nil, tooLarge(len(folders))
+			}
 		}
+		return list, nil
 	}
-	return list.items, nil
+	f, in, err := s.Store.Folder(ctx, org, *req.FolderID)
+	if err != nil {
+		return nil, err
+	}
+	subFolders := make([]Folder, len(in))
+	for i := range in {
+		subFolders[i] = folder(org, in[i])
+	}
+	shown := folder(org, f)
+	shown.SubFolders = &subFolders
+	if list.Add(shown); list.Room() < 0 {
+		return nil, tooLarge(len(in))
+	}
+	call.Message = "1 folder with " + rpc.Count(len(in), "subfolder")
+	return list, nil
 }
 
-func folderFields(org collab.OrganizationRef, f collab.Folder) rpc.Keyed[any] {
-	return rpc.Keyed[any]{
-		{Key: "folderId", Value: f.ID},
-		{Key: "folderName", Value: f.Name},
-		{Key: "organizationId", Value: org.Organization},
-		{Key: "parentFolderId", Value: f.Parent},
-		{Key: "createdAt", Value: f.CreatedAt},
-		{Key: "lastUpdated", Value: f.LastUpdated},
+func tooLarge(folders int) error {
+	return collab.Errorf(collab.FailedPrecondition, "one answer does not hold these %d folders", folders)
+}
+
+func folder(org collab.OrganizationRef, f collab.Folder) Folder {
+	return Folder{
+		FolderID: f.ID, FolderName: f.Name, OrganizationID: org.Organization, ParentFolderID: f.Parent,
+		CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 	}
 }

@@ -11,27 +11,27 @@ import (
 // GetRequest is the data of POST /v2/organizations/get. Without ids it asks for all organizations of the account.
 type GetRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"notnull,nonempty,max=30,each=id"`
-	PageSize        *int64   `json:"pageSize" rule:"notnull,min=1,max=1000"`
-	PageToken       string   `json:"pageToken"`
+	rpc.PageRequest
+}
+
+// Organization is an organization as it is answered. Its metadata stand beside these fields, which win.
+type Organization struct {
+	ID               string `json:"id"`
+	OrganizationName string `json:"organizationName"`
+	Disabled         bool   `json:"disabled"`
 }
 
 // Get returns a page of organizations: those asked for that exist, in the order asked and each once, or all by id. A page ends at
-// pageSize, or before its answer is larger than 5 MB. It fails with FAILED_PRECONDITION where the account's advanced queries are off.
-func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]collab.JSON, error) {
-	if err := checkAdvancedQueries(call.Settings); err != nil {
-		return nil, err
-	}
+// pageSize, or before its answer is larger than 5 MB.
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Organization], error) {
 	var last string // the last organization of the page before
-	if err := call.Position(req.PageToken, &last); err != nil {
+	page, err := rpc.NewPage[Organization](call, "organization", req.PageRequest, &last)
+	if err != nil {
 		return nil, err
 	}
-	most := collab.MaxPageSize
-	if req.PageSize != nil {
-		most = int(*req.PageSize)
-	}
-	var page answer
-	more, err := s.list(ctx, call.Account, req.OrganizationIDs, last, most, func(o collab.Organization) bool {
-		if !page.add(organization(o)) {
+	more, err := s.list(ctx, call.Account, req.OrganizationIDs, last, page.Most(), func(o collab.Organization) bool {
+		text := organization(o)
+		if !page.AddEncoded(text, rpc.WrappedLen(text)) {
 			return false
 		}
 		last = o.ID
@@ -41,11 +41,9 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]c
 		return nil, err
 	}
 	if more {
-		call.NextPageToken = call.PageToken(last)
+		page.Next(last)
 	}
-	call.Items = len(page.items)
-	call.Message = rpc.Count(call.Items, "organization")
-	return page.items, nil
+	return page, nil
 }
 
 // list is Store.ListOrganizations, for those of the ids where there are any, in their order.

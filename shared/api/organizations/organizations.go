@@ -29,33 +29,6 @@ type Store interface {
 	Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error)
 }
 
-// checkAdvancedQueries fails with FAILED_PRECONDITION where the account's advanced queries are off.
-func checkAdvancedQueries(s collab.Settings) error {
-	if s.AdvancedQueriesOff {
-		return collab.Errorf(collab.FailedPrecondition, `the setting "advanced queries" of the account is off`)
-	}
-	return nil
-}
-
-// maxAnswer is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what stands around them.
-const maxAnswer = 4_990_000
-
-// answer collects the items of an answer until it is full.
-type answer struct {
-	items []collab.JSON
-	size  int // as wrapped
-}
-
-// add takes an item, and reports whether it fits.
-func (a *answer) add(item collab.JSON) bool {
-	size := a.size + rpc.WrappedLen(item) + len(",")
-	if size > maxAnswer {
-		return false
-	}
-	a.items, a.size = append(a.items, item), size
-	return true
-}
-
 // object returns an object of texts, numbers, booleans and JSON.
 func object(fields rpc.Keyed[any]) collab.JSON {
 	text, err := fields.MarshalJSON()

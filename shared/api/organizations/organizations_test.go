@@ -140,11 +140,11 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 		}
 	}
 	p := post(t, f, f.FoldersGet, `"organizationId":"org"`)
-	if p.code != http.StatusTooManyRequests || p.Error.Status != collab.ResourceExhausted || !strings.Contains(p.Error.Message, "no more than 16 of these 18") {
+	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition || p.Error.Message != "one answer does not hold these 18 folders" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)
-	if p := post(t, f, f.FoldersGet, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.ResourceExhausted {
+	if p := post(t, f, f.FoldersGet, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.FailedPrecondition {
 		t.Errorf("a folder with many: %d %s", p.code, p.Error.Message)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/deadline"
 )
 
 // IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. A key whose latest attempt began
@@ -93,7 +94,7 @@ func validKey(key string) bool {
 // settle finishes or frees a claim. What the request did stands even where that fails: the lease ends by itself, and a repetition then
 // finds by the seed what was done.
 func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, seal seal, a answer, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), deadline.Settle)
 	defer cancel()
 	if err != nil {
 		a = failureAnswer(x.ctx, err)

@@ -1,72 +1,135 @@
 package rpc
 
 import (
-	"bytes"
-	"encoding/json"
-
-	"github.com/go-json-experiment/json/jsontext"
-
 	"collabdata/shared/collab"
-	"collabdata/shared/pagetoken"
 )
 
-// PageToken returns the token that leads back to a position in this request's list. The position is any value that encoding/json
-// writes and reads. The token holds for the same account, path and data; pageSize, order of keys and white space may differ.
-func (c *Call) PageToken(position any) string {
-	text, err := marshal(position)
+// PageRequest is what the requests of all lists have: embed it.
+type PageRequest struct {
+	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000"`
+	PageToken string `json:"pageToken"`
+}
+
+// Most returns how many items the page may have: pageSize, else collab.MaxPageSize.
+func (r PageRequest) Most() int {
+	if r.PageSize == nil {
+		return collab.MaxPageSize
+	}
+	return int(*r.PageSize)
+}
+
+// MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what stands around them.
+const MaxPage = 4_990_000
+
+// Page is an answer whose data are an array of T, as it fills: up to the items asked for, and to the bytes that an answer holds. The items
+// are encoded as they come in, so that their size is known.
+type Page[T any] struct {
+	call  *Call
+	noun  string
+	most  int
+	left  int // bytes that still fit, as wrapped
+	items []collab.JSON
+}
+
+// NewPage returns an empty page of the list that req asks for, and reads the place where it begins into what position points at: see
+// Call.Position. The noun is that of its items, as for Count.
+func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Page[T], error) {
+	if err := call.Position(req.PageToken, position); err != nil {
+		return nil, err
+	}
+	return &Page[T]{call: call, noun: noun, most: req.Most(), left: MaxPage}, nil
+}
+
+// NewList is NewPage for a list that is answered in one piece, however many items it has.
+func NewList[T any](call *Call, noun string) *Page[T] {
+	return &Page[T]{call: call, noun: noun, most: int(^uint(0) >> 1), left: MaxPage}
+}
+
+// Most returns how many further items were asked for.
+func (p *Page[T]) Most() int { return p.most - len(p.items) }
+
+// Len returns how many items the page has.
+func (p *Page[T]) Len() int { return len(p.items) }
+
+// Room returns how many bytes the next item may take, as wrapped.
+func (p *Page[T]) Room() int { return p.left - len(",") }
+
+// Add takes an item, and reports whether it fits. The first one always does.
+func (p *Page[T]) Add(item T) bool {
+	text, err := marshal(item)
 	if err != nil {
 		panic(err) // the operation's own type
 	}
-	return c.scope().Encode(text)
+	return p.AddEncoded(text, WrappedLen(text))
 }
 
-// Position reads the position of a token that PageToken made into what position points at, and leaves that alone where the token is
-// empty: the first page. The error is INVALID_ARGUMENT. A caller can forge a token: the position is no more to be trusted than the
-// rest of the request.
-func (c *Call) Position(token string, position any) error {
-	if token == "" {
-		return nil
+// AddEncoded is Add for an item that is encoded already, null for nil, and whose WrappedLen is known.
+func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
+	if len(p.items) > 0 && (size > p.Room() || p.Most() <= 0) {
+		return false
 	}
-	text, err := c.scope().Decode(token)
-	if err == nil {
-		err = json.Unmarshal(text, position)
-	}
-	if err != nil {
-		const rule = "must be the nextPageToken of this same query, unchanged"
-		return &collab.Error{
-			Code:    collab.InvalidArgument,
-			Message: "data.pageToken " + rule,
-			Details: []collab.FieldError{{Field: "data.pageToken", Message: rule}},
-			Err:     err,
-		}
-	}
-	return nil
+	p.left -= size + len(",")
+	p.items = append(p.items, text)
+	return true
 }
 
-func (c *Call) scope() pagetoken.Scope {
-	return pagetoken.Scope{Account: c.Account, Path: c.Path, Filters: c.filters()}
+// Next says that the list goes on behind a position: see Call.PageToken.
+func (p *Page[T]) Next(position any) { p.call.NextPageToken = p.call.PageToken(position) }
+
+func (p *Page[T]) segments(s *segments) error { return s.value(p.items) }
+
+// report tells the call what the page holds, where the operation has not done so.
+func (p *Page[T]) report() {
+	p.call.Items = len(p.items)
+	if p.call.Message == "" {
+		p.call.Message = Count(len(p.items), p.noun)
+	}
 }
 
-// filters returns the data of the request less pageSize and pageToken in its canonical form (RFC 8785).
-func (c *Call) filters() []byte {
-	filters := Keyed[collab.JSON]{}
-	for name, data := range Members(c.body) {
-		if name != "data" {
-			continue
-		}
-		for name, value := range Members(data) {
-			if name != "pageSize" && name != "pageToken" {
-				filters = append(filters, Member[collab.JSON]{Key: name, Value: value})
-			}
-		}
+// GroupedPage is a Page that is answered, where the request asks for it, as an object of arrays by a key, in the order in which the keys
+// came.
+type GroupedPage[T any] struct {
+	*Page[T]
+	grouped bool
+	groups  Keyed[[]collab.JSON]
+	index   map[string]int // a key's place in groups
+}
+
+// Group returns the page as one whose items are added by AddTo, where grouped is true, or by AddEncoded.
+func (p *Page[T]) Group(grouped bool) *GroupedPage[T] {
+	return &GroupedPage[T]{Page: p, grouped: grouped, index: map[string]int{}}
+}
+
+// RoomIn is Room for the next item of a group.
+func (g *GroupedPage[T]) RoomIn(key string) int {
+	room := g.Room()
+	if _, known := g.index[key]; g.grouped && !known {
+		room -= 2*WrappedLen(key) + len(`\"\":[],`) // a quote in a key takes four
 	}
-	text, err := filters.MarshalJSON()
-	if err != nil {
-		panic(err) // names are strings
+	return room
+}
+
+// AddTo is AddEncoded, into the group of a key.
+func (g *GroupedPage[T]) AddTo(key string, text collab.JSON, size int) bool {
+	if !g.AddEncoded(text, size+g.Room()-g.RoomIn(key)) {
+		return false
 	}
-	canonical := jsontext.Value(bytes.Clone(text))
-	if err := canonical.Canonicalize(); err != nil {
-		panic(err) // the body was read without an error
+	if !g.grouped {
+		return true
 	}
-	return canonical
+	i, known := g.index[key]
+	if !known {
+		i = len(g.groups)
+		g.index[key] = i
+		g.groups = append(g.groups, Member[[]collab.JSON]{Key: key})
+	}
+	g.groups[i].Value = append(g.groups[i].Value, text)
+	return true
+}
+
+func (g *GroupedPage[T]) segments(s *segments) error {
+	if g.grouped {
+		return g.groups.segments(s)
+	}
+	return g.Page.segments(s)
 }

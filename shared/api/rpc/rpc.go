@@ -70,9 +70,9 @@ type Call struct {
 	Now  time.Time   // when the request arrived
 	IDs  *collab.IDs // the same ids again when the request is repeated under its Idempotency-Key
 
-	Message       string // set by the operation: result.message
-	NextPageToken string // set by the operation where there is more: see PageToken
-	Items         int    // set by the operation: how many items it answered or wrote, for the access log
+	Message       string // set by the operation, or its Page: result.message
+	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
+	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
 	body []byte
 }
@@ -90,10 +90,16 @@ type Server struct {
 // Option changes how an operation is served.
 type Option func(*options)
 
-type options struct{ idempotent bool }
+type options struct {
+	idempotent bool
+	requires   collab.Feature
+}
 
 // Idempotent makes the operation honour the Idempotency-Key header: see IdempotencyStore.
 func Idempotent() Option { return func(o *options) { o.idempotent = true } }
+
+// Requires refuses requests of accounts that have the feature switched off with FAILED_PRECONDITION; "" is no feature.
+func Requires(f collab.Feature) Option { return func(o *options) { o.requires = f } }
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
 func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) http.Handler {
@@ -118,6 +124,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) h
 		err = decode(body, plan, reflect.ValueOf(&e).Elem())
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
+		}
+		if err == nil && x.Settings.Off(o.requires) {
+			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.requires)
 		}
 		if err != nil {
 			return answer{}, err

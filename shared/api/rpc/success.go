@@ -13,6 +13,9 @@ import (
 
 // successAnswer encodes `{"result": …}`.
 func successAnswer(call *Call, data any) (answer, error) {
+	if page, ok := data.(interface{ report() }); ok {
+		page.report()
+	}
 	message := call.Message
 	if message == "" {
 		message = "done"

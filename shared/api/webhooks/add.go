@@ -17,7 +17,7 @@ type AddRequest struct {
 }
 
 // Add makes a webhook endpoint and shows its secret, which nothing shows again. It fails with INVALID_ARGUMENT for a URL that nothing may
-// be posted to, with ALREADY_EXISTS when there is an endpoint with its id, and with RESOURCE_EXHAUSTED when the account has
+// be posted to, with ALREADY_EXISTS when there is an endpoint with its id, and with FAILED_PRECONDITION when the account has
 // collab.MaxWebhooks of them.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (WebhookWithSecret, error) {
 	if err := s.checkURL("data.url", req.URL); err != nil {
@@ -52,7 +52,7 @@ func (s *Service) add(ctx context.Context, acct string, w collab.Webhook) (colla
 	}
 	there := slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID })
 	if !there && len(all) >= collab.MaxWebhooks {
-		return w, collab.Errorf(collab.ResourceExhausted, "the account has %d webhooks, the most there can be: delete one before", collab.MaxWebhooks)
+		return w, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, the most there can be: delete one before", collab.MaxWebhooks)
 	}
 	err = s.Store.AddWebhook(ctx, acct, w)
 	if collab.CodeOf(err) == collab.AlreadyExists {

@@ -25,5 +25,6 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return DeleteResult{}, err
 	}
 	call.Items = 1
-	return DeleteResult{true, req.WebhookID, "the webhook was deleted"}, nil
+	call.Message = "the webhook was deleted"
+	return DeleteResult{true, req.WebhookID, call.Message}, nil
 }

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -16,8 +15,7 @@ type GetDeliveriesRequest struct {
 	EventType     *collab.EventType     `json:"eventType" rule:"notnull,oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
 	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time"`
 	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time"`
-	PageSize      *int64                `json:"pageSize" rule:"notnull,min=1,max=1000"`
-	PageToken     string                `json:"pageToken"`
+	rpc.PageRequest
 }
 
 // Validate refuses a window that ends before it begins.
@@ -50,73 +48,58 @@ type Delivery struct {
 	EventID     string               `json:"eventId"` // also the header webhook-id of every post
 	EventType   collab.EventType     `json:"eventType"`
 	State       collab.DeliveryState `json:"state"`
-	Attempts    []Attempt            `json:"attempts"`              // oldest first, the last collab.MaxDeliveryAttempts
-	NextAttempt string               `json:"nextAttempt,omitempty"` // of a pending one, unless the endpoint rests
-	CreatedAt   string               `json:"createdAt"`
-	LastUpdated string               `json:"lastUpdated"`
+	Attempts    []Attempt            `json:"attempts"`             // oldest first, the last collab.MaxDeliveryAttempts
+	NextAttempt collab.Timestamp     `json:"nextAttempt,omitzero"` // of a pending one, unless the endpoint rests
+	CreatedAt   collab.Timestamp     `json:"createdAt"`
+	LastUpdated collab.Timestamp     `json:"lastUpdated"`
 }
 
 // Attempt is one post of a delivery.
 type Attempt struct {
-	At         string `json:"at"`
-	Status     int    `json:"status,omitempty"` // HTTP status of the answer, absent where there was none
-	Reason     string `json:"reason,omitempty"` // why it failed
-	DurationMS int64  `json:"durationMs"`
+	At         collab.Timestamp `json:"at"`
+	Status     int              `json:"status,omitempty"` // HTTP status of the answer, absent where there was none
+	Reason     string           `json:"reason,omitempty"` // why it failed
+	DurationMS int64            `json:"durationMs"`
 }
 
 func showDelivery(d collab.Delivery) Delivery {
 	shown := Delivery{
 		WebhookID: d.WebhookID, EventID: d.EventID, EventType: d.Type, State: d.State, Attempts: []Attempt{},
-		CreatedAt: timestamp(d.CreatedAt), LastUpdated: timestamp(d.LastUpdated),
+		CreatedAt: collab.Timestamp(d.CreatedAt), LastUpdated: collab.Timestamp(d.LastUpdated),
 	}
 	if d.State == collab.DeliveryPending {
-		shown.NextAttempt = timestamp(d.NextAttempt)
+		shown.NextAttempt = collab.Timestamp(d.NextAttempt)
 	}
 	for _, a := range d.Attempts {
-		shown.Attempts = append(shown.Attempts, Attempt{timestamp(a.At), a.Status, a.Reason, a.Duration})
+		shown.Attempts = append(shown.Attempts, Attempt{collab.Timestamp(a.At), a.Status, a.Reason, a.Duration})
 	}
 	return shown
 }
 
-// maxPage is the most that the deliveries of a page take, in bytes as Lambda wraps them: 5 MB less what stands around them.
-const maxPage = 4_990_000
-
 // GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at pageSize,
 // before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
 // endpoint.
-func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) ([]collab.JSON, error) {
+func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) (*rpc.Page[Delivery], error) {
 	var after string // the event of the last delivery looked at
-	if err := call.Position(req.PageToken, &after); err != nil {
+	page, err := rpc.NewPage[Delivery](call, "delivery", req.PageRequest, &after)
+	if err != nil {
 		return nil, err
 	}
 	if _, err := s.Store.Webhook(ctx, call.Account, req.WebhookID); err != nil {
 		return nil, err
 	}
-	most := collab.MaxPageSize
-	if req.PageSize != nil {
-		most = int(*req.PageSize)
-	}
-	deliveries, next, err := s.Store.Deliveries(ctx, call.Account, req.WebhookID, req.filter(), after, most)
+	deliveries, next, err := s.Store.Deliveries(ctx, call.Account, req.WebhookID, req.filter(), after, page.Most())
 	if err != nil {
 		return nil, err
 	}
-	var page []collab.JSON
-	left := maxPage
 	for i, d := range deliveries {
-		text, err := json.Marshal(showDelivery(d))
-		if err != nil {
-			return nil, err
-		}
-		if left -= rpc.WrappedLen(text) + len(","); left < 0 {
-			next = deliveries[i-1].EventID // no delivery is as large as a page
+		if !page.Add(showDelivery(d)) {
+			next = deliveries[i-1].EventID
 			break
 		}
-		page = append(page, text)
 	}
 	if next != "" {
-		call.NextPageToken = call.PageToken(next)
+		page.Next(next)
 	}
-	call.Items = len(page)
-	call.Message = rpc.Count(call.Items, "delivery")
 	return page, nil
 }

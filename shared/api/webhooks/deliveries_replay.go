@@ -14,8 +14,7 @@ type ReplayDeliveriesRequest struct {
 	EventID   *string               `json:"eventId" rule:"notnull,id"`
 	Since     *int64                `json:"since" rule:"notnull,time"`
 	State     *collab.DeliveryState `json:"state" rule:"notnull,oneof=pending|delivered|exhausted|canceled"` // with since: only these
-	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=1000"`
-	PageToken string                `json:"pageToken"`
+	rpc.PageRequest
 }
 
 // Validate demands either one delivery or a time.
@@ -51,15 +50,11 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		}
 		result.Replayed = 1
 	} else {
-		most := collab.MaxPageSize
-		if req.PageSize != nil {
-			most = int(*req.PageSize)
-		}
 		filter := collab.DeliveryFilter{After: *req.Since}
 		if req.State != nil {
 			filter.State = *req.State
 		}
-		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, most)
+		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, req.Most())
 		if err != nil {
 			return result, err
 		}

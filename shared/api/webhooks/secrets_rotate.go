@@ -13,7 +13,7 @@ type RotateSecretRequest struct {
 }
 
 // RotateSecret gives a webhook endpoint a new secret and shows it, which nothing does again. The one before signs beside it for
-// collab.SecretRotation. It fails with NOT_FOUND when there is no such endpoint, and with RESOURCE_EXHAUSTED when
+// collab.SecretRotation. It fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when
 // collab.MaxWebhookSecrets sign already.
 func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateSecretRequest) (WebhookWithSecret, error) {
 	secret, err := s.NewSecret()

@@ -60,17 +60,17 @@ type Webhook struct {
 	Disabled       bool               `json:"disabled"`
 	DisabledReason string             `json:"disabledReason,omitempty"` // where the service disabled it
 	Failures       int                `json:"failures"`                 // posts that failed since the last one that succeeded
-	FailingSince   string             `json:"failingSince,omitempty"`
+	FailingSince   collab.Timestamp   `json:"failingSince,omitzero"`
 	Resting        bool               `json:"resting"` // after too many failures posts are held back, but for a probe from time to time
 	Secrets        []Secret           `json:"secrets"` // those that sign, the present one first
-	CreatedAt      string             `json:"createdAt"`
-	LastUpdated    string             `json:"lastUpdated"`
+	CreatedAt      collab.Timestamp   `json:"createdAt"`
+	LastUpdated    collab.Timestamp   `json:"lastUpdated"`
 }
 
 // Secret is a secret as it is answered: without its text.
 type Secret struct {
-	CreatedAt string `json:"createdAt"`
-	Expires   string `json:"expires,omitempty"` // it signs until then, beside the present one
+	CreatedAt collab.Timestamp `json:"createdAt"`
+	Expires   collab.Timestamp `json:"expires,omitzero"` // it signs until then, beside the present one
 }
 
 // WebhookWithSecret is the answer of the operations that make a secret, which show it this once.
@@ -84,12 +84,12 @@ func show(w collab.Webhook, now time.Time) Webhook {
 	shown := Webhook{
 		WebhookID: w.ID, URL: w.URL, Description: w.Description, EventTypes: w.EventTypes,
 		Disabled: w.Disabled, DisabledReason: w.DisabledReason,
-		Failures: w.Health.Failures, FailingSince: timestamp(w.Health.FailingSince), Resting: w.Health.Resting(),
-		CreatedAt: timestamp(w.CreatedAt), LastUpdated: timestamp(w.LastUpdated),
+		Failures: w.Health.Failures, FailingSince: collab.Timestamp(w.Health.FailingSince), Resting: w.Health.Resting(),
+		CreatedAt: collab.Timestamp(w.CreatedAt), LastUpdated: collab.Timestamp(w.LastUpdated),
 	}
 	for _, s := range w.Secrets {
 		if s.Expires == 0 || now.UnixMilli() < s.Expires {
-			shown.Secrets = append(shown.Secrets, Secret{timestamp(s.CreatedAt), timestamp(s.Expires)})
+			shown.Secrets = append(shown.Secrets, Secret{collab.Timestamp(s.CreatedAt), collab.Timestamp(s.Expires)})
 		}
 	}
 	return shown
@@ -98,14 +98,6 @@ func show(w collab.Webhook, now time.Time) Webhook {
 // showWithSecret is show, with the text of the present secret.
 func showWithSecret(w collab.Webhook, now time.Time) WebhookWithSecret {
 	return WebhookWithSecret{show(w, now), w.SigningSecrets(now.UnixMilli())[0]}
-}
-
-// timestamp is a time as ISO 8601 in UTC with milliseconds, "" for none.
-func timestamp(ms collab.Millis) string {
-	if ms == 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
 // checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.

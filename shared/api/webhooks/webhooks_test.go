@@ -159,7 +159,7 @@ func TestAddTooMany(t *testing.T) {
 		f.mustAdd(t, fmt.Sprintf("h%02d", i))
 	}
 	a := post[webhooks.WebhookWithSecret](t, f, f.Add, `"url":"https://example.com"`)
-	if a.code != http.StatusTooManyRequests || a.Error.Status != collab.ResourceExhausted {
+	if a.code != http.StatusBadRequest || a.Error.Status != collab.FailedPrecondition {
 		t.Errorf("one too many is answered with %d %s", a.code, a.Error.Message)
 	}
 	f.now = f.now.Add(time.Millisecond)
@@ -183,16 +183,16 @@ func TestHealth(t *testing.T) {
 		t.Fatal(disabled, err)
 	}
 	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
-	at := "2026-03-04T12:00:00.000Z"
+	now := collab.Timestamp(f.now.UnixMilli())
 	want := webhooks.Webhook{
 		WebhookID: "hook", URL: "https://example.com", Disabled: true, DisabledReason: "answered 410 Gone", Failures: collab.RestAfter,
-		FailingSince: at, Resting: true, Secrets: []webhooks.Secret{{CreatedAt: at}}, CreatedAt: at, LastUpdated: at,
+		FailingSince: now, Resting: true, Secrets: []webhooks.Secret{{CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if diff := cmp.Diff([]webhooks.Webhook{want}, got); diff != "" {
 		t.Error(diff)
 	}
 	updated := post[webhooks.Webhook](t, f, f.Update, `"webhookId":"hook","updatedData":{"disabled":false}`).Result.Data
-	want.Disabled, want.DisabledReason, want.Failures, want.FailingSince, want.Resting = false, "", 0, "", false
+	want.Disabled, want.DisabledReason, want.Failures, want.FailingSince, want.Resting = false, "", 0, 0, false
 	if diff := cmp.Diff(want, updated); diff != "" {
 		t.Error(diff)
 	}
@@ -205,8 +205,8 @@ func TestRotate(t *testing.T) {
 	f.now = f.now.Add(time.Hour)
 	rotated := post[webhooks.WebhookWithSecret](t, f, f.RotateSecret, `"webhookId":"hook"`).Result.Data
 	want := []webhooks.Secret{
-		{CreatedAt: "2026-03-04T13:00:00.000Z"},
-		{CreatedAt: "2026-03-04T12:00:00.000Z", Expires: "2026-03-05T13:00:00.000Z"},
+		{CreatedAt: at("2026-03-04T13:00:00.000Z")},
+		{CreatedAt: at("2026-03-04T12:00:00.000Z"), Expires: at("2026-03-05T13:00:00.000Z")},
 	}
 	if diff := cmp.Diff(want, rotated.Secrets); diff != "" || rotated.Secret != "whsec_2" {
 		t.Errorf("the secret is %s\n%s", rotated.Secret, diff)
@@ -247,13 +247,13 @@ func TestGetDeliveries(t *testing.T) {
 	events := f.deliveries(t, 7, collab.DeliveryPending, collab.DeliveryDelivered, collab.DeliveryExhausted)
 
 	newest := post[[]webhooks.Delivery](t, f, f.GetDeliveries, `"webhookId":"hook","pageSize":1`).Result.Data
-	at := "2026-03-04T12:06:00.000Z"
+	first := at("2026-03-04T12:06:00.000Z")
 	want := webhooks.Delivery{
 		WebhookID: "hook", EventID: events[6], EventType: collab.CommentAdded, State: collab.DeliveryPending,
-		NextAttempt: "2026-03-04T13:06:00.000Z", CreatedAt: at, LastUpdated: at,
+		NextAttempt: at("2026-03-04T13:06:00.000Z"), CreatedAt: first, LastUpdated: first,
 		Attempts: []webhooks.Attempt{
-			{At: at, Status: 503, Reason: "answered 503 Service Unavailable", DurationMS: 12},
-			{At: "2026-03-04T12:06:05.000Z", DurationMS: 30},
+			{At: first, Status: 503, Reason: "answered 503 Service Unavailable", DurationMS: 12},
+			{At: at("2026-03-04T12:06:05.000Z"), DurationMS: 30},
 		},
 	}
 	if diff := cmp.Diff([]webhooks.Delivery{want}, newest); diff != "" {
@@ -360,4 +360,12 @@ func TestReplayDeliveries(t *testing.T) {
 			t.Errorf("%s: replayed %d, want %d; the states are %s, want %s", step.name, replayed, step.replayed, got, step.want)
 		}
 	}
+}
+
+// at returns the time of a text.
+func at(text string) (t collab.Timestamp) {
+	if err := t.UnmarshalText([]byte(text)); err != nil {
+		panic(err)
+	}
+	return t
 }

@@ -29,6 +29,7 @@ type Config struct {
 	WebhooksURL string     // URL of the webhooks queue
 
 	Mail          mail.Options          // a From of "" sends none
+	MailWindow    time.Duration         // how long mails about one thread wait for one another; 0 for delivery.MailWindow
 	PrivateRanges []netip.Prefix        // where webhooks may be posted to and permission providers asked, beside public addresses
 	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
 
@@ -57,7 +58,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 	c = c.withDefaults()
 	o := delivery.Options{
 		Store: c.store(), Events: c.events(), Webhooks: c.webhooks(),
-		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls,
+		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
 	}
 	if c.Mail.From != "" {

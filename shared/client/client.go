@@ -1,0 +1,203 @@
+// Package client calls the service from Go: one Call for every operation, with the service's own request types, retries, errors and
+// pages, and the check of the webhooks that it sends.
+//
+//	c := client.New(client.Config{BaseURL: "http://127.0.0.1:8080", APIKey: "dev-key", AuthToken: "dev-token"})
+//	added, err := client.Call[rpc.Keyed[commentannotations.AddResult]](ctx, c, "/v2/commentannotations/add", &commentannotations.AddRequest{…})
+//
+// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE.
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+)
+
+// IdempotencyHeader names a request, so that a repeat of it does nothing and answers as the first time.
+const IdempotencyHeader = "Idempotency-Key"
+
+// Config says where the service is and who calls it.
+type Config struct {
+	BaseURL   string       // such as http://127.0.0.1:8080, without the slash at its end
+	APIKey    string       // goes into the header x-service-api-key
+	AuthToken string       // goes into the header x-service-auth-token
+	HTTP      *http.Client // nil for http.DefaultClient
+	Attempts  int          // of one call, the first counted; 0 for DefaultAttempts
+}
+
+// DefaultAttempts is how often a call is tried where Config does not say.
+const DefaultAttempts = 5
+
+// Client calls one deployment with the credentials of one account. It is safe for concurrent use.
+type Client struct{ config Config }
+
+// New returns a client. It calls nothing.
+func New(c Config) *Client {
+	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
+	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
+	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
+	return &Client{config: c}
+}
+
+// Result is what an operation answers.
+type Result[Data any] struct {
+	Message       string `json:"message"`
+	Data          Data   `json:"data"`
+	NextPageToken string `json:"nextPageToken"` // "" on the last page
+}
+
+// Option changes one call.
+type Option func(http.Header)
+
+// IdempotencyKey gives a call a key of its own in place of a random one, so that the call may be made again by another process: 1 to
+// 255 characters of printable ASCII.
+func IdempotencyKey(key string) Option {
+	return func(h http.Header) { h.Set(IdempotencyHeader, key) }
+}
+
+// Call runs the operation at a path, such as /v2/commentannotations/add, with its request as the data, and returns its result. Fields
+// of the request that hold their zero value are not sent.
+//
+// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
+// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before
+// the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
+//
+// A bulk operation answers a failure for each item that failed, and no error.
+func Call[Data any](ctx context.Context, c *Client, path string, request any, options ...Option) (*Result[Data], error) {
+	data, err := rpc.EncodeData(request)
+	if err != nil {
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
+	}
+	return call[Data](ctx, c, path, data, options)
+}
+
+func call[Data any](ctx context.Context, c *Client, path string, data []byte, options []Option) (*Result[Data], error) {
+	header := http.Header{}
+	if writes(path) {
+		header.Set(IdempotencyHeader, rand.Text())
+	}
+	for _, option := range options {
+		option(header)
+	}
+	body := append(append([]byte(`{"data":`), data...), '}')
+	for attempt := 1; ; attempt++ {
+		answer, err := c.Send(ctx, http.MethodPost, path, header, body)
+		var result *Result[Data]
+		if err == nil {
+			if result, err = decode[Data](answer); err == nil {
+				return result, nil
+			}
+		}
+		failure := asError(ctx, path, err)
+		if attempt == c.config.Attempts || !mayRepeat(failure.Code) || !pause(ctx, delay(failure, attempt)) {
+			return nil, failure
+		}
+	}
+}
+
+// writes reports whether the operation at a path writes. By the names of the interface, those that only read end in get.
+func writes(path string) bool { return !strings.HasSuffix(path, "/get") }
+
+// Answer is an answer as it stands.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// maxAnswer is the most that is read of an answer, in bytes. The service answers 5 MB at most.
+const maxAnswer = 16 << 20
+
+// Send sends a body as it stands, once, with the credentials and further headers, which win; a header with the value "" is not sent. It
+// returns the answer whatever its status: for tests, and for what Call does not do. The error is that of the connection.
+func (c *Client) Send(ctx context.Context, method, path string, header http.Header, body []byte) (*Answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.config.BaseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set(auth.KeyHeader, c.config.APIKey)
+	r.Header.Set(auth.TokenHeader, c.config.AuthToken)
+	for name, values := range header {
+		if name = http.CanonicalHeaderKey(name); strings.Join(values, "") == "" {
+			r.Header.Del(name)
+		} else {
+			r.Header[name] = values
+		}
+	}
+	res, err := c.config.HTTP.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
+}
+
+// decode returns the result of an answer, or its failure.
+func decode[Data any](a *Answer) (*Result[Data], error) {
+	if a.Status == http.StatusOK {
+		var envelope struct {
+			Result *Result[Data] `json:"result"`
+		}
+		if err := json.Unmarshal(a.Body, &envelope); err != nil {
+			return nil, &collab.Error{Code: collab.FailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
+		}
+		if envelope.Result != nil {
+			return envelope.Result, nil
+		}
+	}
+	return nil, a.Failure()
+}
+
+// Failure returns what an answer other than 200 says went wrong.
+func (a *Answer) Failure() *collab.Error {
+	var envelope struct {
+		Error struct {
+			Message string              `json:"message"`
+			Status  collab.Code         `json:"status"`
+			Details []collab.FieldError `json:"details"`
+		} `json:"error"`
+	}
+	e := &collab.Error{Code: collab.Unavailable}
+	if err := json.Unmarshal(a.Body, &envelope); err == nil && envelope.Error.Status != "" {
+		e.Code, e.Message, e.Details = envelope.Error.Status, envelope.Error.Message, envelope.Error.Details
+	} else {
+		// Something in between answered: a proxy, a wrong address.
+		e.Message = fmt.Sprintf("the answer is none of the service: HTTP status %d", a.Status)
+		if a.Status < 500 {
+			e.Code = collab.FailedPrecondition
+		}
+	}
+	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && seconds > 0 {
+		e.RetryAfter = time.Duration(seconds) * time.Second
+	}
+	return e
+}
+
+// asError returns err as a *collab.Error.
+func asError(ctx context.Context, path string, err error) *collab.Error {
+	if e, ok := errors.AsType[*collab.Error](err); ok {
+		return e
+	}
+	if ctx.Err() != nil {
+		return &collab.Error{Code: collab.DeadlineExceeded, Message: "the call to " + path + " was ended", Err: context.Cause(ctx)}
+	}
+	return &collab.Error{Code: collab.Unavailable, Message: "no answer from " + path, Err: err}
+}

@@ -1,0 +1,219 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+)
+
+// exchange is one request that the service got and what it answered.
+type exchange struct {
+	status     int
+	retryAfter string
+	body       string // "" for a connection that ends without an answer
+
+	after time.Duration // when the request came
+	sent  string
+	key   string
+}
+
+// service answers requests in order, and notes them.
+type service struct {
+	start     time.Time
+	exchanges []exchange
+	next      int
+}
+
+func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if s.next == len(s.exchanges) {
+		return nil, errors.New("a request too many")
+	}
+	e := &s.exchanges[s.next]
+	s.next++
+	e.after, e.sent, e.key = time.Since(s.start), string(body), r.Header.Get(client.IdempotencyHeader)
+	if e.body == "" {
+		return nil, errors.New("the connection ended")
+	}
+	header := http.Header{}
+	if e.retryAfter != "" {
+		header.Set("Retry-After", e.retryAfter)
+	}
+	return &http.Response{StatusCode: e.status, Header: header, Body: io.NopCloser(strings.NewReader(e.body))}, nil
+}
+
+const done = `{"result":{"status":"success","message":"1 comment annotation added","data":{"a":{"success":true,"message":"m","annotationId":"a","commentIds":[7]}}}}`
+
+func failure(code collab.Code) string {
+	return fmt.Sprintf(`{"error":{"message":"text","status":%q,"details":[{"field":"data.x","message":"rule"}]}}`, code)
+}
+
+// add calls the operation in a time of its own, with these answers.
+func add(t *testing.T, within time.Duration, exchanges ...exchange) (result *client.Result[rpc.Keyed[commentannotations.AddResult]], err error, got []exchange) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{start: time.Now(), exchanges: exchanges}
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		defer cancel()
+		c := client.New(client.Config{BaseURL: "http://service.test/", HTTP: &http.Client{Transport: s}})
+		result, err = client.Call[rpc.Keyed[commentannotations.AddResult]](ctx, c, "/v2/commentannotations/add", request())
+		got = s.exchanges[:s.next]
+	})
+	return result, err, got
+}
+
+func request() *commentannotations.AddRequest {
+	text := "Hello <b>"
+	r := &commentannotations.AddRequest{CommentAnnotations: []commentannotations.NewAnnotation{{}}}
+	r.OrganizationID, r.DocumentID = "acme", "plan"
+	c := commentannotations.AnnotationComment{}
+	c.CommentText, c.From.UserID = &text, "ann"
+	r.CommentAnnotations[0].CommentData = append(r.CommentAnnotations[0].CommentData, c)
+	return r
+}
+
+// TestRetries holds that what may succeed later is sent again under the same key, when the service says so or soon.
+func TestRetries(t *testing.T) {
+	result, err, got := add(t, time.Minute,
+		exchange{status: 503, body: failure(collab.Unavailable), retryAfter: "2"},
+		exchange{},
+		exchange{status: 502, body: "<html>"},
+		exchange{status: 409, body: failure(collab.Aborted)},
+		exchange{status: 200, body: done})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rpc.Keyed[commentannotations.AddResult]{{Key: "a", Value: commentannotations.AddResult{
+		Outcome: rpc.Outcome{Success: true, Message: "m"}, AnnotationID: "a", CommentIDs: []int64{7}}}}
+	if diff := cmp.Diff(want, result.Data); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+	const sent = `{"data":{"organizationId":"acme","documentId":"plan","commentAnnotations":[{"commentData":[{"commentText":"Hello <b>","from":{"userId":"ann"}}]}]}}`
+	for i, e := range got {
+		if e.sent != sent || e.key == "" || e.key != got[0].key {
+			t.Errorf("attempt %d has the key %q and the body %s", i+1, e.key, e.sent)
+		}
+	}
+	if first := got[1].after; first < 2*time.Second || first > 2200*time.Millisecond {
+		t.Errorf("Retry-After of 2 s was waited for %v", first)
+	}
+	if last := got[4].after; last > 8*time.Second {
+		t.Errorf("the fifth attempt came after %v", last)
+	}
+}
+
+// TestErrors holds which error a call ends with, and after how many attempts.
+func TestErrors(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		within   time.Duration
+		answers  []exchange
+		attempts int
+		want     collab.Code
+	}{
+		{"a mistake", time.Minute, []exchange{{status: 400, body: failure(collab.InvalidArgument)}}, 1, collab.InvalidArgument},
+		{"a size", time.Minute, []exchange{{status: 400, body: failure(collab.FailedPrecondition)}}, 1, collab.FailedPrecondition},
+		{"always later", time.Minute, repeat(5, exchange{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "1"}), 5, collab.ResourceExhausted},
+		{"later than there is time", time.Second, []exchange{{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "30"}}, 1, collab.ResourceExhausted},
+		{"never an answer", time.Minute, repeat(5, exchange{}), 5, collab.Unavailable},
+		{"another server", time.Minute, []exchange{{status: 404, body: "not here"}}, 1, collab.FailedPrecondition},
+		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, collab.FailedPrecondition},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err, got := add(t, test.within, test.answers...)
+			if collab.CodeOf(err) != test.want || len(got) != test.attempts {
+				t.Errorf("after %d attempts: %v, want %d and %s", len(got), err, test.attempts, test.want)
+			}
+		})
+	}
+	_, err, _ := add(t, time.Minute, exchange{status: 400, body: failure(collab.InvalidArgument)})
+	e, ok := errors.AsType[*collab.Error](err)
+	want := &collab.Error{Code: collab.InvalidArgument, Message: "text", Details: []collab.FieldError{{Field: "data.x", Message: "rule"}}}
+	if diff := cmp.Diff(want, e); !ok || diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+}
+
+func repeat(n int, e exchange) []exchange {
+	list := make([]exchange, n)
+	for i := range list {
+		list[i] = e
+	}
+	return list
+}
+
+// TestItems holds that pages are asked for one after the other, with no key, until the last or until the caller has enough.
+func TestItems(t *testing.T) {
+	page := func(items, token string) exchange {
+		return exchange{status: 200, body: fmt.Sprintf(`{"result":{"data":[%s],"nextPageToken":%q}}`, items, token)}
+	}
+	s := &service{exchanges: []exchange{page("1,2", "t1"), page("", "t2"), page("3,null", "")}}
+	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
+	var got []int
+	for item, err := range client.Items[*int](t.Context(), c, "/v2/organizations/get", map[string]any{"pageSize": 2}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if item == nil {
+			got = append(got, 0)
+			continue
+		}
+		got = append(got, *item)
+	}
+	if diff := cmp.Diff([]int{1, 2, 3, 0}, got); diff != "" {
+		t.Errorf("(- want, + got):\n%s", diff)
+	}
+	want := []string{`{"data":{"pageSize":2}}`, `{"data":{"pageSize":2,"pageToken":"t1"}}`, `{"data":{"pageSize":2,"pageToken":"t2"}}`}
+	for i, e := range s.exchanges {
+		if e.sent != want[i] || e.key != "" {
+			t.Errorf("page %d was asked for by %s, key %q", i+1, e.sent, e.key)
+		}
+	}
+
+	s = &service{exchanges: []exchange{page("1,2", "t1"), {status: 404, body: failure(collab.NotFound)}}}
+	c = client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
+	for range client.Items[int](t.Context(), c, "/v2/organizations/get", struct{}{}) {
+		break
+	}
+	if s.next != 1 {
+		t.Errorf("%d pages were read for one item", s.next)
+	}
+	s.next = 0
+	var last error
+	for _, err := range client.Items[int](t.Context(), c, "/v2/organizations/get", struct{}{}) {
+		last = err
+	}
+	if collab.CodeOf(last) != collab.NotFound {
+		t.Errorf("the pages end with %v", last)
+	}
+}
+
+// TestUpdateRequest holds that absent, null and value of an update are sent as such.
+func TestUpdateRequest(t *testing.T) {
+	r := commentannotations.UpdateRequest{UpdatedData: &rpc.One[commentannotations.UpdatedData]{Value: commentannotations.UpdatedData{
+		Status:     rpc.Some(commentannotations.StatusChange{ID: new("RESOLVED")}),
+		AssignedTo: rpc.Clear[commentannotations.UserChange](),
+	}}}
+	r.OrganizationID = "acme"
+	got, err := rpc.EncodeData(&r)
+	const want = `{"organizationId":"acme","updatedData":{"status":{"id":"RESOLVED"},"assignedTo":null}}`
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s, want\n%s", err, got, want)
+	}
+}

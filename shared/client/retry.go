@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+const (
+	firstDelay = 200 * time.Millisecond // at most, before the second attempt; doubled with each
+	lastDelay  = 10 * time.Second       // at most, unless Retry-After asks for more
+)
+
+// mayRepeat reports whether a call that failed so may succeed later, as it stands.
+func mayRepeat(code collab.Code) bool {
+	switch code {
+	case collab.Unavailable, collab.Aborted, collab.ResourceExhausted, collab.Internal, collab.DeadlineExceeded:
+		return true
+	}
+	return false
+}
+
+// delay is the time to wait after the attempt of a number, from 1: what the service asked for, and a random time on top of it, so that
+// callers who were refused together do not come back together.
+func delay(e *collab.Error, attempt int) time.Duration {
+	most := min(firstDelay<<(attempt-1), lastDelay)
+	return e.RetryAfter + rand.N(most)
+}
+
+// pause waits, and reports whether the context goes on. It does not wait for what the context would not live to see.
+func pause(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"collabdata/shared/collab"
+)
+
+// WebhookEvent is what the service posts to an endpoint.
+type WebhookEvent struct {
+	ID        string           `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
+	Type      collab.EventType `json:"type"`
+	Timestamp time.Time        `json:"timestamp"`
+	Data      json.RawMessage  `json:"data"` // its fields are those of the event type
+}
+
+// minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 behind whsec_. The library takes an
+// empty one.
+const minSecret = len("whsec_") + 32
+
+// VerifyWebhook returns the event that a webhook carries, once it is sure that the service sent it within the last five minutes: the
+// secret is the one that adding the endpoint, or rotating its secret, answered. Any error means that the request is not to be believed:
+// answer it with 401.
+func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEvent, error) {
+	verifier, err := standardwebhooks.NewWebhook(secret)
+	if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < minSecret {
+		return nil, &collab.Error{Code: collab.FailedPrecondition, Message: "the secret of the webhook is not one that the service gave", Err: err}
+	}
+	if err := verifier.Verify(body, header); err != nil {
+		return nil, &collab.Error{Code: collab.PermissionDenied, Message: "the webhook is not signed with this secret", Err: err}
+	}
+	event := &WebhookEvent{ID: header.Get(standardwebhooks.HeaderWebhookID)}
+	if err := json.Unmarshal(body, event); err != nil {
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body of the webhook is no event", Err: err}
+	}
+	return event, nil
+}

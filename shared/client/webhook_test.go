@@ -1,0 +1,59 @@
+package client_test
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+	"collabdata/shared/webhook"
+)
+
+// TestVerifyWebhook signs as the service does, and breaks each part.
+func TestVerifyWebhook(t *testing.T) {
+	secret, err := webhook.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const body = `{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{"organizationId":"acme"}}`
+	signed := func(at time.Time) http.Header {
+		library, err := standardwebhooks.NewWebhook(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		signature, err := library.Sign("msg-1", at, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := http.Header{}
+		h.Set("webhook-id", "msg-1")
+		h.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+		h.Set("webhook-signature", signature)
+		return h
+	}
+	event, err := client.VerifyWebhook(secret, signed(time.Now()), []byte(body))
+	if err != nil || event.ID != "msg-1" || event.Type != collab.CommentAdded || string(event.Data) != `{"organizationId":"acme"}` ||
+		!event.Timestamp.Equal(time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC)) {
+		t.Errorf("%+v, %v", event, err)
+	}
+	for name, test := range map[string]struct {
+		secret, body string
+		at           time.Time
+		want         collab.Code
+	}{
+		"another body":   {secret, body + " ", time.Now(), collab.PermissionDenied},
+		"another secret": {"whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", body, time.Now(), collab.PermissionDenied},
+		"an old one":     {secret, body, time.Now().Add(-time.Hour), collab.PermissionDenied},
+		"no secret":      {"", body, time.Now(), collab.FailedPrecondition},
+		"an empty one":   {"whsec_", body, time.Now(), collab.FailedPrecondition},
+	} {
+		if _, err := client.VerifyWebhook(test.secret, signed(test.at), []byte(test.body)); collab.CodeOf(err) != test.want {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package collab
+
+import (
+	"fmt"
+	"time"
+)
+
+// Timestamp is a time as it is answered and told: in JSON a text in ISO 8601, in UTC, with milliseconds. Requests and the table have Millis.
+type Timestamp Millis
+
+const timestampForm = "2006-01-02T15:04:05.000Z"
+
+// String returns the text, such as 2026-03-01T12:00:00.250Z.
+func (t Timestamp) String() string { return string(t.Append(nil)) }
+
+// Append appends the text to b, without quotes.
+func (t Timestamp) Append(b []byte) []byte {
+	return time.UnixMilli(Millis(t)).UTC().AppendFormat(b, timestampForm)
+}
+
+// MarshalText returns the text.
+func (t Timestamp) MarshalText() ([]byte, error) { return t.Append(nil), nil }
+
+// UnmarshalText reads the text, and fails on any other form.
+func (t *Timestamp) UnmarshalText(text []byte) error {
+	at, err := time.Parse(timestampForm, string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no time in the form %s", text, timestampForm)
+	}
+	*t = Timestamp(at.UnixMilli())
+	return nil
+}
