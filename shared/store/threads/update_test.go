@@ -1,0 +1,172 @@
+package threads
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// resolve is a change of the status at a time.
+func resolve(mark string, now collab.Millis) collab.AnnotationChange {
+	return collab.AnnotationChange{Mark: mark, Now: now, Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+		a.StatusID, a.Status, a.LastUpdated = "DONE", collab.JSON(`{"id":"DONE"}`), max(a.LastUpdated, now)
+		return nil, nil
+	}}
+}
+
+func TestUpdateAnnotations(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		ids := []string{"none"}
+		for i := range 120 {
+			ids = append(ids, fmt.Sprint("b", i))
+		}
+		w.must(store.Each(t.Context(), 120, func(_ context.Context, i int) error {
+			return w.AddAnnotation(t.Context(), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{Mark: requestIDs().Mark()})
+		}))
+		errs := w.UpdateAnnotations(t.Context(), w.doc, ids, resolve(requestIDs().Mark(), 5_000))
+		mustCode(t, "no such annotation", errs[0], collab.NotFound)
+		for i, id := range ids[1:] {
+			head, _ := w.items(id)
+			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition("acct", "org", "DONE") || timeKey(head) != 5_000 || head.Number(table.Rev) != 2 {
+				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
+			}
+		}
+		not := resolve(requestIDs().Mark(), 6_000)
+		not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
+		not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
+	})
+}
+
+// TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
+func TestUpdateKeepsUnknown(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
+		later := w.Update(k, "SET later = :v", "", nil, map[string]types.AttributeValue{":v": store.Text("kept")})
+		_, err := w.Write(t.Context(), later)
+		w.must(err)
+	}
+	w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, resolve(requestIDs().Mark(), 5_000))[0])
+	w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, swap("ann", "zoe", requestIDs().Mark(), 6_000))[0])
+	_, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1}, Mark: requestIDs().Mark(), Now: 7_000, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
+	})
+	w.must(err)
+	_, err = w.add("a", commentBy("bob", 0, 8_000))
+	w.must(err)
+	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
+		it, err := w.Get(t.Context(), k)
+		w.must(err)
+		if it.Text("later") != "kept" || it[table.Text] != nil {
+			t.Errorf("%v", it)
+		}
+	}
+}
+
+// swap puts one user in the place of another and that one in the place of the first.
+func swap(a, b, mark string, now collab.Millis) collab.AnnotationChange {
+	other := map[string]string{a: b, b: a}
+	return collab.AnnotationChange{
+		Mark: mark, Now: now,
+		Comment: func(c *collab.Comment) (bool, error) {
+			id, ok := other[c.AuthorID]
+			if ok {
+				c.AuthorID, c.From, c.LastUpdated = id, userObject(id), max(c.LastUpdated, now)
+			}
+			return ok, nil
+		},
+		Head: func(_ int, h *collab.Annotation, _ bool) ([]*collab.Event, error) {
+			if id, ok := other[h.CreatorID]; ok {
+				h.CreatorID, h.From = id, userObject(id)
+			}
+			h.LastUpdated = max(h.LastUpdated, now)
+			return nil, nil
+		},
+	}
+}
+
+// swapping is a thread of 200 comments by ann and bob in turn, the creator being ann.
+func swapping(t *testing.T, tb *store.Table) *writing {
+	w := newWriting(t, tb)
+	for first := int64(2); first <= 200; first += 90 {
+		var more []collab.Comment
+		for id := first; id < min(first+90, 201); id++ {
+			more = append(more, commentBy([]string{"bob", "ann"}[id%2], id, 1_000))
+		}
+		_, err := w.add("a", more...)
+		w.must(err)
+	}
+	return w
+}
+
+// mustBeSwapped holds that a thread's users were swapped, once.
+func (w *writing) mustBeSwapped() {
+	w.t.Helper()
+	head, comments := w.items("a")
+	if head.Text(table.Creator) != "bob" || len(comments) != 200 {
+		w.t.Errorf("the creator is %s, there are %d comments", head.Text(table.Creator), len(comments))
+	}
+	for _, c := range comments {
+		if want := []string{"ann", "bob"}[c.ID%2]; c.AuthorID != want {
+			w.t.Fatalf("comment %d is by %s, want %s", c.ID, c.AuthorID, want)
+		}
+	}
+}
+
+// TestSwap swaps the users of a thread of more comments than a transaction takes.
+func TestSwap(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := swapping(t, tb)
+		w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, swap("ann", "bob", requestIDs().Mark(), 5_000))[0])
+		w.mustBeSwapped()
+		w.mustHold("then")
+	})
+}
+
+// TestSwapKilled kills a swap behind each of its requests. Others write what it has swapped, and what not yet; then it is repeated with its
+// mark, as with an Idempotency-Key: all is swapped, and nothing twice.
+func TestSwapKilled(t *testing.T) {
+	tb := storetest.New(t)
+	for after := range 8 {
+		t.Run(fmt.Sprint(after), func(t *testing.T) {
+			w := swapping(t, tb)
+			defer w.forget()
+			change := swap("ann", "bob", requestIDs().Mark(), 5_000)
+			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), w.doc, []string{"a"}, change)[0]
+			w.mustHold("killed")
+			_, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+				IDs: []int64{1, 100, 200}, Mark: requestIDs().Mark(), Now: 6_000,
+				Change: func(c *collab.Comment) error { c.Context, c.LastUpdated = collab.JSON(`{}`), 6_000; return nil },
+			})
+			w.must(err)
+			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, resolve(requestIDs().Mark(), 6_500))[0])
+			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, change)[0])
+			w.mustBeSwapped()
+			w.mustHold("repeated")
+			if _, comments := w.items("a"); string(comments[99].Context) != `{}` {
+				t.Error("another's change was lost")
+			}
+			if (killed == nil) != (after >= 7) {
+				t.Errorf("killed after %d requests: %v", after, killed)
+			}
+		})
+	}
+}
+
+// forget takes the annotation a from the table.
+func (w *writing) forget() {
+	_, comments := w.items("a")
+	w.must(w.Delete(w.t.Context(), table.Annotation("acct", "org", "doc", "a")))
+	for _, c := range comments {
+		w.must(w.Delete(w.t.Context(), table.Comment("acct", "org", "doc", "a", c.ID)))
+	}
+}

@@ -1,0 +1,287 @@
+package threads
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// on returns the annotations of a table.
+func on(t *store.Table) *Store {
+	d := directory.New(t)
+	return New(t, d, outbox.New(t, d))
+}
+
+// writing is a document to write in, read back item by item.
+type writing struct {
+	*Store
+	t   testing.TB
+	doc collab.DocumentRef
+}
+
+// newWriting returns a document of a table, with the annotation a of one comment.
+func newWriting(t testing.TB, tb *store.Table) *writing {
+	t.Helper()
+	w := &writing{Store: on(tb), t: t, doc: collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")}
+	if err := w.Directory.CheckDocument(t.Context(), w.doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		t.Fatal(err)
+	}
+	w.must(w.AddAnnotation(t.Context(), w.doc, thread("a", "ann", 1), collab.NewAnnotation{Mark: requestIDs().Mark()}))
+	return w
+}
+
+func (w *writing) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func requestIDs() *collab.IDs {
+	seed := make([]byte, 16)
+	rand.Read(seed)
+	return collab.NewIDs(time.Now(), seed)
+}
+
+func userObject(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
+
+// commentBy is a comment of the time at; an id of 0 is to be generated.
+func commentBy(author string, id int64, at collab.Millis) collab.Comment {
+	text := "hello"
+	return collab.Comment{ID: id, Text: &text, From: userObject(author), AuthorID: author, CreatedAt: at, LastUpdated: at}
+}
+
+// thread returns an annotation of the time 1000 with comments 1 to n.
+func thread(id, creator string, n int) *collab.Thread {
+	t := &collab.Thread{Annotation: collab.Annotation{
+		ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1_000, LastUpdated: 1_000,
+	}}
+	for i := range n {
+		t.Comments = append(t.Comments, commentBy(creator, int64(i+1), 1_000))
+		t.SetCreator(&t.Comments[0])
+	}
+	return t
+}
+
+// add adds comments with ids of their own.
+func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
+	return w.AddComments(w.t.Context(), w.doc, ann, collab.NewComments{Comments: comments, IDs: requestIDs()})
+}
+
+// items returns the head of an annotation and its comments as they are stored.
+func (w *writing) items(ann string) (store.Item, []collab.Comment) {
+	w.t.Helper()
+	k := table.Annotation(w.doc.Account, w.doc.Organization, w.doc.Document, ann)
+	items, err := w.Query(w.t.Context(), store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true})
+	w.must(err)
+	if len(items) == 0 || items[0].Key() != k {
+		return nil, nil
+	}
+	var comments []collab.Comment
+	for _, it := range items[1:] {
+		c, err := readComment(it)
+		w.must(err)
+		comments = append(comments, c)
+	}
+	return items[0], comments
+}
+
+// mustHold holds the invariant of the time key: it is not earlier than a comment, nor more than a quarter of a second behind the head's own
+// time.
+func (w *writing) mustHold(when string) {
+	w.t.Helper()
+	head, comments := w.items("a")
+	key, own := timeKey(head), head.Number(table.LastUpdated)
+	for _, c := range comments {
+		if c.LastUpdated > key {
+			w.t.Fatalf("%s: comment %d of %d can be seen, and the time key stands at %d", when, c.ID, c.LastUpdated, key)
+		}
+	}
+	if key < own || key > own+quarter {
+		w.t.Fatalf("%s: the time key stands at %d, lastUpdated at %d", when, key, own)
+	}
+}
+
+func mustCode(t testing.TB, what string, err error, want collab.Code) {
+	t.Helper()
+	if got := collab.CodeOf(err); got != want {
+		t.Errorf("%s: %v, want %q", what, err, want)
+	}
+}
+
+func TestAddAnnotation(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		for _, n := range []int{0, 1, 90} {
+			id := fmt.Sprint("ann", n)
+			th := thread(id, "ann", n)
+			mark := requestIDs().Mark()
+			w.must(w.AddAnnotation(t.Context(), w.doc, th, collab.NewAnnotation{Mark: mark}))
+			head, comments := w.items(id)
+			if diff := cmp.Diff(th.Comments, comments); diff != "" || head == nil {
+				t.Error(diff)
+			}
+			w.must(w.AddAnnotation(t.Context(), w.doc, thread(id, "ann", n), collab.NewAnnotation{Mark: mark})) // again
+			err := w.AddAnnotation(t.Context(), w.doc, thread(id, "bob", n), collab.NewAnnotation{Mark: requestIDs().Mark()})
+			mustCode(t, "another's", err, collab.AlreadyExists)
+			if _, again := w.items(id); cmp.Diff(comments, again) != "" {
+				t.Error("a failed add changed comments")
+			}
+		}
+		large := thread("large", "ann", 11)
+		for i := range large.Comments {
+			text := strings.Repeat("x", 349_000)
+			large.Comments[i].Text = &text
+		}
+		err := w.AddAnnotation(t.Context(), w.doc, large, collab.NewAnnotation{Mark: requestIDs().Mark()})
+		mustCode(t, "more than a transaction takes", err, collab.InvalidArgument)
+		text := strings.Repeat("x", 351_000)
+		large.Comments[0].Text = &text
+		large.Comments = large.Comments[:1]
+		err = w.AddAnnotation(t.Context(), w.doc, large, collab.NewAnnotation{Mark: requestIDs().Mark()})
+		mustCode(t, "a comment that is too large", err, collab.InvalidArgument)
+		if head, _ := w.items("large"); head != nil {
+			t.Error("an add that was refused left a head")
+		}
+	})
+}
+
+func TestAddComments(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		w.must(w.AddAnnotation(t.Context(), w.doc, thread("bare", "", 0), collab.NewAnnotation{Mark: requestIDs().Mark()}))
+		ids, err := w.add("a", commentBy("bob", 0, 2_000), commentBy("bob", 7, 2_000), commentBy("cid", 0, 2_000))
+		w.must(err)
+		if !(ids[0] > 7 && ids[1] == 7 && ids[2] == ids[0]+1) {
+			t.Errorf("ids %v", ids)
+		}
+		head, _ := w.items("a")
+		_, err = w.add("a", commentBy("bob", 0, 9_000), commentBy("bob", 7, 9_000))
+		mustCode(t, "an id that is taken", err, collab.AlreadyExists)
+		_, err = w.add("none", commentBy("bob", 0, 9_000))
+		mustCode(t, "no such annotation", err, collab.NotFound)
+		if after, comments := w.items("a"); len(comments) != 4 || cmp.Diff(head.Text(table.Upd), after.Text(table.Upd)) != "" {
+			t.Errorf("a call that was refused left %d comments, the head %v", len(comments), after)
+		}
+		_, err = w.add("bare", commentBy("eve", 0, 500), commentBy("bob", 0, 500))
+		w.must(err)
+		if head, _ := w.items("bare"); head.Text(table.Creator) != "eve" || head.Text(table.From) != `{"userId":"eve"}` ||
+			head.Text(table.By) != table.CreatorPartition("acct", "org", "eve") || head.Number(table.LastUpdated) != 1_000 {
+			t.Errorf("the author of the first comment is the creator, and lastUpdated does not move back: %v", head)
+		}
+	})
+}
+
+// TestAddCommentsAgain repeats a call whose answer its caller never saw, where others took ids that it would have generated.
+func TestAddCommentsAgain(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	start := time.UnixMilli(1_700_000_000_000)
+	taken := start.UnixMicro()
+	_, err := w.add("a", commentBy("bob", taken, 2_000), commentBy("bob", taken+2, 2_000))
+	w.must(err)
+	for _, comments := range [][]collab.Comment{
+		{commentBy("cid", 0, 3_000)},
+		{commentBy("dan", 0, 3_000), commentBy("dan", 0, 3_000), commentBy("dan", 5, 3_000), commentBy("dan", 0, 3_000)},
+	} {
+		call := func() ([]int64, error) {
+			return w.AddComments(t.Context(), w.doc, "a", collab.NewComments{Comments: comments, IDs: collab.NewIDs(start, []byte(comments[0].AuthorID))})
+		}
+		first, err := call()
+		w.must(err)
+		again, err := call()
+		w.must(err)
+		_, stored := w.items("a")
+		var got []int64
+		for _, c := range stored {
+			if c.AuthorID == comments[0].AuthorID && c.ID != 5 {
+				got = append(got, c.ID)
+			}
+		}
+		want := append([]int64(nil), first...)
+		if len(want) == 4 {
+			want = append(want[:2:2], want[3])
+		}
+		if diff := cmp.Diff(first, again); diff != "" || cmp.Diff(want, got) != "" {
+			t.Errorf("added %v, again %v, stored %v", first, again, got)
+		}
+	}
+}
+
+func TestUpdateComments(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		_, err := w.add("a", commentBy("bob", 2, 1_000), commentBy("bob", 3, 1_000))
+		w.must(err)
+		text := "new"
+		change := collab.CommentChange{IDs: []int64{1, 2, 999}, Mark: requestIDs().Mark(), Now: 6_000, Change: func(c *collab.Comment) error {
+			if c.ID == 2 {
+				return collab.Errorf(collab.InvalidArgument, "no")
+			}
+			c.Text, c.LastUpdated = &text, 6_000
+			return nil
+		}}
+		failures, err := w.UpdateComments(t.Context(), w.doc, "a", change)
+		w.must(err)
+		mustCode(t, "a refused change", failures[2], collab.InvalidArgument)
+		mustCode(t, "no such comment", failures[999], collab.NotFound)
+		head, comments := w.items("a")
+		if len(failures) != 2 || *comments[0].Text != "new" || comments[0].Rev != 2 || *comments[1].Text != "hello" || head.Number(table.LastUpdated) != 6_000 {
+			t.Errorf("%v: %v", failures, comments)
+		}
+		w.mustHold("then")
+		change.IDs, change.Now = []int64{998}, 9_000
+		failures, err = w.UpdateComments(t.Context(), w.doc, "a", change)
+		w.must(err)
+		mustCode(t, "no such comment", failures[998], collab.NotFound)
+		if after, _ := w.items("a"); after.Text(table.Upd) != head.Text(table.Upd) {
+			t.Error("an update of nothing moved the time key")
+		}
+		_, err = w.UpdateComments(t.Context(), w.doc, "none", change)
+		mustCode(t, "no such annotation", err, collab.NotFound)
+	})
+}
+
+// TestUpdateComments500 updates the most comments that one call may, with events.
+func TestUpdateComments500(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	ids := []int64{1}
+	for len(ids) < 500 {
+		var more []collab.Comment
+		for range min(90, 500-len(ids)) {
+			ids = append(ids, int64(len(ids)+1))
+			more = append(more, commentBy("bob", ids[len(ids)-1], 1_000))
+		}
+		_, err := w.add("a", more...)
+		w.must(err)
+	}
+	events := 0
+	failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+		IDs: ids, Mark: requestIDs().Mark(), Now: 6_000,
+		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
+		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
+			events++
+			return &collab.Event{ID: fmt.Sprint("e", events), Account: "acct", Type: collab.CommentUpdated}
+		},
+	})
+	w.must(err)
+	_, comments := w.items("a")
+	for _, c := range comments {
+		if c.LastUpdated != 6_000 {
+			t.Fatalf("comment %d was not updated", c.ID)
+		}
+	}
+	if len(comments) != 500 || len(failures) != 0 || events != 6 {
+		t.Errorf("%d comments, %v, %d events", len(comments), failures, events)
+	}
+}
