@@ -40,7 +40,7 @@ const (
 // IdempotencyOutcome is the answer to an attempt to claim a key.
 type IdempotencyOutcome struct {
 	State  IdempotencyState
-	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running: that of the holder, but for Attempt
+	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running, Finished: that of the holder, but for Attempt
 	Answer IdempotencyAnswer // Finished
 }
 

@@ -91,13 +91,14 @@ func TestJudge(t *testing.T) {
 		switch tt.want {
 		case takeover:
 			want.Claim.Seed, want.Claim.Start = first.Seed, first.Start
-		case running:
+		case running, finished:
 			holder := collab.IdempotencyClaim{Account: "acct", KeyHash: claim.KeyHash, BodyHash: claim.BodyHash, Seed: first.Seed, Start: noon}
 			holder.Lease = time.UnixMilli(tt.seen.Lease)
 			want = collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
-		case finished:
-			answer := collab.IdempotencyAnswer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
-			want = collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: answer}
+			if tt.want == finished {
+				want.State = collab.IdempotencyFinished
+				want.Answer = collab.IdempotencyAnswer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
+			}
 		case mismatch:
 			want = collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
 		}
@@ -121,16 +122,16 @@ func (l *ledger) begin(claim collab.IdempotencyClaim) collab.IdempotencyOutcome 
 		*l = ledger{}
 	}
 	same := l.claim.BodyHash == claim.BodyHash
+	holder := l.claim
+	holder.Attempt = ""
 	switch {
 	case !l.there || l.freed && !same:
 		*l = ledger{claim: claim, there: true}
 	case !same:
 		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
 	case l.finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: l.answer}
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: holder, Answer: l.answer}
 	case !l.freed && claim.Start.Before(l.claim.Lease):
-		holder := l.claim
-		holder.Attempt = ""
 		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
 	default:
 		l.claim.Lease, l.claim.Attempt, l.freed = claim.Lease, claim.Attempt, false
