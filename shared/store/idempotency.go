@@ -30,7 +30,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 		it[table.Writer] = &types.AttributeValueMemberB{Value: claim.Seed} // random: tells this attempt from its twins
 		it.setNum(table.StartedAt, held.Start.UnixMilli())
 		it.setNum(table.Lease, held.Lease.UnixMilli())
-		it.setNum(table.Expires, held.Start.Add(collab.IdempotencyExpiry).Unix()+1)
+		it.setNum(table.Expires, claim.Start.Add(collab.IdempotencyExpiry).Unix()+1)
 		e := newExpression()
 		condition := unchanged(e, seen)
 		_, err := s.db.PutItem(ctx, &dynamodb.PutItemInput{
@@ -69,7 +69,7 @@ func judge(seen item, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
 	case stored.BodyHash != claim.BodyHash:
 		return claimed
 	case finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: stored, Answer: collab.IdempotencyAnswer{
 			Code: collab.Code(seen.text(table.Status)), HTTP: int(seen.num(table.HTTPCode)), Body: seen.bytes(table.Body),
 		}}
 	case stored.Lease.After(claim.Start):
@@ -84,7 +84,7 @@ func unchanged(e *expression, seen item) string {
 	if seen == nil {
 		return "attribute_not_exists(" + e.name(table.PK) + ")"
 	}
-	condition := e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt])
+	condition := e.name(table.StartedAt) + " = " + e.value(seen[table.StartedAt]) + " AND " + e.name(table.Expires) + " = " + e.value(seen[table.Expires])
 	if seen[table.HTTPCode] != nil {
 		return condition // a finished item changes no more
 	}
@@ -93,7 +93,7 @@ func unchanged(e *expression, seen item) string {
 }
 
 func expired(it item, now time.Time) bool {
-	return !now.Before(time.UnixMilli(it.num(table.StartedAt)).Add(collab.IdempotencyExpiry))
+	return now.Unix() >= it.num(table.Expires)
 }
 
 // readClaim returns the claim that an item holds; its Lease is the epoch when it was freed.

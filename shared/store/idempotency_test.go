@@ -21,27 +21,29 @@ var _ rpc.IdempotencyStore = (*Store)(nil)
 // ledger is what rpc.IdempotencyStore says of one key, in memory.
 type ledger struct {
 	claim           collab.IdempotencyClaim
+	expires         time.Time
 	there           bool
 	freed, finished bool
 	answer          collab.IdempotencyAnswer
 }
 
 func (l *ledger) begin(claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
-	if claim.Start.Sub(l.claim.Start) >= collab.IdempotencyExpiry {
+	if !claim.Start.Before(l.expires) {
 		*l = ledger{}
 	}
+	expires := claim.Start.Add(collab.IdempotencyExpiry).Truncate(time.Second).Add(time.Second)
 	same := l.claim.BodyHash == claim.BodyHash
 	switch {
 	case !l.there || l.freed && !same:
-		*l = ledger{claim: claim, there: true}
+		*l = ledger{claim: claim, expires: expires, there: true}
 	case !same:
 		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
 	case l.finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: l.answer}
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: l.claim, Answer: l.answer}
 	case !l.freed && claim.Start.Before(l.claim.Lease):
 		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: l.claim}
 	default:
-		l.claim.Lease, l.freed = claim.Lease, false
+		l.claim.Lease, l.expires, l.freed = claim.Lease, expires, false
 	}
 	return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: l.claim}
 }

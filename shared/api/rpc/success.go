@@ -35,7 +35,11 @@ func successAnswer(call *Call, data any) (answer, error) {
 		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
 	}
 	s.add(`}}`)
-	return answer{http: http.StatusOK, body: s}, nil
+	a := answer{http: http.StatusOK, body: s, secret: call.Secret}
+	if bulk, ok := data.(interface{ unfinished() bool }); ok {
+		a.unfinished = bulk.unfinished()
+	}
+	return a, nil
 }
 
 // Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
