@@ -15,6 +15,7 @@ import (
 
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api"
+	"collabdata/shared/deadline"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
@@ -46,6 +47,12 @@ func (c *refusing) Do(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)),
 	}, nil
 }
+
+// What a function has for a call that the table refuses, and for one that succeeds.
+const (
+	short = deadline.Function - deadline.Operation + 3*time.Second
+	long  = deadline.Function
+)
 
 // deployment is the service behind a refusing table, with a clock of its own.
 type deployment struct {
@@ -106,7 +113,7 @@ func (d *deployment) call(path, key, settings, data string, allowed time.Duratio
 // threads returns the ids of all annotations, and the times of their comments by comment text.
 func (d *deployment) threads() (ids []string, written map[string]time.Time) {
 	d.Helper()
-	_, body := d.call("/v2/commentannotations/get", "", "{}", `{"organizationId":"o","documentId":"d"}`, 10*time.Second)
+	_, body := d.call("/v2/commentannotations/get", "", "{}", `{"organizationId":"o","documentId":"d"}`, long)
 	var answer struct {
 		Result struct {
 			Data []struct {
@@ -142,12 +149,12 @@ func TestKeyAndPassingFailure(t *testing.T) {
 	d := newDeployment(t)
 	second := "second"
 	d.table.text.Store(&second)
-	if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, 5*time.Second); status != 200 || strings.Count(body, `"success":false`) != 1 {
+	if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, short); status != 200 || strings.Count(body, `"success":false`) != 1 {
 		t.Fatalf("%d %s", status, body)
 	}
 	d.table.text.Store(nil)
 	for range 2 {
-		if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, 10*time.Second); status != 200 || strings.Contains(body, `"success":false`) {
+		if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, long); status != 200 || strings.Contains(body, `"success":false`) {
 			t.Errorf("again: %d %s", status, body)
 		}
 	}
@@ -163,14 +170,16 @@ func TestKeyAndTime(t *testing.T) {
 	d.table.text.Store(&text)
 	const data = `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"annotationId":"a",
 		"commentData":[{"commentText":"first","from":{"userId":"u"}}]}`
-	if status, body := d.call("/v2/commentannotations/comments/add", "k", "{}", data, 5*time.Second); status == 200 {
+	if status, body := d.call("/v2/commentannotations/comments/add", "k", "{}", data, short); status == 200 {
 		t.Fatal(body)
 	}
 	d.table.text.Store(nil)
 	d.later.Store(int64(9 * time.Hour))
-	d.call("/v2/commentannotations/add", "", "{}", `{"organizationId":"o","documentId":"d","commentAnnotations":[{"annotationId":"a"}]}`, 10*time.Second)
+	if status, body := d.call("/v2/commentannotations/add", "", "{}", `{"organizationId":"o","documentId":"d","commentAnnotations":[{"annotationId":"a"}]}`, long); status != 200 {
+		t.Fatal(body)
+	}
 	d.later.Store(int64(10 * time.Hour))
-	if status, body := d.call("/v2/commentannotations/comments/add", "k", "{}", data, 10*time.Second); status != 200 {
+	if status, body := d.call("/v2/commentannotations/comments/add", "k", "{}", data, long); status != 200 {
 		t.Fatal(body)
 	}
 	if _, written := d.threads(); time.Until(written["first"]) < 9*time.Hour {
