@@ -185,7 +185,7 @@ Serving on %s after %.1f s. Open it in a browser, or try:
 Reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks
 An organization to look at: make seed
 The operator's commands: %[4]s
-The data is kept in %[5]s (make clean removes it). Ctrl-C stops.
+The data is kept in %[5]s. Ctrl-C stops.
 
 `, p.url, took.Seconds(), firstCurl(p.url), p.place.Admin, quote(p.place.Data))
 }
