@@ -37,7 +37,7 @@ type Notification struct {
 func show(e collab.InboxEntry, recipient collab.User) Notification {
 	return Notification{
 		NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
-		Headline: e.HeadlineFor(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
+		Headline: e.RenderHeadline().For(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
 		NotifyAll: e.ToAll, CreatedAt: collab.Timestamp(e.CreatedAt),
 		Read: e.ReadAt != 0, ReadAt: collab.Timestamp(e.ReadAt), Clicked: e.ClickedAt != 0, ClickedAt: collab.Timestamp(e.ClickedAt),
 	}

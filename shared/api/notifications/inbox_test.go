@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/heaptest"
 )
 
 // give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.
@@ -113,6 +114,33 @@ func TestGet(t *testing.T) {
 	}
 	if ids, _ := f.walk(t, "dan", 10); !cmp.Equal(ids, []string{"all"}) {
 		t.Errorf("anyone has %v", ids)
+	}
+}
+
+// TestGetIsBounded: a notification whose values would be large in each place of its template costs little more than its size, and the list goes
+// on behind it.
+func TestGetIsBounded(t *testing.T) {
+	f := newFixture(t)
+	value, err := collab.EncodeJSON(strings.Repeat(`"`, 30_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		f.give(t, i, collab.Notification{
+			ID: fmt.Sprint("large", i), Headline: strings.Repeat("{a}", 20_000), TemplateData: map[string]collab.JSON{"a": value},
+		})
+	}
+	var ids []string
+	var pages int
+	took := heaptest.Allocated(func() { ids, pages = f.walk(t, "ann", 2) })
+	if diff := cmp.Diff([]string{"large2", "large1", "large0"}, ids); diff != "" || pages != 2 {
+		t.Errorf("%d pages, %s", pages, diff)
+	}
+	if took > 20_000_000 {
+		t.Errorf("reading them took %d bytes", took)
+	}
+	if headline := f.get(t, "ann", 1, "").Result.Data[0].Headline; headline != strings.Repeat(`"`, collab.MaxHeadline) {
+		t.Errorf("a headline of %d bytes", len(headline))
 	}
 }
 
