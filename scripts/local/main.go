@@ -91,7 +91,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 		return unlessStopped(ctx, err)
 	}
 	p := &pages{
-		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Store.Webhooks, now: time.Now},
+		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now},
 		openAPI: func() ([]byte, error) { return description(filepath.Dir(local)) },
 		swagger: filepath.Join(s.modules, "swagger-ui-dist"),
 		place: place{

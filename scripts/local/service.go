@@ -63,12 +63,12 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		PrivateRanges: private,
 		Log:           log,
 	})
-	if err := service.Store.CreateTable(ctx); err != nil {
+	if err := service.Directory.CreateTable(ctx); err != nil {
 		return nil, fmt.Errorf("making the table: %w", err)
 	}
 	now := time.Now().UnixMilli()
 	for _, a := range accounts {
-		err := service.Store.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
+		err := service.Directory.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
 			a.key, []collab.Token{{Hash: sha256.Sum256([]byte(a.token)), CreatedAt: now}})
 		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)

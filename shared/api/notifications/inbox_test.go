@@ -27,11 +27,11 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	if n.DocumentID == "" {
 		n.DocumentID = "doc"
 	}
-	err := f.store.MakeNotification(t.Context(), org, n)
+	err := f.outbox.MakeNotification(t.Context(), org, n)
 	if err == nil && len(users) > 0 {
-		err = f.store.AddToInbox(t.Context(), org, n, users)
+		err = f.outbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
-		err = f.store.AddToInboxOfAll(t.Context(), org, n)
+		err = f.outbox.AddToInboxOfAll(t.Context(), org, n)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +83,10 @@ func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages
 
 func TestGet(t *testing.T) {
 	f := newFixture(t)
-	member := collab.Member{User: collab.User{UserID: "ann", Name: ptr("Ann")}}
-	if err := f.store.PutMember(t.Context(), org, member); err != nil {
+	if _, err := f.directory.ChangeMember(t.Context(), org, "ann", func(m *collab.Member) error {
+		m.Name = ptr("Ann")
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.give(t, 0, collab.Notification{
@@ -268,7 +270,7 @@ func TestUpdate(t *testing.T) {
 	}
 	var events []collab.Event
 	for _, ref := range f.sent {
-		ev, err := f.store.Event(t.Context(), ref.Account, ref.ID)
+		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
