@@ -72,7 +72,7 @@ var dynoxide = "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"
 
 func nodeTools(local string) tools {
 	return tools{
-		what:    "DynamoDB emulator and CDK CLI from npm",
+		what:    "DynamoDB emulator, CDK CLI and Swagger UI from npm",
 		dir:     filepath.Join(local, "tools", "node"),
 		locks:   []string{"package.json", "package-lock.json"},
 		program: dynoxide,
@@ -178,13 +178,13 @@ func (t tools) installed(stamp string) bool {
 }
 
 func npmInstall(ctx context.Context, dir string) error {
-	const mend = "install Node.js 18 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
+	const mend = "install Node.js 20 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
 	version, err := exec.CommandContext(ctx, "node", "--version").Output()
 	if err != nil {
 		return fmt.Errorf("Node.js is missing (%w): %s", err, mend)
 	}
 	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
-	if n, err := strconv.Atoi(major); err != nil || n < 18 {
+	if n, err := strconv.Atoi(major); err != nil || n < 20 {
 		return fmt.Errorf("Node.js %s is too old: %s", strings.TrimSpace(string(version)), mend)
 	}
 	err = run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")

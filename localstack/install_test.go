@@ -112,9 +112,9 @@ func TestInstallSaysHowToMend(t *testing.T) {
 		path  string
 		want  string
 	}{
-		{"no Node.js", nodeTools, scripts(nil), "install Node.js 18 or newer"},
-		{"old Node.js", nodeTools, scripts(map[string]string{"node": "echo v16.20.2"}), "v16.20.2 is too old: install Node.js 18 or newer"},
-		{"no npm", nodeTools, scripts(map[string]string{"node": "echo v20.1.0"}), "npm is missing: install Node.js 18 or newer with npm"},
+		{"no Node.js", nodeTools, scripts(nil), "install Node.js 20 or newer"},
+		{"old Node.js", nodeTools, scripts(map[string]string{"node": "echo v18.20.2"}), "v18.20.2 is too old: install Node.js 20 or newer"},
+		{"no npm", nodeTools, scripts(map[string]string{"node": "echo v20.1.0"}), "npm is missing: install Node.js 20 or newer with npm"},
 		{"no network for npm", nodeTools, scripts(map[string]string{"node": "echo v20.1.0", "npm": "echo npm error code ENOTFOUND >&2; exit 1"}),
 			"npm error code ENOTFOUND: see that npm reaches its registry"},
 		{"not in npm's registry", nodeTools, scripts(map[string]string{"node": "echo v20.1.0", "npm": "exit 0"}), "npm did not get @dynoxide/"},

@@ -17,7 +17,8 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/queue"
-	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -235,8 +236,9 @@ func (d *deployment) lostMessage(t *testing.T, r *receiver) {
 func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
 	now := time.Now()
-	for shard := range store.DueShards {
-		list, err := d.store.Due(t.Context(), shard, now.Add(time.Hour).UnixMilli(), 1000)
+	o := outbox.New(d.store.Table, d.store)
+	for shard := range table.DueShards {
+		list, err := o.Due(t.Context(), shard, now.Add(time.Hour).UnixMilli(), 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +246,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 			if w.ID != event {
 				continue
 			}
-			if moved, err := d.store.MoveDue(t.Context(), w, now.UnixMilli()); err != nil || !moved {
+			if moved, err := o.MoveDue(t.Context(), w, now.UnixMilli()); err != nil || !moved {
 				t.Fatalf("moved %t, %v", moved, err)
 			}
 			return

@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -82,7 +83,7 @@ type deployment struct {
 	outputs  map[string]string // of the stack
 	baseURL  string
 	api      string // id of the REST API
-	store    *store.Store
+	store    *directory.Store
 	key      string // credentials of the account e2e
 	token    string
 }
@@ -136,7 +137,7 @@ func (d *deployment) connect(t *testing.T) {
 	host, stage, _ := strings.Cut(strings.TrimPrefix(d.outputs["BaseUrl"], "https://"), "/")
 	d.api, _, _ = strings.Cut(host, ".")
 	d.baseURL = d.cloud + "/_aws/execute-api/" + d.api + "/" + stage
-	d.store = store.New(d.aws, d.outputs["TableName"], time.Now, rand.Reader)
+	d.store = directory.New(store.New(d.aws, d.outputs["TableName"], time.Now, rand.Reader))
 }
 
 // addAccount makes an account as the operator does, one whose mails wait for no others.
@@ -157,7 +158,7 @@ func (d *deployment) addAccount(t *testing.T) {
 func (d *deployment) addToken(t *testing.T, key, token string) {
 	t.Helper()
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte(token)), CreatedAt: time.Now().UnixMilli()}}
-	if err := d.store.PutAPIKey(t.Context(), key, "e2e", tokens); err != nil {
+	if err := d.store.AddAPIKey(t.Context(), key, "e2e", tokens); err != nil {
 		t.Fatal(err)
 	}
 }

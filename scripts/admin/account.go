@@ -21,7 +21,7 @@ type accountCreate struct {
 
 // Run makes the account.
 func (c *accountCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ type accountList struct{}
 
 // Run lists the accounts.
 func (c *accountList) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *accountEnable) Run(ctx context.Context, a *admin) error {
 }
 
 func (a *admin) setDisabled(ctx context.Context, account id, disabled bool) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}

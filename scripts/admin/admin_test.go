@@ -31,30 +31,33 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 )
 
 // cli runs commands on a table of its own.
 type cli struct {
-	store  *store.Store
+	store  *directory.Store
+	outbox *outbox.Store
 	global []string // flags
 }
 
 // newCLI returns commands that reach the stand-ins as an operator reaches AWS: by the SDK's variables.
 func newCLI(t *testing.T) *cli {
 	t.Helper()
-	s, name, db := newStore(t)
+	d, name, db := newStore(t)
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
-	return &cli{store: s, global: []string{"--table", name}}
+	return &cli{store: d, outbox: outbox.New(d.Table, d), global: []string{"--table", name}}
 }
 
-// newStore returns a store on a table of its own, the table's name, and where the emulator is.
-func newStore(t *testing.T) (s *store.Store, name, url string) {
+// newStore returns a directory on a table of its own, the table's name, and where the emulator is.
+func newStore(t *testing.T) (s *directory.Store, name, url string) {
 	t.Helper()
 	url = localstacktest.DynamoDB(t)
 	name = "admin-" + rand.Text()
-	s = store.New(localstacktest.Config(url), name, time.Now, rand.Reader)
+	s = directory.New(store.New(localstacktest.Config(url), name, time.Now, rand.Reader))
 	if err := s.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -368,12 +371,12 @@ func TestWebhook(t *testing.T) {
 	c.must(t, "account", "create", "acme")
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON")
 	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
-		if _, err := c.store.PutWebhook(ctx, "acme", w); err != nil {
+		if err := c.outbox.AddWebhook(ctx, "acme", w); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for range collab.RestAfter {
-		if _, err := c.store.CountFailure(ctx, "acme", "a", time.Now().UnixMilli(), 1); err != nil {
+		if _, err := c.outbox.CountFailure(ctx, "acme", "a", time.Now().UnixMilli(), 1); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -386,7 +389,7 @@ func TestWebhook(t *testing.T) {
 		d := collab.Delivery{
 			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Made: 8, CreatedAt: at.UnixMilli(),
 		}
-		if _, err := c.store.AddDelivery(ctx, "acme", d); err != nil {
+		if _, err := c.outbox.AddDelivery(ctx, "acme", d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -395,7 +398,7 @@ func TestWebhook(t *testing.T) {
 		t.Helper()
 		got := ""
 		for _, e := range events {
-			d, err := c.store.Delivery(ctx, "acme", "a", e)
+			d, err := c.outbox.Delivery(ctx, "acme", "a", e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
@@ -57,8 +58,8 @@ func (d *deployment) connect(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// store returns the table of the deployment.
-func (a *admin) store(ctx context.Context) (*store.Store, error) {
+// directory returns the directory in the table of the deployment.
+func (a *admin) directory(ctx context.Context) (*directory.Store, error) {
 	d := a.deployment
 	cfg, err := d.connect(ctx)
 	if err != nil {
@@ -67,7 +68,7 @@ func (a *admin) store(ctx context.Context) (*store.Store, error) {
 	if d.Table == "" {
 		return nil, errors.New("which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it")
 	}
-	return store.New(cfg, d.Table, a.now, a.random), nil
+	return directory.New(store.New(cfg, d.Table, a.now, a.random)), nil
 }
 
 // queue returns a queue of the deployment by its name in package table.

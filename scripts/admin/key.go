@@ -12,7 +12,7 @@ import (
 
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 )
 
 type keyCommands struct {
@@ -26,7 +26,7 @@ type keyCreate struct {
 
 // Run makes the key.
 func (c *keyCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (c *keyCreate) Run(ctx context.Context, a *admin) error {
 }
 
 // addKey makes an API key with a token that does not expire, and shows both.
-func (a *admin) addKey(ctx context.Context, s *store.Store, account id) error {
+func (a *admin) addKey(ctx context.Context, s *directory.Store, account id) error {
 	key, err := a.secret("key-")
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ type keyList struct {
 
 // Run lists the keys.
 func (c *keyList) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ type tokenCreate struct {
 
 // Run makes the token.
 func (c *tokenCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ type tokenList struct {
 
 // Run lists the tokens.
 func (c *tokenList) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (c *tokenRevoke) Run(ctx context.Context, a *admin) error {
 	if len(prefix) < 4 || len(prefix) > 64 || strings.Trim(prefix, "0123456789abcdef") != "" {
 		return errors.New("HASH must be 4 to 64 hexadecimal digits, as `admin token list` shows them: not the token itself")
 	}
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/collab"
@@ -21,30 +22,24 @@ type memberAdd struct {
 
 // Run adds the member.
 func (c *memberAdd) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
-	there, err := s.Members(ctx, c.ref(), []string{string(c.User)})
+	m, err := s.ChangeMember(ctx, c.ref(), string(c.User), func(m *collab.Member) error {
+		m.CreatedAt, m.LastUpdated = cmp.Or(m.CreatedAt, a.millis()), a.millis()
+		if c.Name != "" {
+			m.Name = (*string)(&c.Name)
+		}
+		if c.Email != "" {
+			m.Email = (*string)(&c.Email)
+		}
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	m := collab.Member{User: collab.User{UserID: string(c.User)}, CreatedAt: a.millis(), LastUpdated: a.millis()}
-	if old, ok := there[m.UserID]; ok {
-		m.Name, m.Email, m.CreatedAt = old.Name, old.Email, old.CreatedAt
-	}
-	if c.Name != "" {
-		text := string(c.Name)
-		m.Name = &text
-	}
-	if c.Email != "" {
-		text := string(c.Email)
-		m.Email = &text
-	}
-	if err := s.PutMember(ctx, c.ref(), m); err != nil {
 		return err
 	}
 	a.line(m.UserID, collab.Deref(m.Email), collab.Deref(m.Name))
@@ -58,7 +53,7 @@ type memberList struct{ organization }
 
 // Run lists the members.
 func (c *memberList) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +87,7 @@ type memberRemove struct {
 
 // Run removes the member. One who is not there is gone already.
 func (c *memberRemove) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (a *admin) setOrganizationDisabled(ctx context.Context, org organization, d
 
 // changeOrganization changes an organization and shows it. Functions that know it to be enabled go on for 5 s.
 func (a *admin) changeOrganization(ctx context.Context, org organization, change func(*collab.Organization) error) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *folderPut) Run(ctx context.Context, a *admin) error {
 	if c.Folder == collab.RootFolder {
 		return errors.New("root is no folder: it stands for the top level")
 	}
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (c *documentPut) Run(ctx context.Context, a *admin) error {
 	if len(c.User) > collab.MaxPeople {
 		return fmt.Errorf("at most %d users may be listed: make them members and use --access organization", collab.MaxPeople)
 	}
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ type settingsGet struct {
 
 // Run shows the settings.
 func (c *settingsGet) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (c *settingsSet) Run(ctx context.Context, a *admin) error {
 	if err := change(new(collab.Settings)); err != nil {
 		return err
 	}
-	s, err := a.store(ctx)
+	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}

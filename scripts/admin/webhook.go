@@ -6,11 +6,21 @@ import (
 
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/outbox"
 )
 
 type webhookCommands struct {
 	List   webhookList   `cmd:"" help:"List the webhooks of an account, and how they are."`
 	Replay webhookReplay `cmd:"" help:"Post again what a webhook was sent since a time."`
+}
+
+// outbox returns the outbox in the table of the deployment. It fails when the account does not exist.
+func (a *admin) outbox(ctx context.Context, account id) (*outbox.Store, error) {
+	d, err := a.directory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return outbox.New(d.Table, d), checkAccount(ctx, d, account)
 }
 
 type webhookList struct {
@@ -19,11 +29,8 @@ type webhookList struct {
 
 // Run lists the webhooks.
 func (c *webhookList) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.outbox(ctx, c.Account)
 	if err != nil {
-		return err
-	}
-	if err := checkAccount(ctx, s, c.Account); err != nil {
 		return err
 	}
 	list, err := s.Webhooks(ctx, string(c.Account))
@@ -57,11 +64,8 @@ type webhookReplay struct {
 
 // Run replays the deliveries as the operation does, page by page.
 func (c *webhookReplay) Run(ctx context.Context, a *admin) error {
-	s, err := a.store(ctx)
+	s, err := a.outbox(ctx, c.Account)
 	if err != nil {
-		return err
-	}
-	if err := checkAccount(ctx, s, c.Account); err != nil {
 		return err
 	}
 	filter := collab.DeliveryFilter{After: max(c.Since.before(a.now()).UnixMilli(), 0)}

@@ -20,6 +20,7 @@ import (
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -158,7 +159,7 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 // addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
-	return store.New(cfg, table, time.Now, rand.Reader).EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
+	return directory.New(store.New(cfg, table, time.Now, rand.Reader)).EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
 		devKey, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
 }
 

@@ -76,17 +76,6 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 	return c, nil
 }
 
-// mails is where the mails that were sent can be read.
-func (c *clouds) mails() string {
-	switch {
-	case c.ses == nil:
-		return "none, as the environment names no mail service (AWS_ENDPOINT_URL_SESV2)"
-	case c.ses.server == nil:
-		return "see the mail service at " + c.ses.url("AWS_ENDPOINT_URL_SESV2")
-	}
-	return c.ses.server.URL + "/_ministack/ses/messages"
-}
-
 // stop stops what was started.
 func (c *clouds) stop() error {
 	var errs []error

@@ -1,39 +1,33 @@
 // Local serves the whole interface on this machine: the handlers of the functions, on the stand-ins for AWS that package localstack
 // starts, or on those that the SDK's own variables name (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS). The port is
-// 8080 unless PORT says otherwise; 0 is a free one.
+// 8080 unless PORT says otherwise; 0 is a free one. A browser sees what is running, the reference, the mails and the webhooks sent.
 package main
 
 import (
 	"context"
-	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/shared/app"
-	"collabdata/shared/app/deliver"
-	"collabdata/shared/collab"
-	"collabdata/shared/mail"
-	"collabdata/shared/queue"
-	"collabdata/shared/table"
 )
 
 const (
 	name     = "collabdata" // of the table; begins those of the queues
 	mailFrom = "collabdata@localhost.example"
+
+	// mailWindow is how long mails about one thread wait for one another: long enough to see it, short enough to wait for it.
+	mailWindow = 5 * time.Second
 )
 
 // private is where webhooks and permission providers of this machine are.
@@ -47,28 +41,42 @@ var accounts = []struct{ id, key, token string }{
 
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
+	form := flag.String("log", "", "what the log is written as: short, logfmt or json (default short on a terminal, else logfmt)")
 	flag.Parse()
+	if *form == "" {
+		*form = "logfmt"
+		if isTerminal(os.Stdout) {
+			*form = "short"
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	if err := run(ctx, *data, os.Stdout); err != nil {
+	if err := run(ctx, *data, *form, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // run serves until the context ends.
-func run(ctx context.Context, data string, out io.Writer) (err error) {
+func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	start := time.Now()
-	listener, err := listen(os.Getenv("PORT"))
+	log, short, err := newLog(form, out)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	listeners, err := listen(os.Getenv("PORT"))
+	if err != nil {
+		return err
+	}
+	for _, l := range listeners {
+		defer l.Close()
+	}
+	url := "http://" + listeners[0].Addr().String()
+	local, err := localstack.Dir()
+	if err != nil {
+		return err
+	}
 	if data == "" {
-		local, err := localstack.Dir()
-		if err != nil {
-			return err
-		}
 		data = filepath.Join(local, "data")
 	}
 	unlock, err := lock(data)
@@ -77,50 +85,52 @@ func run(ctx context.Context, data string, out io.Writer) (err error) {
 	}
 	defer unlock()
 
-	clouds, err := startClouds(ctx, data, out)
-	defer func() { err = errors.Join(err, clouds.stop()) }()
+	s, err := prepare(ctx, data, log, short, url, out)
+	defer func() { err = errors.Join(err, s.clouds.stop()) }()
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	log := slog.New(slog.NewTextHandler(out, nil))
-	queues, err := queue.Create(ctx, clouds.sqs.config, name+"-")
-	if err != nil {
-		return unlessStopped(ctx, fmt.Errorf("making the queues: %w", err))
+	p := &pages{
+		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now},
+		openAPI: func() ([]byte, error) { return description(filepath.Dir(local)) },
+		swagger: filepath.Join(s.modules, "swagger-ui-dist"),
+		place: place{
+			Data: data, Admin: adminCommand(local, s.environment),
+			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
+		},
 	}
-	service, err := prepare(ctx, clouds, queues, log)
-	if err != nil {
-		return unlessStopped(ctx, err)
-	}
-	delivery, err := prepareDelivery(ctx, clouds, queues, log)
-	if err != nil {
-		return unlessStopped(ctx, err)
-	}
-	environment, err := writeEnvironment(ctx, data, clouds, queues)
+	handler, err := p.handler(s.service.Handler())
 	if err != nil {
 		return err
 	}
+	if short != nil {
+		handler = short.requests(handler)
+	}
+
 	delivering, stop := context.WithCancel(ctx)
 	delivered := make(chan struct{})
 	go func() {
 		defer close(delivered)
-		delivery.Run(delivering)
+		s.delivery.Run(delivering)
 	}()
 	defer func() {
 		stop()
 		<-delivered
 	}()
-	server := &http.Server{Handler: service.Handler(), ReadHeaderTimeout: 10 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	welcome(out, "http://"+listener.Addr().String(), data, environment, clouds.mails(), time.Since(start))
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	served := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { served <- server.Serve(l) }()
+	}
+	welcome(out, p, time.Since(start))
 
 	select {
 	case err := <-served:
 		return err
-	case <-clouds.dynamoDB.ended():
-		return fmt.Errorf("the DynamoDB emulator has ended by itself: see its log %s, and run this again", clouds.dynamoDB.server.Log)
-	case <-clouds.sqs.ended():
-		return fmt.Errorf("MiniStack has ended by itself: see its log %s, and run this again", clouds.sqs.server.Log)
+	case <-s.clouds.dynamoDB.ended():
+		return fmt.Errorf("the DynamoDB emulator has ended by itself: see its log %s, and run this again", s.clouds.dynamoDB.server.Log)
+	case <-s.clouds.sqs.ended():
+		return fmt.Errorf("MiniStack has ended by itself: see its log %s, and run this again", s.clouds.sqs.server.Log)
 	case <-ctx.Done():
 	}
 	fmt.Fprintln(out, "Stopping ...")
@@ -137,116 +147,45 @@ func unlessStopped(ctx context.Context, err error) error {
 	return err
 }
 
-// listen listens on the port of 127.0.0.1 that PORT names.
-func listen(port string) (net.Listener, error) {
-	if port == "" {
-		port = "8080"
+// newLog returns the log of a form. short is set for the form of that name: it writes what the log does not hold.
+func newLog(form string, out io.Writer) (log *slog.Logger, short *journal, err error) {
+	switch form {
+	case "short":
+		short = &journal{out: out, now: time.Now}
+		return slog.New(short), short, nil
+	case "logfmt":
+		return slog.New(slog.NewTextHandler(out, nil)), nil, nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, nil)), nil, nil
 	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return nil, fmt.Errorf("PORT is %q, which is no port: use a number from 1 to 65535", port)
-	} else if n > 0 && n < 1024 && os.Getuid() != 0 {
-		return nil, fmt.Errorf("PORT is %d, which only root may use: use a number from 1024 to 65535", n)
-	}
-	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("port %s is taken: stop what listens there, or choose another port, as in PORT=8081 make run", port)
-	}
-	return l, err
+	return nil, nil, fmt.Errorf("-log is %q: use short, logfmt or json", form)
 }
 
-// lock makes the folder and keeps other servers out of it until unlock is called or the process ends.
-func lock(data string) (unlock func() error, err error) {
-	if err := os.MkdirAll(data, 0o755); err != nil {
+// description returns the service's OpenAPI description, for calls to this server.
+func description(repository string) ([]byte, error) {
+	text, err := os.ReadFile(filepath.Join(repository, "shared", "api", "openapi.json"))
+	if err != nil {
 		return nil, err
 	}
-	unlock, err = localstack.TryLock(filepath.Join(data, "lock"))
-	if err == nil && unlock == nil {
-		err = fmt.Errorf("another server uses the data in %s: stop it first", data)
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
 	}
-	return unlock, err
+	fields["servers"] = json.RawMessage(`[{"url": "/"}]`)
+	return json.Marshal(fields)
 }
 
-// prepare makes the table and the accounts where they are missing, and puts the service together.
-func prepare(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*app.Service, error) {
-	service := app.New(app.Config{
-		DynamoDB:      c.dynamoDB.config,
-		SQS:           c.sqs.config,
-		Table:         name,
-		EventsURL:     queues[table.EventsQueue],
-		PrivateRanges: private,
-		Log:           log,
-	})
-	if err := service.Store.CreateTable(ctx); err != nil {
-		return nil, fmt.Errorf("making the table: %w", err)
-	}
-	now := time.Now().UnixMilli()
-	for _, a := range accounts {
-		err := service.Store.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
-			a.key, []collab.Token{{Hash: sha256.Sum256([]byte(a.token)), CreatedAt: now}})
-		if err != nil {
-			return nil, fmt.Errorf("making the account %s: %w", a.id, err)
-		}
-	}
-	return service, nil
-}
-
-// prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
-func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*deliver.Local, error) {
-	d := deliver.Config{
-		DynamoDB:      c.dynamoDB.config,
-		SQS:           c.sqs.config,
-		Table:         name,
-		EventsURL:     queues[table.EventsQueue],
-		WebhooksURL:   queues[table.WebhooksQueue],
-		PrivateRanges: private,
-		Log:           log,
-	}
-	if c.ses != nil {
-		if err := mail.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
-			return nil, fmt.Errorf("making the mail's sender known: %w", err)
-		}
-		d.SES, d.Mail.From = c.ses.config, mailFrom
-	}
-	return deliver.NewLocal(d)
-}
-
-// writeEnvironment writes a file that a shell reads in order to reach this deployment by scripts/admin and the AWS CLI.
-func writeEnvironment(ctx context.Context, data string, c *clouds, queues map[string]string) (path string, err error) {
-	identity, err := c.dynamoDB.config.Credentials.Retrieve(ctx)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	for _, v := range []struct{ name, value string }{
-		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
-		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
-		{"AWS_REGION", c.dynamoDB.config.Region},
-		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},
-		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
-		{"TABLE_NAME", name},
-		{"EVENTS_QUEUE_URL", queues[table.EventsQueue]},
-		{"WEBHOOKS_QUEUE_URL", queues[table.WebhooksQueue]},
-		{"ALLOWED_PRIVATE_CIDRS", private[0].String()},
-	} {
-		fmt.Fprintf(&b, "export %s='%s'\n", v.name, v.value)
-	}
-	path = filepath.Join(data, "env")
-	return path, os.WriteFile(path, []byte(b.String()), 0o600)
-}
-
-func welcome(out io.Writer, url, data, environment, mails string, took time.Duration) {
+// welcome says where to look.
+func welcome(out io.Writer, p *pages, took time.Duration) {
 	fmt.Fprintf(out, `
-Serving on %s after %.1f s, for the accounts %s / %s and %s / %s. Try:
+Serving on %s after %.1f s. Open it in a browser, or try:
 
-  curl -s %s/v2/commentannotations/add \
-    -H 'x-service-api-key: %s' -H 'x-service-auth-token: %s' -H 'Content-Type: application/json' \
-    -d '{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
-         "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}'
+%s
 
-Mails that were sent: %s
-The operator's commands: . %s && go run ./scripts/admin --help
-The data is kept in %s (make clean removes it). Ctrl-C stops.
+Reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks
+An organization to look at: make seed
+The operator's commands: %[4]s
+The data is kept in %[5]s. Ctrl-C stops.
 
-`, url, took.Seconds(), accounts[0].key, accounts[0].token, accounts[1].key, accounts[1].token,
-		url, accounts[0].key, accounts[0].token, mails, environment, data)
+`, p.url, took.Seconds(), firstCurl(p.url), p.place.Admin, quote(p.place.Data))
 }

@@ -36,6 +36,11 @@ func command(t *testing.T, data string, variables ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-data", data)
+	for _, v := range variables {
+		if args, ok := strings.CutPrefix(v, "ARGS="); ok {
+			cmd.Args = append(cmd.Args, args)
+		}
+	}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AWS_") {
 			cmd.Env = append(cmd.Env, v)
@@ -52,7 +57,7 @@ type server struct {
 	curl string // the command that it printed
 }
 
-var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .* Try:\n\n(.*)\n\nMails`)
+var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nReference`)
 
 // output collects what a program prints, and tells of its welcome.
 type output struct {
@@ -147,6 +152,13 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(inbox, `"n1"`) {
 			t.Errorf("the notification is not in the inbox: %s", inbox)
 		}
+		if six, err := net.Listen("tcp6", "[::1]:0"); err == nil {
+			six.Close()
+			on6 := &server{url: strings.Replace(s.url, "127.0.0.1", "[::1]", 1)}
+			if got := on6.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
+				t.Errorf("on [::1] the answer is %s", got)
+			}
+		}
 		fails(t, "another server uses the data in "+data, data)
 	})
 	port, err := os.ReadFile(filepath.Join(data, "ministack", "port"))
@@ -173,6 +185,14 @@ func TestNamed(t *testing.T) {
 	if got := s.post(t, "dev-key", "dev-token", "/v2/organizations/get", `{"data": {}}`); !strings.Contains(got, `"success"`) {
 		t.Errorf("got %s", got)
 	}
+	page, err := http.Get(s.url + "/mail")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Body.Close()
+	if page.StatusCode != http.StatusOK {
+		t.Errorf("the mails of a mail service that the environment names: %s", page.Status)
+	}
 	entries, err := os.ReadDir(data)
 	if err != nil {
 		t.Fatal(err)
@@ -193,6 +213,7 @@ func TestMends(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, "port "+taken+" is taken: stop what listens there, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
+	fails(t, `-log is "long": use short, logfmt or json`, t.TempDir(), "ARGS=-log=long")
 	fails(t, `PORT is "http", which is no port: use a number from 1 to 65535`, t.TempDir(), "PORT=http")
 
 	l.Close()

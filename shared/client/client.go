@@ -2,7 +2,10 @@
 // pages, and the check of the webhooks that it sends.
 //
 //	c := client.New(client.Config{BaseURL: "http://127.0.0.1:8080", APIKey: "dev-key", AuthToken: "dev-token"})
-//	added, err := client.Call[rpc.Keyed[commentannotations.AddResult]](ctx, c, "/v2/commentannotations/add", &commentannotations.AddRequest{…})
+//	added, err := client.Call(ctx, c, (*commentannotations.Service).Add, &commentannotations.AddRequest{…})
+//
+// An operation is named by the method of package api that carries it out in the service: its types are those of the request and of the
+// answer, so that the compiler finds what does not fit. The program in the folder example shows the rest.
 //
 // Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE.
 package client
@@ -17,10 +20,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
+	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
@@ -42,15 +47,25 @@ type Config struct {
 const DefaultAttempts = 5
 
 // Client calls one deployment with the credentials of one account. It is safe for concurrent use.
-type Client struct{ config Config }
+type Client struct {
+	config    Config
+	endpoints map[reflect.Type]api.Endpoint // by the type of their request
+}
 
 // New returns a client. It calls nothing.
 func New(c Config) *Client {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
 	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
-	return &Client{config: c}
+	endpoints := map[reflect.Type]api.Endpoint{}
+	for _, e := range api.Endpoints() {
+		endpoints[e.Operation.Request] = e
+	}
+	return &Client{config: c, endpoints: endpoints}
 }
+
+// Operation is a method of package api, such as (*commentannotations.Service).Add: it names an operation, and is never called here.
+type Operation[Service, Request, Data any] = func(Service, context.Context, *rpc.Call, *Request) (Data, error)
 
 // Result is what an operation answers.
 type Result[Data any] struct {
@@ -68,25 +83,34 @@ func IdempotencyKey(key string) Option {
 	return func(h http.Header) { h.Set(IdempotencyHeader, key) }
 }
 
-// Call runs the operation at a path, such as /v2/commentannotations/add, with its request as the data, and returns its result. Fields
-// of the request that hold their zero value are not sent.
+// Call runs an operation and returns its result. Fields of the request that hold their zero value are not sent. Lists are for Items and
+// Pages.
 //
 // A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
 // the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before
 // the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
 //
 // A bulk operation answers a failure for each item that failed, and no error.
-func Call[Data any](ctx context.Context, c *Client, path string, request any, options ...Option) (*Result[Data], error) {
+func Call[Service, Request, Data any](ctx context.Context, c *Client, _ Operation[Service, Request, Data], request *Request, options ...Option,
+) (*Result[Data], error) {
+	return call[Data](ctx, c, request, "", options)
+}
+
+// call is Call for any type of data, and for the page of a token, "" for none.
+func call[Data, Request any](ctx context.Context, c *Client, request *Request, pageToken string, options []Option) (*Result[Data], error) {
+	endpoint, ok := c.endpoints[reflect.TypeFor[Request]()]
+	if !ok {
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: fmt.Sprintf("%T is the request of no operation", request)}
+	}
 	data, err := rpc.EncodeData(request)
+	if err == nil && pageToken != "" {
+		data, err = withPageToken(data, pageToken)
+	}
 	if err != nil {
 		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
 	}
-	return call[Data](ctx, c, path, data, options)
-}
-
-func call[Data any](ctx context.Context, c *Client, path string, data []byte, options []Option) (*Result[Data], error) {
-	header := http.Header{}
-	if writes(path) {
+	path, header := endpoint.Path, http.Header{}
+	if endpoint.Idempotent() {
 		header.Set(IdempotencyHeader, rand.Text())
 	}
 	for _, option := range options {
@@ -107,9 +131,6 @@ func call[Data any](ctx context.Context, c *Client, path string, data []byte, op
 		}
 	}
 }
-
-// writes reports whether the operation at a path writes. By the names of the interface, those that only read end in get.
-func writes(path string) bool { return !strings.HasSuffix(path, "/get") }
 
 // Answer is an answer as it stands.
 type Answer struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/shared/api"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/client"
@@ -72,7 +74,7 @@ func add(t *testing.T, within time.Duration, exchanges ...exchange) (result *cli
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
 		c := client.New(client.Config{BaseURL: "http://service.test/", HTTP: &http.Client{Transport: s}})
-		result, err = client.Call[rpc.Keyed[commentannotations.AddResult]](ctx, c, "/v2/commentannotations/add", request())
+		result, err = client.Call(ctx, c, (*commentannotations.Service).Add, request())
 		got = s.exchanges[:s.next]
 	})
 	return result, err, got
@@ -163,44 +165,47 @@ func TestItems(t *testing.T) {
 	page := func(items, token string) exchange {
 		return exchange{status: 200, body: fmt.Sprintf(`{"result":{"data":[%s],"nextPageToken":%q}}`, items, token)}
 	}
-	s := &service{exchanges: []exchange{page("1,2", "t1"), page("", "t2"), page("3,null", "")}}
-	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
-	var got []int
-	for item, err := range client.Items[*int](t.Context(), c, "/v2/organizations/get", map[string]any{"pageSize": 2}) {
-		if err != nil {
-			t.Fatal(err)
+	read := func(most int, exchanges ...exchange) (ids []string, asked []exchange, last error) {
+		s := &service{exchanges: exchanges}
+		c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
+		request := &commentannotations.GetRequest{OrganizationID: "acme", PageRequest: rpc.PageRequest{PageSize: new(int64(2)), PageToken: "t0"}}
+		for item, err := range client.Items(t.Context(), c, (*commentannotations.Service).Get, request) {
+			if err != nil {
+				last = err
+				continue
+			}
+			if ids = append(ids, item.AnnotationID); len(ids) == most {
+				break
+			}
 		}
-		if item == nil {
-			got = append(got, 0)
-			continue
-		}
-		got = append(got, *item)
+		return ids, s.exchanges[:s.next], last
 	}
-	if diff := cmp.Diff([]int{1, 2, 3, 0}, got); diff != "" {
-		t.Errorf("(- want, + got):\n%s", diff)
+	ids, asked, err := read(9, page(`{"annotationId":"a"},{"annotationId":"b"}`, "t1"), page("", "t2"), page(`null,{"annotationId":"c"}`, ""))
+	if diff := cmp.Diff([]string{"a", "b", "", "c"}, ids); diff != "" || err != nil {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
-	want := []string{`{"data":{"pageSize":2}}`, `{"data":{"pageSize":2,"pageToken":"t1"}}`, `{"data":{"pageSize":2,"pageToken":"t2"}}`}
-	for i, e := range s.exchanges {
-		if e.sent != want[i] || e.key != "" {
+	for i, e := range asked {
+		want := fmt.Sprintf(`{"data":{"organizationId":"acme","pageSize":2,"pageToken":"t%d"}}`, i)
+		if e.sent != want || e.key != "" {
 			t.Errorf("page %d was asked for by %s, key %q", i+1, e.sent, e.key)
 		}
 	}
+	if ids, asked, err := read(1, page(`{"annotationId":"a"}`, "t1")); len(ids) != 1 || len(asked) != 1 || err != nil {
+		t.Errorf("for one item %d pages were read: %v, %v", len(asked), ids, err)
+	}
+	if ids, _, err := read(9, page(`{"annotationId":"a"}`, "t1"), exchange{status: 404, body: failure(collab.NotFound)}); len(ids) != 1 || collab.CodeOf(err) != collab.NotFound {
+		t.Errorf("the pages end with %v, %v", ids, err)
+	}
+}
 
-	s = &service{exchanges: []exchange{page("1,2", "t1"), {status: 404, body: failure(collab.NotFound)}}}
-	c = client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
-	for range client.Items[int](t.Context(), c, "/v2/organizations/get", struct{}{}) {
-		break
-	}
-	if s.next != 1 {
-		t.Errorf("%d pages were read for one item", s.next)
-	}
-	s.next = 0
-	var last error
-	for _, err := range client.Items[int](t.Context(), c, "/v2/organizations/get", struct{}{}) {
-		last = err
-	}
-	if collab.CodeOf(last) != collab.NotFound {
-		t.Errorf("the pages end with %v", last)
+// TestOperations holds that the type of a request names its operation.
+func TestOperations(t *testing.T) {
+	paths := map[reflect.Type]string{}
+	for _, e := range api.Endpoints() {
+		if other := paths[e.Operation.Request]; other != "" {
+			t.Errorf("%s and %s have requests of the same type", other, e.Path)
+		}
+		paths[e.Operation.Request] = e.Path
 	}
 }
 

@@ -6,42 +6,31 @@ import (
 	"iter"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/collab"
 )
 
-// Pages yields the pages of an operation that answers in pages, from the one that the request's pageToken names on, the first without
-// one. An error ends them. Data is the type of a page's data, such as []commentannotations.Annotation.
-func Pages[Data any](ctx context.Context, c *Client, path string, request any) iter.Seq2[*Result[Data], error] {
-	return func(yield func(*Result[Data], error) bool) {
-		fields := map[string]json.RawMessage{}
-		data, err := rpc.EncodeData(request)
-		if err == nil {
-			err = json.Unmarshal(data, &fields)
-		}
-		if err != nil {
-			yield(nil, &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as a JSON object", Err: err})
-			return
-		}
-		for {
-			result, err := call[Data](ctx, c, path, data, nil)
+// list is what the operations answer that are for Items and Pages.
+type list[Item any] interface{ Add(Item) bool } // see rpc.Page
+
+// Pages yields the pages of a list, from the one that the request's pageToken names on, the first without one. An error ends them. An item
+// that is null, as of an id that does not exist, is the zero value. Where the request groups the answer, call Send instead.
+func Pages[Service, Request any, Page list[Item], Item any](ctx context.Context, c *Client, _ Operation[Service, Request, Page], request *Request,
+) iter.Seq2[*Result[[]Item], error] {
+	return func(yield func(*Result[[]Item], error) bool) {
+		for token := ""; ; {
+			result, err := call[[]Item](ctx, c, request, token, nil)
 			if !yield(result, err) || err != nil || result.NextPageToken == "" {
 				return
 			}
-			if fields["pageToken"], err = json.Marshal(result.NextPageToken); err == nil {
-				data, err = json.Marshal(fields)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
+			token = result.NextPageToken
 		}
 	}
 }
 
-// Items yields the items of all pages, in their order; see Pages. An error ends them.
-func Items[Item any](ctx context.Context, c *Client, path string, request any) iter.Seq2[Item, error] {
+// Items yields the items of all pages of a list, in their order: see Pages. An error ends them.
+func Items[Service, Request any, Page list[Item], Item any](ctx context.Context, c *Client, operation Operation[Service, Request, Page], request *Request,
+) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		for page, err := range Pages[[]Item](ctx, c, path, request) {
+		for page, err := range Pages(ctx, c, operation, request) {
 			if err != nil {
 				var none Item
 				yield(none, err)
@@ -54,4 +43,23 @@ func Items[Item any](ctx context.Context, c *Client, path string, request any) i
 			}
 		}
 	}
+}
+
+// withPageToken returns the data of a request with another page token.
+func withPageToken(data []byte, token string) ([]byte, error) {
+	var fields rpc.Keyed[json.RawMessage]
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(token)
+	if err != nil {
+		return nil, err
+	}
+	kept := fields[:0]
+	for _, f := range fields {
+		if f.Key != "pageToken" {
+			kept = append(kept, f)
+		}
+	}
+	return json.Marshal(append(kept, rpc.Member[json.RawMessage]{Key: "pageToken", Value: text}))
 }

@@ -1,10 +1,5 @@
 package collab
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
-
 // MaxPeople is how many users one event may name: the tagged users of an annotation in one request, or notifyUsers.
 const MaxPeople = 1_000
 
@@ -28,7 +23,7 @@ const (
 const MaxEventBytes = 32_000
 
 // Event is something that happened, as the outbox keeps it: an immutable snapshot, so that no delivery depends on what was written
-// later. It is stored as JSON of at most MaxEventBytes.
+// later. It is stored as JSON of at most MaxEventBytes, as EncodeJSON writes it.
 type Event struct {
 	ID             string    `json:"id"`
 	Type           EventType `json:"type"`
@@ -84,96 +79,3 @@ type EventWebhook struct {
 
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
-
-// Shorten makes the event's JSON fit into MaxEventBytes. What it cuts it says in Truncated: first the recent comments and metadata go,
-// then texts are cut, last comments are left out. What the event points to is copied before it is changed.
-func (e *Event) Shorten() error {
-	fits := func() (bool, error) {
-		body, err := json.Marshal(e)
-		return len(body) <= MaxEventBytes, err
-	}
-	if ok, err := fits(); ok || err != nil {
-		return err
-	}
-	e.Truncated = true
-	e.RecentComments = nil
-	if e.Actor != nil {
-		actor := e.Actor.Short()
-		e.Actor = &actor
-	}
-	for _, a := range []**EventAnnotation{&e.Annotation, &e.Previous} {
-		if *a != nil {
-			c := **a
-			c.Context = nil
-			*a = &c
-		}
-	}
-	if e.Notification != nil { // the notification itself is stored whole
-		n := *e.Notification
-		n.ActionUser = n.ActionUser.Short()
-		n.Headline, n.Body, n.TemplateData = cut(n.Headline, 2_000), cut(n.Body, 2_000), nil
-		if len(n.SourceData) > 8_000 {
-			n.SourceData = nil
-		}
-		e.Notification = &n
-	}
-	e.Comments = append([]EventComment(nil), e.Comments...)
-	for limit := 16_000; ; limit /= 2 {
-		for i := range e.Comments {
-			c := &e.Comments[i]
-			c.Text, c.HTML = cutOpt(c.Text, limit), cutOpt(c.HTML, limit)
-			if len(c.TaggedUserContacts) > limit {
-				c.TaggedUserContacts = nil
-			}
-			c.From = shortUser(c.From)
-		}
-		if limit < 100 {
-			e.Comments = e.Comments[:len(e.Comments)/2]
-		}
-		if limit == 0 && e.Annotation != nil {
-			e.Annotation = &EventAnnotation{CreatedAt: e.Annotation.CreatedAt}
-			e.Previous = nil
-		}
-		if ok, err := fits(); ok || err != nil || limit == 0 {
-			return err
-		}
-	}
-}
-
-// shortUser returns a user object with short texts.
-func shortUser(object JSON) JSON {
-	var u User
-	if len(object) <= 1_000 || json.Unmarshal(object, &u) != nil {
-		return object
-	}
-	text, err := json.Marshal(u.Short())
-	if err != nil {
-		return object
-	}
-	return text
-}
-
-// Short returns the user with a name of at most 200 bytes and an address of at most 320, which no real one exceeds.
-func (u User) Short() User {
-	u.Name, u.Email = cutOpt(u.Name, 200), cutOpt(u.Email, 320)
-	return u
-}
-
-// cut returns at most limit bytes of s, whole characters only.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
-
-func cutOpt(s *string, limit int) *string {
-	if s == nil {
-		return nil
-	}
-	short := cut(*s, limit)
-	return &short
-}

@@ -11,7 +11,7 @@ var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
 // How long an Idempotency-Key holds.
 const (
 	IdempotencyLease  = 30 * time.Second // a claim whose holder was not heard of for so long may be taken over
-	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its latest attempt began, and up to a second
+	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its last attempt began
 	MaxKeptAnswer     = 350_000          // bytes of IdempotencyAnswer.Body
 )
 
@@ -21,7 +21,7 @@ type IdempotencyClaim struct {
 	KeyHash  [32]byte  // SHA-256 over path and key
 	BodyHash [32]byte  // SHA-256 of the body as sent
 	Seed     []byte    // 16 random bytes: generated ids derive from it
-	Start    time.Time // of the first attempt, in whole milliseconds: generated ids carry it
+	Start    time.Time // of the first attempt, in whole milliseconds: generated ids carry it; in what is asked, of this attempt
 	Lease    time.Time // until when this attempt holds the key, in whole milliseconds
 	Attempt  string    // not empty; no other attempt at any key has the same
 }
@@ -40,7 +40,7 @@ const (
 // IdempotencyOutcome is the answer to an attempt to claim a key.
 type IdempotencyOutcome struct {
 	State  IdempotencyState
-	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running: that of the holder, but for Attempt
+	Claim  IdempotencyClaim  // Claimed: the claim held, with Seed and Start of the first attempt. Running, Finished: that of the holder, but for Attempt
 	Answer IdempotencyAnswer // Finished
 }
 
@@ -48,5 +48,5 @@ type IdempotencyOutcome struct {
 type IdempotencyAnswer struct {
 	Code Code   // "" for success
 	HTTP int    // the HTTP status
-	Body []byte // the answer's body in a form that package rpc knows, at most MaxKeptAnswer bytes
+	Body []byte // the answer's body in a form that package rpc knows, at most MaxKeptAnswer bytes; empty where it is not to be kept
 }

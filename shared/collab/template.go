@@ -2,6 +2,7 @@ package collab
 
 import (
 	"encoding/json"
+	"iter"
 	"strings"
 )
 
@@ -11,53 +12,98 @@ const (
 	RecipientUser = "recipientUser"
 )
 
-// HeadlineFor returns the notification's headline as one recipient reads it: plain text, to be escaped where it is shown as anything
-// else. Where the template data leaves them out, `{actionUser}` is the user who acted and `{recipientUser}` the recipient.
-func (n *Notification) HeadlineFor(recipient User) string {
-	return renderTemplate(n.Headline, func(name string) (string, bool) {
-		if text, ok := templateText(n.TemplateData[name]); ok {
-			return text, true
-		}
-		switch name {
-		case ActionUser:
-			return n.ActionUser.DisplayName(), true
-		case RecipientUser:
-			return recipient.DisplayName(), true
-		}
-		return "", false
-	})
+// MaxHeadline is the most that a headline takes, in bytes.
+const MaxHeadline = 1_000
+
+// maxTemplate is how much of a template is read, in bytes: what lies behind it would hardly ever be part of a headline.
+const maxTemplate = 4 * MaxHeadline
+
+// Headline is a notification's headline with its values, but for the recipient's name.
+type Headline struct {
+	parts []string // between each two of them stands the recipient's name
 }
 
-// renderTemplate replaces each `{name}` by the value of that name; a name without one stays as it is, braces included. A name is what
-// stands between a brace and the next one that closes it, with no brace in between. What a value holds is never expanded.
-func renderTemplate(template string, value func(name string) (text string, ok bool)) string {
-	var b strings.Builder
-	for {
-		open := strings.IndexByte(template, '{')
-		if open < 0 {
-			break
-		}
-		b.WriteString(template[:open])
-		template = template[open:]
-		n := strings.IndexAny(template[1:], "{}")
-		if n < 0 {
-			break
-		}
-		end := 1 + n
-		if template[end] == '}' {
-			name := template[1:end]
-			end++
-			if text, ok := value(name); ok {
-				b.WriteString(text)
-				template = template[end:]
-				continue
+// RenderHeadline puts the values into the notification's template. Where the template data leaves them out, `{actionUser}` is the user who
+// acted and `{recipientUser}` the recipient. A name without a value stays as it is, braces included; what a value holds is never expanded.
+// It takes time and memory by the sizes of template and data, however often the template names a value.
+func (n *Notification) RenderHeadline() Headline {
+	var (
+		parts []string
+		part  strings.Builder
+		left  = MaxHeadline
+		known = map[string]string{} // the texts of values used, and the variables themselves where there is none
+	)
+	for piece, variable := range pieces(Cut(n.Headline, maxTemplate)) {
+		if variable {
+			text, ok := known[piece]
+			if !ok {
+				text, ok = n.value(piece[1 : len(piece)-1])
+				if !ok && piece == "{"+RecipientUser+"}" {
+					parts = append(parts, part.String())
+					part.Reset()
+					continue
+				}
+				if !ok {
+					text = piece
+				}
+				known[piece] = text
 			}
+			piece = text
 		}
-		b.WriteString(template[:end])
-		template = template[end:]
+		kept := Cut(piece, left)
+		part.WriteString(kept)
+		if left -= len(kept); left == 0 || len(kept) < len(piece) {
+			break
+		}
 	}
-	b.WriteString(template)
+	return Headline{append(parts, part.String())}
+}
+
+// For returns the headline as one recipient reads it, at most MaxHeadline bytes: plain text, to be escaped where it is shown as anything
+// else.
+func (h Headline) For(recipient User) string {
+	b := NewBounded(MaxHeadline)
+	for i, part := range h.parts {
+		if i > 0 {
+			b.WriteString(recipient.DisplayName())
+		}
+		b.WriteString(part)
+	}
 	return b.String()
+}
+
+// value returns what stands for a variable in the headline, not longer than one; ok is false where it stays as it is.
+func (n *Notification) value(name string) (text string, ok bool) {
+	text, ok = templateText(n.TemplateData[name])
+	if !ok && name == ActionUser {
+		text, ok = n.ActionUser.DisplayName(), true
+	}
+	return Cut(text, MaxHeadline), ok
+}
+
+// pieces yields a template in pieces, each with whether it is a variable, `{name}`: what stands between a brace and the next one that
+// closes it, with no brace in between.
+func pieces(template string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for template != "" {
+			end := len(template)
+			variable := false
+			if template[0] != '{' {
+				if i := strings.IndexByte(template, '{'); i >= 0 {
+					end = i
+				}
+			} else if i := strings.IndexAny(template[1:], "{}"); i >= 0 {
+				end = 1 + i
+				if variable = template[end] == '}'; variable {
+					end++
+				}
+			}
+			if !yield(template[:end], variable) {
+				return
+			}
+			template = template[end:]
+		}
+	}
 }
 
 // templateText returns how a template shows a value: a text as it is, a number as it was written, a boolean, a user by name, else

@@ -30,7 +30,8 @@ type Webhook struct {
 
 // WebhookSecret is one of the secrets that sign what an endpoint gets.
 type WebhookSecret struct {
-	Secret    string `json:"secret"` // `whsec_` and base64
+	ID        string `json:"id,omitempty"` // generated: tells which request made it
+	Secret    string `json:"secret"`       // `whsec_` and base64
 	CreatedAt Millis `json:"createdAt"`
 	Expires   Millis `json:"expires,omitempty"` // it signs until then; 0 for the endpoint's present secret
 }
@@ -66,10 +67,19 @@ func (w *Webhook) SigningSecrets(now Millis) []string {
 
 func (s WebhookSecret) signs(now Millis) bool { return s.Expires == 0 || now < s.Expires }
 
-// Rotate makes secret the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no more are
+// Secret returns the secret with an id, and whether there is one.
+func (w *Webhook) Secret(id string) (WebhookSecret, bool) {
+	i := slices.IndexFunc(w.Secrets, func(s WebhookSecret) bool { return s.ID == id })
+	if i < 0 {
+		return WebhookSecret{}, false
+	}
+	return w.Secrets[i], true
+}
+
+// Rotate makes secret, with a new id, the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no more are
 // forgotten. It fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
-func (w *Webhook) Rotate(secret string, now Millis) error {
-	secrets := []WebhookSecret{{Secret: secret, CreatedAt: now}}
+func (w *Webhook) Rotate(id, secret string, now Millis) error {
+	secrets := []WebhookSecret{{ID: id, Secret: secret, CreatedAt: now}}
 	for _, s := range w.Secrets {
 		if s.Expires == 0 {
 			s.Expires = now + SecretRotation.Milliseconds()

@@ -12,7 +12,7 @@ func TestRotate(t *testing.T) {
 	w := Webhook{Secrets: []WebhookSecret{{Secret: "a", CreatedAt: 1}}}
 	rotate := func(secret string, now Millis) {
 		t.Helper()
-		if err := w.Rotate(secret, now); err != nil {
+		if err := w.Rotate("", secret, now); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestRotate(t *testing.T) {
 		rotate(fmt.Sprint(i+1), hour)
 	}
 	before := slices.Clone(w.Secrets)
-	if err := w.Rotate("more", hour); CodeOf(err) != FailedPrecondition || !slices.Equal(w.Secrets, before) {
+	if err := w.Rotate("", "more", hour); CodeOf(err) != FailedPrecondition || !slices.Equal(w.Secrets, before) {
 		t.Errorf("%v, secrets %v", err, w.Secrets)
 	}
 	rotate("later", 25*hour)

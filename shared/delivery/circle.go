@@ -8,16 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
-)
-
-// Limits on what a circle keeps of a person, in bytes.
-const (
-	maxName  = 200
-	maxEmail = 320
 )
 
 // toAllAtOnce reports whether everyone of the organization is told by one entry in the list for all: who is left out is decided when
@@ -193,34 +186,15 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 				r.Name = m.Name
 			}
 		}
-		if email := collab.Deref(r.Email); email == "" || len(email) > maxEmail {
-			r.Email, r.Mail = nil, false
+		r.User = r.User.Short()
+		if collab.Deref(r.Email) == "" {
+			r.User, r.Mail = collab.User{UserID: r.UserID}, false
 		}
-		r.Name = cutName(r.Name)
 		if r.Inbox || r.Mail {
 			kept = append(kept, r)
 		}
 	}
 	return kept, nil
-}
-
-func cutName(name *string) *string {
-	if name == nil {
-		return nil
-	}
-	short := cut(*name, maxName)
-	return &short
-}
-
-// cut returns at most limit bytes of a text, whole characters only.
-func cut(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
 }
 
 // allowed returns those of the users who may see the event's document.

@@ -46,6 +46,7 @@ type Store interface {
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
 	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
 
+	Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error)
 	MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
 	AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error
 	AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error

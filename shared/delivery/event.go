@@ -19,6 +19,7 @@ type work struct {
 	event    *collab.Event
 	document collab.DocumentRef
 	settings collab.Settings // of the account; not known while mails are sent
+	notices  notices
 }
 
 // Event moves the delivery of an event on by one part of its recipients, wherever it stands: the message's cursor is but a hint for people.

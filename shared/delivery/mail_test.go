@@ -222,7 +222,7 @@ func TestNotificationSays(t *testing.T) {
 			t.Fatal(list, err)
 		}
 		e := list[0]
-		if got := e.HeadlineFor(collab.User{UserID: "bob"}); got != test.headline || e.Body != test.body {
+		if got := e.RenderHeadline().For(collab.User{UserID: "bob"}); got != test.headline || e.Body != test.body {
 			t.Errorf("%s: %q, %q", test.kind, got, e.Body)
 		}
 		if e.ID != ev.ID || e.DocumentID != "doc" || e.AnnotationID != "thread" || e.CreatedAt != ev.Time {

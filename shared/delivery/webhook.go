@@ -155,7 +155,7 @@ func (d *Deliverer) attempt(ctx context.Context, acct string, hook *collab.Webho
 	if err != nil {
 		return err
 	}
-	body, err := webhook.Payload(ev)
+	body, err := d.payload(ctx, ev)
 	if err != nil {
 		return err
 	}

@@ -372,7 +372,7 @@ func TestRotation(t *testing.T) {
 	old := hook.Secrets[0].Secret
 	fresh, err := webhook.NewSecret(strings.NewReader(strings.Repeat("n", 32)))
 	w.must(err)
-	w.must(hook.Rotate(fresh, w.millis()))
+	w.must(hook.Rotate("", fresh, w.millis()))
 	_, err = w.store.PutWebhook(t.Context(), a.id, hook)
 	w.must(err)
 	verifies := func(n int, secret string) bool {

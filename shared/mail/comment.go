@@ -6,37 +6,9 @@ import (
 
 	"collabdata/shared/collab"
 
-	"github.com/microcosm-cc/bluemonday"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
-
-// newPolicy returns what a comment's HTML may have in a mail: the forms of text, and links. No images, as they would tell their server who
-// reads; no styles and classes, as they could cover the rest of the mail.
-func newPolicy() *bluemonday.Policy {
-	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "b", "strong", "i", "em", "u", "s", "del", "code", "pre", "blockquote", "ul", "ol", "li")
-	p.AllowAttrs("href").OnElements("a")
-	p.AllowURLSchemes("http", "https", "mailto")
-	p.RequireParseableURLs(true)
-	return p
-}
-
-// clean returns the part of a comment's HTML that the policy allows, with every element closed: the cleaner alone would let through an end
-// tag that ends an element of the mail. HTML that can't be parsed, as it is nested too deeply, is shown as text.
-func (t templates) clean(text string) string {
-	nodes, err := html.ParseFragment(strings.NewReader(text), &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div})
-	if err != nil {
-		return html.EscapeString(text)
-	}
-	var whole strings.Builder
-	for _, node := range nodes {
-		if err := html.Render(&whole, node); err != nil {
-			return html.EscapeString(text)
-		}
-	}
-	return strings.TrimSpace(t.policy.Sanitize(whole.String()))
-}
 
 // textOf returns the text of cleaned HTML: paragraphs and items on lines of their own, links followed by where they lead.
 func textOf(clean string) string {
@@ -113,8 +85,8 @@ func squeeze(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// tagged are the users whom a comment tags.
-type tagged []collab.User
+// tagged are the names of the users whom a comment tags, by user id.
+type tagged map[string]string
 
 // taggedNames reads the tags of a comment.
 func taggedNames(taggedUserContacts collab.JSON) tagged {
@@ -125,32 +97,41 @@ func taggedNames(taggedUserContacts collab.JSON) tagged {
 	if len(taggedUserContacts) == 0 || json.Unmarshal(taggedUserContacts, &tags) != nil {
 		return nil
 	}
-	var users tagged
+	names := make(tagged, len(tags))
 	for _, tag := range tags {
 		user := collab.User{UserID: tag.UserID}
 		if tag.Contact != nil {
 			user.Name, user.Email = tag.Contact.Name, tag.Contact.Email
 		}
-		users = append(users, user)
+		names[tag.UserID] = nameOf(user)
 	}
-	return users
+	return names
 }
 
-// inText replaces the tokens `{{userId}}` by names, once: a name that looks like a token stays.
-func (users tagged) inText(text string) string {
-	var pairs []string
-	for _, u := range users {
-		pairs = append(pairs, "{{"+u.UserID+"}}", u.DisplayName())
+// in returns a text with names in the place of its tokens `{{userId}}`, at most maxText bytes. A name that looks like a token stays.
+func (names tagged) in(text string) string {
+	b := collab.NewBounded(maxText)
+	for !b.Full() {
+		before, behind, found := strings.Cut(text, "{{")
+		id, rest, closed := strings.Cut(behind, "}}")
+		if !found || !closed {
+			b.WriteString(text)
+			break
+		}
+		b.WriteString(before)
+		if name, ok := names[id]; ok {
+			b.WriteString(name)
+			text = rest
+		} else {
+			b.WriteString("{")
+			text = text[len(before)+1:]
+		}
 	}
-	return strings.NewReplacer(pairs...).Replace(text)
+	return b.String()
 }
 
-// inHTML does the same in HTML, where an id may be written with entities and a name must be.
-func (users tagged) inHTML(text string) string {
-	var pairs []string
-	for _, u := range users {
-		name := html.EscapeString(u.DisplayName())
-		pairs = append(pairs, "{{"+u.UserID+"}}", name, "{{"+html.EscapeString(u.UserID)+"}}", name)
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
+// maxName is how much of a name is shown, in bytes.
+const maxName = 200
+
+// nameOf is how a mail calls a user.
+func nameOf(u collab.User) string { return line(collab.Cut(u.DisplayName(), maxName)) }

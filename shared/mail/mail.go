@@ -1,6 +1,6 @@
 // Package mail renders notification mails and sends them through SES v2, of which it is the only importer.
 //
-// Linking it costs a function about 3 ms at start, half of it as the HTML cleaner compiles its expressions then: only `deliver` is to do so.
+// Linking it makes a function start later: only `deliver` is to do so.
 package mail
 
 import (

@@ -12,8 +12,6 @@ import (
 	"unicode"
 
 	"collabdata/shared/collab"
-
-	"github.com/microcosm-cc/bluemonday"
 )
 
 // Limits on what one mail shows. What is left out is counted.
@@ -21,25 +19,51 @@ const (
 	maxEvents   = 20
 	maxComments = 20 // of one event
 	maxEarlier  = 3
-	maxSubject  = 150 // characters
+	maxSubject  = 150    // characters
+	maxText     = 4_000  // bytes of a comment, or of a notification's text
+	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
 )
 
 // Notice is what one mail tells one person: one event or several on one thread, or a notification.
 type Notice struct {
 	To             collab.User // who is told; Email is where it is sent to
 	OrganizationID string
-	Document       string                // its name, or else its id; "" for none
-	Events         []Event               // at least one, oldest first
-	Earlier        []collab.EventComment // of the thread, oldest first: the last three that are not among Events are shown
+	Document       string    // its name, or else its id; "" for none
+	Events         []Event   // at least one, oldest first
+	Earlier        []Comment // of the thread, oldest first: the last three that are not among Events are shown
 }
 
 // Event is one thing that happened. Its texts are shown as they are: nothing in them is markup or a template.
 type Event struct {
 	Time      collab.Millis
-	Headline  string                // one line: who did what
-	Body      string                // further text, or ""
-	Comments  []collab.EventComment // what was written, oldest first: HTML is cleaned, and tags become names
-	Truncated bool                  // texts were cut, or comments left out
+	Headline  string    // one line: who did what
+	Body      string    // further text, or "": its first 4,000 bytes are shown
+	Comments  []Comment // what was written, oldest first
+	Truncated bool      // texts were cut, or comments left out
+}
+
+// Comment is a comment as mails show it: the same for everyone who is told of it.
+type Comment struct {
+	ID     int64
+	Author string
+	Time   string
+	Text   string        // without markup; "" when there is none
+	HTML   template.HTML // clean; "" when there is text alone
+}
+
+// NewComment renders a comment: tags become names, HTML is cleaned. The first 4,000 bytes of text and HTML are read, and each is rendered to as
+// many at most.
+func NewComment(c collab.EventComment) Comment {
+	shown := Comment{ID: c.CommentID, Author: authorOf(c), Time: utc(c.CreatedAt)}
+	names := taggedNames(c.TaggedUserContacts)
+	if text := collab.Deref(c.HTML); text != "" {
+		html := clean(collab.Cut(text, maxText), names)
+		shown.HTML, shown.Text = template.HTML(html), lines(textOf(html))
+	}
+	if text := collab.Deref(c.Text); text != "" {
+		shown.Text = lines(names.in(collab.Cut(text, maxText)))
+	}
+	return shown
 }
 
 // Content is a rendered mail.
@@ -51,9 +75,8 @@ type Content struct {
 }
 
 type templates struct {
-	html   *template.Template
-	text   *texttemplate.Template
-	policy *bluemonday.Policy
+	html *template.Template
+	text *texttemplate.Template
 }
 
 //go:embed notice.html.tmpl
@@ -64,35 +87,28 @@ var textTemplate string
 
 func newTemplates() templates {
 	return templates{
-		html:   template.Must(template.New("notice").Parse(htmlTemplate)),
-		text:   texttemplate.Must(texttemplate.New("notice").Funcs(texttemplate.FuncMap{"quote": quote}).Parse(textTemplate)),
-		policy: newPolicy(),
+		html: template.Must(template.New("notice").Parse(htmlTemplate)),
+		text: texttemplate.Must(texttemplate.New("notice").Funcs(texttemplate.FuncMap{"quote": quote}).Parse(textTemplate)),
 	}
 }
 
-// What the templates see: texts, and HTML that was cleaned.
+// What the templates see.
 type (
 	view struct {
 		Subject     string
 		Document    string
 		Events      []eventView
 		MoreEvents  int
-		Earlier     []commentView
+		Earlier     []Comment
 		Unsubscribe string
 	}
 	eventView struct {
 		Headline     string
 		Body         string
 		Time         string
-		Comments     []commentView
+		Comments     []Comment
 		MoreComments int
 		Truncated    bool
-	}
-	commentView struct {
-		Author string
-		Time   string
-		Text   string
-		HTML   template.HTML // "" when there is text alone
 	}
 )
 
@@ -101,26 +117,35 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	if len(n.Events) == 0 {
 		return Content{}, errors.New("mail: a notice without events")
 	}
-	v := view{Subject: subject(n.Events), Document: line(n.Document), Unsubscribe: m.unsubscribeURL(n)}
+	v := view{Subject: subject(n.Events), Document: line(collab.Cut(n.Document, maxName)), Unsubscribe: m.unsubscribeURL(n)}
 	shown := make(map[int64]bool)
-	for _, e := range n.Events {
-		for _, c := range e.Comments {
-			shown[c.CommentID] = true
+	left := maxShown
+	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
+		ev := eventView{Headline: line(collab.Cut(e.Headline, collab.MaxHeadline)), Body: lines(collab.Cut(e.Body, maxText)), Time: utc(e.Time), Truncated: e.Truncated}
+		if left -= len(ev.Headline) + len(ev.Body); left < 0 && i > 0 {
+			break
 		}
-	}
-	for _, e := range n.Events[:min(len(n.Events), maxEvents)] {
-		v.Events = append(v.Events, m.templates.event(e))
+		for _, c := range e.Comments[:min(len(e.Comments), maxComments)] {
+			if left -= len(c.Text) + len(c.HTML); left < 0 {
+				break
+			}
+			ev.Comments = append(ev.Comments, c)
+		}
+		ev.MoreComments = len(e.Comments) - len(ev.Comments)
+		v.Events = append(v.Events, ev)
 	}
 	v.MoreEvents = len(n.Events) - len(v.Events)
-	var earlier []collab.EventComment
-	for _, c := range n.Earlier {
-		if !shown[c.CommentID] {
-			earlier = append(earlier, c)
+	for _, e := range n.Events {
+		for _, c := range e.Comments {
+			shown[c.ID] = true
 		}
 	}
-	for _, c := range earlier[max(0, len(earlier)-maxEarlier):] {
-		v.Earlier = append(v.Earlier, m.templates.comment(c))
+	for _, c := range n.Earlier {
+		if !shown[c.ID] {
+			v.Earlier = append(v.Earlier, c)
+		}
 	}
+	v.Earlier = v.Earlier[max(0, len(v.Earlier)-maxEarlier):]
 
 	var text, html strings.Builder
 	if err := m.templates.text.Execute(&text, v); err != nil {
@@ -133,7 +158,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 }
 
 func subject(events []Event) string {
-	s := []rune(line(events[0].Headline))
+	s := []rune(line(collab.Cut(events[0].Headline, collab.MaxHeadline)))
 	if len(s) > maxSubject {
 		s = append(s[:maxSubject-1], '…')
 	}
@@ -143,43 +168,22 @@ func subject(events []Event) string {
 	return string(s)
 }
 
-func (t templates) event(e Event) eventView {
-	v := eventView{Headline: line(e.Headline), Body: lines(e.Body), Time: utc(e.Time), Truncated: e.Truncated}
-	for _, c := range e.Comments[:min(len(e.Comments), maxComments)] {
-		v.Comments = append(v.Comments, t.comment(c))
-	}
-	v.MoreComments = len(e.Comments) - len(v.Comments)
-	return v
-}
-
-func (t templates) comment(c collab.EventComment) commentView {
-	v := commentView{Author: line(authorOf(c)), Time: utc(c.CreatedAt)}
-	names := taggedNames(c.TaggedUserContacts)
-	if html := collab.Deref(c.HTML); html != "" {
-		clean := t.clean(names.inHTML(html))
-		v.HTML = template.HTML(clean)
-		v.Text = lines(textOf(clean))
-	}
-	if text := collab.Deref(c.Text); text != "" {
-		v.Text = lines(names.inText(text))
-	}
-	return v
-}
-
 func authorOf(c collab.EventComment) string {
 	var author collab.User
 	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
 		return "Somebody"
 	}
-	return author.DisplayName()
+	return nameOf(author)
 }
 
 // line makes a text one line, lines keeps its line ends; both drop control characters, which no mail shows.
 func line(text string) string { return strings.Join(strings.Fields(lines(text)), " ") }
 
-func lines(text string) string {
+func lines(text string) string { return strings.TrimSpace(printable(text)) }
+
+func printable(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
@@ -189,7 +193,7 @@ func lines(text string) string {
 			return -1
 		}
 		return r
-	}, text))
+	}, text)
 }
 
 // quote puts `> ` before each line, so that no comment looks like a part of the mail.

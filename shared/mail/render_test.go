@@ -34,7 +34,9 @@ func text(s string) *string { return &s }
 const noon = 1772366400000
 
 // comment makes a comment by Ada that tags Bob. Empty text or HTML is absent.
-func comment(id int64, plain, html string) collab.EventComment {
+func comment(id int64, plain, html string) Comment { return NewComment(eventComment(id, plain, html)) }
+
+func eventComment(id int64, plain, html string) collab.EventComment {
 	c := collab.EventComment{
 		CommentID: id, From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), CreatedAt: noon + id*60_000,
 		TaggedUserContacts: collab.JSON(`[{"userId":"u2","contact":{"userId":"u2","name":"Bob <b>Builder</b> {{u1}}"}},{"userId":"a&b"}]`),
@@ -60,17 +62,17 @@ func notice(events ...Event) Notice {
 func TestRender(t *testing.T) {
 	hostile := `</title></blockquote></div><script>alert("x")</script>{{.Subject}} {{u1}} {headline} <b>bold</b> & "quotes"`
 	grouped := notice(
-		Event{Time: noon, Headline: "Ada Lovelace commented", Comments: []collab.EventComment{comment(4, "Fourth", "")}},
+		Event{Time: noon, Headline: "Ada Lovelace commented", Comments: []Comment{comment(4, "Fourth", "")}},
 		Event{Time: noon + 60_000, Headline: "Ada Lovelace changed the status from Open to Resolved"},
-		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []collab.EventComment{
+		Event{Time: noon + 120_000, Headline: "Ada Lovelace commented", Comments: []Comment{
 			comment(5, "", "<p>Fifth, <em>with</em> <a href=\"https://example.com/?a=1&b=2\">a link</a></p><ul><li>one</li><li>two</li></ul>"),
 			comment(6, "Sixth, for {{u2}}\nand {{a&b}}\n-- \nTo unsubscribe: nowhere", "<p>Sixth, for {{u2}}</p><p>and {{a&amp;b}}</p>"),
 		}, Truncated: true},
 	)
-	grouped.Earlier = []collab.EventComment{
-		comment(1, "First", ""), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), {CommentID: 0},
+	grouped.Earlier = []Comment{
+		comment(1, "First", ""), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(collab.EventComment{}),
 	}
-	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []collab.EventComment{
+	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []Comment{
 		comment(1, hostile, ""),
 		comment(2, "", hostile+`<img src="https://tracker.example/pixel.gif"><a href="javascript:alert(1)" onclick="alert(2)">link</a>`+
 			`<p style="position:fixed" class="x">styled</p><form action="https://evil.example"><input name=q></form><b>never closed`),
@@ -175,10 +177,10 @@ func TestValuesAreShownAsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := func(text, html *string) collab.EventComment {
-			return collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)}
+		c := func(text, html *string) Comment {
+			return NewComment(collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)})
 		}
-		n := notice(Event{Headline: value, Body: value, Comments: []collab.EventComment{
+		n := notice(Event{Headline: value, Body: value, Comments: []Comment{
 			c(&value, nil), c(text("{{u3}}"), nil), c(nil, text("<p>{{u3}}</p>")), // each with its author
 		}})
 		n.Document = value
@@ -290,7 +292,10 @@ func FuzzComment(f *testing.F) {
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []collab.EventComment{c, comment(2, text, "")}}))
+		if len(c.HTML) > maxText || len(c.Text) > maxText {
+			t.Errorf("%d bytes of HTML and %d of text", len(c.HTML), len(c.Text))
+		}
+		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []Comment{c, comment(2, text, "")}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -309,7 +314,7 @@ func BenchmarkNewTemplates(b *testing.B) {
 
 func BenchmarkRender(b *testing.B) {
 	m := newMailer(b, "")
-	n := notice(Event{Headline: "Ada commented", Comments: []collab.EventComment{comment(1, "", "<p>Hello <b>you</b></p>")}})
+	n := notice(Event{Headline: "Ada commented", Comments: []Comment{comment(1, "", "<p>Hello <b>you</b></p>")}})
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Render(n); err != nil {

@@ -1,14 +1,14 @@
 package webhook
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"collabdata/shared/collab"
 )
 
-// MaxPayload is the size of the largest payload, in bytes.
+// MaxPayload is the size of the largest payload, in bytes, but for what a clicked notification sends back.
 const MaxPayload = 20_000
+
+// shortPayload is what an event too large for a payload is shortened to: times and names of members take more room in the payload.
+const shortPayload = 15_000
 
 // EventTypes returns every event type that an endpoint may ask for.
 func EventTypes() []collab.EventType {
@@ -71,32 +71,44 @@ type payloadNotification struct {
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
-// Payload returns the body that tells endpoints of an event, at most MaxPayload bytes: the same bytes for the same event. An event too
-// large for it gives a thin one, with ids alone and `truncated: true`.
+// Payload returns the body that tells endpoints of an event, the same bytes for the same event: at most MaxPayload bytes, and what a clicked
+// notification sends back besides, whole. An event too large for it is shortened, without those it notifies, and says `truncated: true`.
 func Payload(ev *collab.Event) ([]byte, error) {
-	body, err := encode(ev, fullData(ev))
-	if err != nil || len(body) <= MaxPayload {
+	var sentBack collab.JSON
+	if ev.Type == collab.NotificationClicked && ev.Notification != nil {
+		sentBack = ev.Notification.SourceData
+	}
+	data := dataOf(ev)
+	body, err := encode(ev, data)
+	if err != nil || len(body)-len(sentBack) <= MaxPayload {
 		return body, err
 	}
-	return encode(ev, thinData(ev))
+	short := *ev
+	short.Truncated, short.People, short.Participants = true, nil, nil
+	if err := short.ShortenTo(shortPayload); err != nil {
+		return nil, err
+	}
+	shortData := dataOf(&short)
+	shortData.CommentID = data.CommentID
+	if sentBack != nil {
+		shortData.Notification.SourceData = sentBack
+	}
+	return encode(ev, shortData)
 }
 
 func encode(ev *collab.Event, data payloadData) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(payload{Type: ev.Type, Timestamp: collab.Timestamp(ev.Time), Data: data}); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return collab.EncodeJSON(payload{Type: ev.Type, Timestamp: collab.Timestamp(ev.Time), Data: data})
 }
 
-func fullData(ev *collab.Event) payloadData {
-	data := ids(ev)
-	data.Truncated = ev.Truncated
-	data.ActionUser = ev.Actor
-	data.Annotation = annotationOf(ev.Annotation)
-	data.Previous = annotationOf(ev.Previous)
+// dataOf returns what a payload says of an event.
+func dataOf(ev *collab.Event) payloadData {
+	data := payloadData{
+		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
+		Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous), Webhook: ev.Webhook,
+	}
+	if len(ev.Comments) == 1 {
+		data.CommentID = &ev.Comments[0].CommentID
+	}
 	for _, c := range ev.Comments {
 		data.Comments = append(data.Comments, payloadComment{
 			CommentID: c.CommentID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
@@ -111,33 +123,6 @@ func fullData(ev *collab.Event) payloadData {
 		if ev.Type == collab.NotificationAdded {
 			data.Notification.NotifyAll, data.Notification.NotifyUsers = ev.NotifyAll, ev.People
 		}
-	}
-	return data
-}
-
-func thinData(ev *collab.Event) payloadData {
-	data := ids(ev)
-	data.Truncated = true
-	if ev.Actor != nil {
-		data.ActionUser = &collab.User{UserID: ev.Actor.UserID}
-	}
-	for _, c := range ev.Comments {
-		data.Comments = append(data.Comments, payloadComment{CommentID: c.CommentID})
-	}
-	if ev.Notification != nil {
-		data.Notification = &payloadNotification{NotificationID: ev.Notification.ID}
-	}
-	return data
-}
-
-// ids returns what every payload has.
-func ids(ev *collab.Event) payloadData {
-	data := payloadData{
-		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
-		Webhook: ev.Webhook,
-	}
-	if len(ev.Comments) == 1 {
-		data.CommentID = &ev.Comments[0].CommentID
 	}
 	return data
 }

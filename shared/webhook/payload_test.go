@@ -160,11 +160,11 @@ func fieldsOf(t *testing.T, body []byte) []string {
 	return names
 }
 
-// TestPayloadShape: the ids are in every payload, full or thin, each of one type or null.
+// TestPayloadShape: the ids are in every payload, whole or shortened, each of one type or null.
 func TestPayloadShape(t *testing.T) {
 	for _, ev := range examples() {
-		for _, data := range []payloadData{fullData(ev), thinData(ev)} {
-			body, err := encode(ev, data)
+		for range 2 {
+			body, err := Payload(ev)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,51 +193,102 @@ func TestPayloadShape(t *testing.T) {
 			if _, ok := got.Data["truncated"]; !ok {
 				t.Errorf("%s: no truncated", ev.Type)
 			}
+			large := *ev
+			large.Annotation = &collab.EventAnnotation{Context: mustMarshal(t, strings.Repeat("x", MaxPayload))}
+			ev = &large
 		}
 	}
 }
 
 func mustMarshal(t *testing.T, v any) []byte {
 	t.Helper()
-	b, err := json.Marshal(v)
+	b, err := collab.EncodeJSON(v)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return b
 }
 
-func TestThinPayload(t *testing.T) {
+// TestLargePayload: what is too large for a payload is cut, and people are not.
+func TestLargePayload(t *testing.T) {
 	ev := examples()[4]
-	ev.Comments[0].Text = text(strings.Repeat("x", MaxPayload))
+	ev.Annotation.Status = mustMarshal(t, map[string]string{"id": "OPEN", "name": "Open", "svg": strings.Repeat("<", MaxPayload)})
+	ev.Annotation.AssignedTo = collab.JSON(`{"userId":"u3"}`)
 	body, err := Payload(ev)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{"organizationId":"org1","documentId":"doc1",` +
-		`"annotationId":"ann1","commentId":null,"truncated":true,"actionUser":{"userId":"u2"},` +
-		`"comments":[{"commentId":1772366400000002},{"commentId":1772366400000003}]}}`
+		`"annotationId":"ann1","commentId":null,"truncated":true,"actionUser":{"userId":"u2","name":"Bob"},` +
+		`"annotation":{"from":{"userId":"u1","name":"Ada Lovelace"},"location":{"id":"page-2","locationName":"Page 2"},` +
+		`"status":{"id":"OPEN","name":"Open"},"assignedTo":{"userId":"u3"},"priority":{"id":"P1","name":"High"},"createdAt":"2026-03-01T12:00:00.000Z"},` +
+		`"comments":[{"commentId":1772366400000002,"commentText":"First","commentHtml":"<p>First</p>","from":{"userId":"u1","name":"Ada Lovelace"},` +
+		`"taggedUserContacts":[{"userId":"u2","contact":{"userId":"u2","name":"Bob"}}],"createdAt":"2026-03-01T12:00:00.000Z"},` +
+		`{"commentId":1772366400000003,"commentText":"Second","commentHtml":"<p>Second</p>","from":{"userId":"u1","name":"Ada Lovelace"},` +
+		`"taggedUserContacts":[{"userId":"u2","contact":{"userId":"u2","name":"Bob"}}],"createdAt":"2026-03-01T12:00:00.000Z"}]}}`
 	if diff := cmp.Diff(want, string(body)); diff != "" {
-		t.Errorf("thin payload (-want +got):\n%s", diff)
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
-// TestLargestPayload: no event the outbox takes makes a payload over the limit, and one that just fits is sent in full.
+// TestClickSendsBack: the source data of a clicked notification is sent back whole, however large it and the rest are.
+func TestClickSendsBack(t *testing.T) {
+	ev := examples()[7]
+	for _, size := range []int{1, MaxPayload, collab.MaxItemBytes} {
+		for _, body := range []int{1, MaxPayload} {
+			source := mustMarshal(t, map[string]string{"a": strings.Repeat("<", size)})
+			ev.Notification.SourceData, ev.Notification.Body = source, strings.Repeat("b", body)
+			text, err := Payload(ev)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Data struct {
+					Notification struct {
+						SourceData json.RawMessage `json:"notificationSourceData"`
+					}
+				}
+			}
+			if err := json.Unmarshal(text, &got); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got.Data.Notification.SourceData, source) || len(text) > MaxPayload+len(source) {
+				t.Errorf("source data of %d bytes beside a body of %d: %d bytes, %.300s", size, body, len(text), text)
+			}
+		}
+	}
+}
+
+// TestLargestPayload: no event the outbox takes makes a payload over the limit, and one that just fits is sent whole.
 func TestLargestPayload(t *testing.T) {
 	worst := examples()[4]
-	for _, id := range []*string{&worst.OrganizationID, &worst.AnnotationID} {
-		*id = strings.Repeat("\u2028", collab.MaxID/3) // six bytes of JSON for three
-	}
-	worst.DocumentID = strings.Repeat("\u2028", collab.MaxDocumentID/3)
-	worst.Actor = &collab.User{UserID: worst.OrganizationID, Name: text(strings.Repeat("n", 5_000))}
+	id := strings.Repeat("\u2028", collab.MaxID/3) // six bytes of JSON for three
+	worst.OrganizationID, worst.AnnotationID, worst.DocumentID = id, id, strings.Repeat("\u2028", collab.MaxDocumentID/3)
+	long := strings.Repeat("\x01", 5_000)
+	worst.Actor = &collab.User{UserID: id, Name: &long, Email: &long}
+	user := mustMarshal(t, worst.Actor)
+	object := mustMarshal(t, map[string]string{"id": id, "name": long, "type": long[:30], "color": long[:30], "lightColor": long[:30], "svg": long[:30]})
+	worst.Annotation = &collab.EventAnnotation{From: user, AssignedTo: user, Location: object, Status: object, Priority: object, Context: object}
+	worst.Previous = worst.Annotation
 	worst.Comments = nil
-	for i := range collab.MaxComments {
-		worst.Comments = append(worst.Comments, collab.EventComment{CommentID: collab.MaxCommentID - int64(i), Text: text("0123456789")})
+	for i := range 100 {
+		worst.Comments = append(worst.Comments, collab.EventComment{CommentID: collab.MaxCommentID - int64(i), Text: &long, From: user})
 	}
-	body, err := Payload(worst)
-	if err != nil || len(body) > MaxPayload || !json.Valid(body) {
-		t.Errorf("%d bytes, error %v; want at most %d", len(body), err, MaxPayload)
+	for range collab.MaxPeople {
+		worst.People = append(worst.People, *worst.Actor)
 	}
-	t.Logf("the largest thin payload has %d bytes", len(body))
+	for range collab.MaxAuthors {
+		worst.Participants = append(worst.Participants, id)
+	}
+	notified := examples()[6]
+	notified.OrganizationID, notified.DocumentID, notified.Actor, notified.People = id, worst.DocumentID, worst.Actor, worst.People
+	notified.Notification = &collab.Notification{ID: "n", ActionUser: *worst.Actor, Headline: long, Body: long, SourceData: user}
+	for _, ev := range []*collab.Event{worst, notified} {
+		body, err := Payload(ev)
+		if err != nil || len(body) > MaxPayload || !json.Valid(body) {
+			t.Errorf("%s: %d bytes, error %v; want at most %d", ev.Type, len(body), err, MaxPayload)
+		}
+	}
 
 	ev := examples()[1]
 	sized := func(n int) []byte {
@@ -250,9 +301,9 @@ func TestLargestPayload(t *testing.T) {
 	}
 	room := MaxPayload - len(sized(0))
 	if n := len(sized(room)); n != MaxPayload {
-		t.Errorf("%d bytes, want a full payload of %d", n, MaxPayload)
+		t.Errorf("%d bytes, want a whole payload of %d", n, MaxPayload)
 	}
 	if body := sized(room + 1); len(body) > 1_000 || !bytes.Contains(body, []byte(`"truncated":true`)) {
-		t.Errorf("a byte more: %d bytes, want a thin payload", len(body))
+		t.Errorf("a byte more: %d bytes, want a shortened payload", len(body))
 	}
 }

@@ -170,7 +170,7 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 		t.Fatal(err)
 	}
 	hash := sha256.Sum256([]byte(vars[token].text))
-	err := seeder.PutAPIKey(t.Context(), vars[key].text, id, []collab.Token{{Hash: hash, CreatedAt: time.Now().UnixMilli()}})
+	err := seeder.AddAPIKey(t.Context(), vars[key].text, id, []collab.Token{{Hash: hash, CreatedAt: time.Now().UnixMilli()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,8 @@ var waits = map[string]bool{"/v2/notifications/update": true}
 // TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one.
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
-	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "dev"}); err != nil {
-		t.Fatal(err)
-	}
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("dev-token"))}}
-	if err := s.Store.PutAPIKey(t.Context(), "dev-key", "dev", tokens); err != nil {
+	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens); err != nil {
 		t.Fatal(err)
 	}
 	readme, err := os.ReadFile("../../../README.md")

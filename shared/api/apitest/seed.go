@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -8,13 +9,13 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Seeder writes what no operation makes. The store is one.
+// Seeder writes what no operation makes: see package directory, whose Store is one.
 type Seeder interface {
-	PutAccount(ctx context.Context, a collab.Account) error
-	PutAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
-	PutOrganization(ctx context.Context, account string, o collab.Organization) error
-	PutFolder(ctx context.Context, org collab.OrganizationRef, f collab.Folder) error
-	PutDocument(ctx context.Context, org collab.OrganizationRef, d collab.Document) error
+	AddAccount(ctx context.Context, a collab.Account) error
+	AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
+	ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error)
+	ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error)
+	ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error)
 
 	// SetPreferences writes a user's preferences for a document, or for the organization when document is "".
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
@@ -76,35 +77,41 @@ type Preference struct {
 // write makes the account with everything in it.
 func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 	now := time.Now().UnixMilli()
-	err := to.PutAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})
+	err := to.AddAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})
 	if err != nil {
 		return fmt.Errorf("seed account: %w", err)
 	}
+	in := func(org string) collab.OrganizationRef {
+		return collab.OrganizationRef{Account: id, Organization: org}
+	}
 	for _, o := range a.Organizations {
-		if o.Name == "" {
-			o.Name = o.ID
-		}
-		err := to.PutOrganization(ctx, id, collab.Organization{
-			ID: o.ID, Name: o.Name, Disabled: o.Disabled, Metadata: o.Metadata, CreatedAt: o.Created, LastUpdated: o.Created,
+		_, err := to.ChangeOrganization(ctx, in(o.ID), func(to *collab.Organization) error {
+			*to = collab.Organization{
+				ID: o.ID, Name: cmp.Or(o.Name, o.ID), Disabled: o.Disabled, Metadata: o.Metadata, CreatedAt: o.Created, LastUpdated: o.Created,
+			}
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("seed organization %q: %w", o.ID, err)
 		}
 	}
-	in := func(org string) collab.OrganizationRef {
-		return collab.OrganizationRef{Account: id, Organization: org}
-	}
 	for _, f := range a.Folders {
-		err := to.PutFolder(ctx, in(f.Organization), collab.Folder{
-			ID: f.ID, Name: f.Name, Parent: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+		_, err := to.ChangeFolder(ctx, in(f.Organization), f.ID, func(to *collab.Folder) error {
+			*to = collab.Folder{
+				ID: f.ID, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+			}
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("seed folder %q: %w", f.ID, err)
 		}
 	}
 	for _, d := range a.Documents {
-		err := to.PutDocument(ctx, in(d.Organization), collab.Document{
-			ID: d.ID, Name: d.Name, Folder: d.Folder, Access: d.Access, Users: d.Users, CreatedAt: now, LastUpdated: now,
+		_, err := to.ChangeDocument(ctx, in(d.Organization).Document(d.ID), func(to *collab.Document) error {
+			*to = collab.Document{
+				ID: d.ID, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, Users: d.Users, CreatedAt: now, LastUpdated: now,
+			}
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("seed document %q: %w", d.ID, err)

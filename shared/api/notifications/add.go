@@ -87,7 +87,7 @@ type AddResult struct {
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
-	if err := s.Store.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {
+	if err := s.Directory.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {
 		return AddResult{}, err
 	}
 	n := req.notification(call)
@@ -107,7 +107,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	if !ev.NotifyAll {
 		ev.People = distinct(req.NotifyUsers)
 	}
-	created, err := s.Store.AddNotification(ctx, org, n, ev)
+	created, err := s.Outbox.AddNotification(ctx, org, n, ev)
 	if err != nil {
 		return AddResult{}, err
 	}

@@ -39,7 +39,7 @@ type Metadata struct {
 // for the organization, else the default. Documents need not exist.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]Config, error) {
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
-	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
 	var documents []string
@@ -48,7 +48,7 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 			documents = append(documents, d)
 		}
 	}
-	preferences, err := s.Store.Preferences(ctx, org, req.UserID, documents)
+	preferences, err := s.Directory.Preferences(ctx, org, req.UserID, documents)
 	if err != nil {
 		return nil, err
 	}

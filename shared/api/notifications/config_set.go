@@ -38,7 +38,7 @@ type ConfigSetResult struct {
 // ConfigSet sets a user's preferences for documents, which need not exist, or for the organization.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (ConfigSetResult, error) {
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
-	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return ConfigSetResult{}, err
 	}
 	documents := req.DocumentIDs
@@ -47,7 +47,7 @@ func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetR
 	}
 	preferences := collab.Preferences{Inbox: req.Config.Inbox.Value, Email: req.Config.Email.Value}
 	for _, d := range documents {
-		if err := s.Store.SetPreferences(ctx, org, req.UserID, d, preferences); err != nil {
+		if err := s.Directory.SetPreferences(ctx, org, req.UserID, d, preferences); err != nil {
 			return ConfigSetResult{}, err
 		}
 	}

@@ -37,7 +37,7 @@ type Notification struct {
 func show(e collab.InboxEntry, recipient collab.User) Notification {
 	return Notification{
 		NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
-		Headline: e.HeadlineFor(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
+		Headline: e.RenderHeadline().For(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
 		NotifyAll: e.ToAll, CreatedAt: collab.Timestamp(e.CreatedAt),
 		Read: e.ReadAt != 0, ReadAt: collab.Timestamp(e.ReadAt), Clicked: e.ClickedAt != 0, ClickedAt: collab.Timestamp(e.ClickedAt),
 	}
@@ -68,11 +68,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		return nil, err
 	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
-	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
 	recipient := collab.User{UserID: req.UserID}
-	members, err := s.Store.Members(ctx, org, []string{req.UserID})
+	members, err := s.Directory.Members(ctx, org, []string{req.UserID})
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 // fill fills a page with the notifications behind a position. It may end earlier where many in a row are not for the user.
 func (s *Service) fill(ctx context.Context, page *rpc.Page[Notification], org collab.OrganizationRef, recipient collab.User, at inboxPosition) error {
 	for {
-		entries, behind, err := s.Store.Inbox(ctx, org, recipient.UserID, at.Chunk, min(page.Most(), chunk))
+		entries, behind, err := s.Outbox.Inbox(ctx, org, recipient.UserID, at.Chunk, min(page.Most(), chunk))
 		if err != nil {
 			return err
 		}

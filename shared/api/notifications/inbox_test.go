@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/heaptest"
 )
 
 // give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.
@@ -26,11 +27,11 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	if n.DocumentID == "" {
 		n.DocumentID = "doc"
 	}
-	err := f.store.MakeNotification(t.Context(), org, n)
+	err := f.outbox.MakeNotification(t.Context(), org, n)
 	if err == nil && len(users) > 0 {
-		err = f.store.AddToInbox(t.Context(), org, n, users)
+		err = f.outbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
-		err = f.store.AddToInboxOfAll(t.Context(), org, n)
+		err = f.outbox.AddToInboxOfAll(t.Context(), org, n)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -82,8 +83,10 @@ func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages
 
 func TestGet(t *testing.T) {
 	f := newFixture(t)
-	member := collab.Member{User: collab.User{UserID: "ann", Name: ptr("Ann")}}
-	if err := f.store.PutMember(t.Context(), org, member); err != nil {
+	if _, err := f.directory.ChangeMember(t.Context(), org, "ann", func(m *collab.Member) error {
+		m.Name = ptr("Ann")
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	f.give(t, 0, collab.Notification{
@@ -113,6 +116,33 @@ func TestGet(t *testing.T) {
 	}
 	if ids, _ := f.walk(t, "dan", 10); !cmp.Equal(ids, []string{"all"}) {
 		t.Errorf("anyone has %v", ids)
+	}
+}
+
+// TestGetIsBounded: a notification whose values would be large in each place of its template costs little more than its size, and the list goes
+// on behind it.
+func TestGetIsBounded(t *testing.T) {
+	f := newFixture(t)
+	value, err := collab.EncodeJSON(strings.Repeat(`"`, 30_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		f.give(t, i, collab.Notification{
+			ID: fmt.Sprint("large", i), Headline: strings.Repeat("{a}", 20_000), TemplateData: map[string]collab.JSON{"a": value},
+		})
+	}
+	var ids []string
+	var pages int
+	took := heaptest.Allocated(func() { ids, pages = f.walk(t, "ann", 2) })
+	if diff := cmp.Diff([]string{"large2", "large1", "large0"}, ids); diff != "" || pages != 2 {
+		t.Errorf("%d pages, %s", pages, diff)
+	}
+	if took > 20_000_000 {
+		t.Errorf("reading them took %d bytes", took)
+	}
+	if headline := f.get(t, "ann", 1, "").Result.Data[0].Headline; headline != strings.Repeat(`"`, collab.MaxHeadline) {
+		t.Errorf("a headline of %d bytes", len(headline))
 	}
 }
 
@@ -240,7 +270,7 @@ func TestUpdate(t *testing.T) {
 	}
 	var events []collab.Event
 	for _, ref := range f.sent {
-		ev, err := f.store.Event(t.Context(), ref.Account, ref.ID)
+		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,25 +9,21 @@ import (
 
 // Service carries out the operations.
 type Service struct {
-	Store  Store
-	Events Events
+	Directory Directory
+	Outbox    Outbox
+	Events    Events
 }
 
-// Store is what the operations need of the table.
-type Store interface {
+// Directory knows organizations, documents, members and what they prefer: see package directory.
+type Directory interface {
 	// CheckOrganization fails with NOT_FOUND when the organization does not exist and FAILED_PRECONDITION when it is disabled.
 	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
 
 	// CheckDocument is CheckOrganization, and NOT_FOUND when the document does not exist. What create names is made when it is missing.
 	CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error
 
-	// AddNotification records a notification with the event that sends it, both or neither. created is false, and nothing has changed,
-	// when a notification with this id is there. It fails with INVALID_ARGUMENT when the notification is larger than
-	// collab.MaxItemBytes.
-	AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
-
-	// Preferences returns a user's preferences for each of the documents, which need not exist, in their order: the document's, else the
-	// organization's, else collab.DefaultPreferences.
+	// Preferences returns a user's preferences for each of the documents, which need not exist, in their order: see
+	// collab.EffectivePreferences.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 
 	// SetPreferences writes a user's preferences for a document, or for the organization when document is "". A channel that is "" has
@@ -36,6 +32,14 @@ type Store interface {
 
 	// Members returns those of the users who are members of the organization, by user id.
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+}
+
+// Outbox keeps notifications and the inboxes that list them: see package outbox.
+type Outbox interface {
+	// AddNotification records a notification with the event that sends it, both or neither. created is false, and nothing has changed,
+	// when a notification with this id is there. It fails with INVALID_ARGUMENT when the notification is larger than
+	// collab.MaxItemBytes.
+	AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
 
 	// Inbox returns up to most notifications of a user, newest first and by id where times are equal, behind a position ("" for the newest).
 	// next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.

@@ -16,7 +16,8 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
 )
 
@@ -25,9 +26,10 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // fixture is the service on a table of its own, with the document doc of the organization org.
 type fixture struct {
 	notifications.Service
-	store  *store.Store
-	server *rpc.Server
-	sent   []collab.EventRef
+	directory *directory.Store
+	outbox    *outbox.Store
+	server    *rpc.Server
+	sent      []collab.EventRef
 }
 
 // Send remembers what goes to the queue.
@@ -39,14 +41,16 @@ var org = collab.OrganizationRef{Account: "acct", Organization: "org"}
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := storetest.New(t)
-	if err := s.CheckDocument(t.Context(), org.Document("doc"), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	table := storetest.New(t)
+	d := directory.New(table)
+	o := outbox.New(table, d)
+	if err := d.CheckDocument(t.Context(), org.Document("doc"), collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{store: s, server: &rpc.Server{
-		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: s,
+	f := &fixture{directory: d, outbox: o, server: &rpc.Server{
+		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: d,
 	}}
-	f.Service = notifications.Service{Store: s, Events: f}
+	f.Service = notifications.Service{Directory: d, Outbox: o, Events: f}
 	return f
 }
 
@@ -128,11 +132,11 @@ func TestAddRecords(t *testing.T) {
 			if len(f.sent) != 1 {
 				t.Fatalf("%d %s: sent %v", a.code, a.Error.Message, f.sent)
 			}
-			ev, err := f.store.Event(t.Context(), f.sent[0].Account, f.sent[0].ID)
+			ev, err := f.outbox.Event(t.Context(), f.sent[0].Account, f.sent[0].ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := f.store.Notification(t.Context(), org, ev.Notification.ID)
+			stored, err := f.outbox.Notification(t.Context(), org, ev.Notification.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +174,7 @@ func TestAddRecords(t *testing.T) {
 		if a.code != http.StatusOK || f.sent != nil {
 			t.Errorf("%d %s, sent %v", a.code, a.Error.Message, f.sent)
 		}
-		stored, err := f.store.Notification(t.Context(), org, "n-1")
+		stored, err := f.outbox.Notification(t.Context(), org, "n-1")
 		if err != nil || stored.Headline != full.Headline {
 			t.Errorf("%+v %v", stored, err)
 		}

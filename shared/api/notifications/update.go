@@ -47,7 +47,7 @@ type UpdateResult struct {
 // NOT_FOUND. A call that fails may be sent again: what it did is not done twice.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
-	if err := s.Store.CheckOrganization(ctx, org); err != nil {
+	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
 	var (
@@ -94,7 +94,7 @@ func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.Organizat
 	if req.UpdatedData.Value.Clicked == nil {
 		click = nil
 	}
-	_, clicked, err := s.Store.MarkNotification(ctx, org, req.UserID, id, click)
+	_, clicked, err := s.Outbox.MarkNotification(ctx, org, req.UserID, id, click)
 	if clicked {
 		s.Events.Send(ctx, ref)
 	}

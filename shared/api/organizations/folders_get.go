@@ -30,7 +30,7 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	list := rpc.NewList[Folder](call, "folder")
 	if req.FolderID == nil {
-		folders, err := s.Store.Folders(ctx, org)
+		folders, err := s.Directory.Folders(ctx, org)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 		}
 		return list, nil
 	}
-	f, in, err := s.Store.Folder(ctx, org, *req.FolderID)
+	f, in, err := s.Directory.Folder(ctx, org, *req.FolderID)
 	if err != nil {
 		return nil, err
 	}

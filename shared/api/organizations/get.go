@@ -49,9 +49,9 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 // list is Store.ListOrganizations, for those of the ids where there are any, in their order.
 func (s *Service) list(ctx context.Context, acct string, ids []string, after string, most int, take func(collab.Organization) bool) (more bool, err error) {
 	if ids == nil {
-		return s.Store.ListOrganizations(ctx, acct, after, most, take)
+		return s.Directory.ListOrganizations(ctx, acct, after, most, take)
 	}
-	all, err := s.Store.Organizations(ctx, acct, ids)
+	all, err := s.Directory.Organizations(ctx, acct, ids)
 	if err != nil {
 		return false, err
 	}

@@ -9,10 +9,10 @@ import (
 )
 
 // Service carries out the operations.
-type Service struct{ Store Store }
+type Service struct{ Directory Directory }
 
-// Store is what the operations need of the table.
-type Store interface {
+// Directory knows organizations and folders: see package directory.
+type Directory interface {
 	// Organizations returns those of the ids that exist, in the order asked, repeats once.
 	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
 

@@ -17,7 +17,7 @@ import (
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/storetest"
 )
 
@@ -25,16 +25,27 @@ const maxAnswer = 5_000_000
 
 type fixture struct {
 	organizations.Service
-	store  *store.Store
-	server *rpc.Server
+	directory *directory.Store
+	server    *rpc.Server
 }
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := storetest.New(t)
+	d := directory.New(storetest.New(t))
 	return &fixture{
-		Service: organizations.Service{Store: s}, store: s,
+		Service: organizations.Service{Directory: d}, directory: d,
 		server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
+	}
+}
+
+func (f *fixture) putOrganization(t *testing.T, id string, metadata collab.JSON) {
+	t.Helper()
+	_, err := f.directory.ChangeOrganization(t.Context(), collab.OrganizationRef{Account: "acct", Organization: id}, func(o *collab.Organization) error {
+		o.Name, o.Metadata = id, metadata
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -75,12 +86,7 @@ func TestGetEndsPagesBySize(t *testing.T) {
 	for i := range 25 {
 		id := fmt.Sprintf("o%02d", i)
 		want = append(want, id)
-		err := f.store.PutOrganization(t.Context(), "acct", collab.Organization{
-			ID: id, Name: id, Metadata: collab.JSON(`{"notes":"` + strings.Repeat(`\"`, 75_000) + `"}`),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f.putOrganization(t, id, collab.JSON(`{"notes":"`+strings.Repeat(`\"`, 75_000)+`"}`))
 	}
 	ids := `"organizationIds":["` + strings.Join(want, `","`) + `"],`
 	for _, query := range []string{"", ids} {
@@ -110,14 +116,13 @@ func TestGetEndsPagesBySize(t *testing.T) {
 func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 	f := newFixture(t)
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	if err := f.store.PutOrganization(t.Context(), "acct", collab.Organization{ID: "org", Name: "org"}); err != nil {
-		t.Fatal(err)
-	}
+	f.putOrganization(t, "org", nil)
 	put := func(parent string, n int) {
 		t.Helper()
 		for i := range n {
-			err := f.store.PutFolder(t.Context(), org, collab.Folder{
-				ID: fmt.Sprintf("%s-%02d", parent, i), Parent: parent, Name: strings.Repeat("x", 300_000),
+			_, err := f.directory.ChangeFolder(t.Context(), org, fmt.Sprintf("%s-%02d", parent, i), func(f *collab.Folder) error {
+				f.Parent, f.Name = parent, strings.Repeat("x", 300_000)
+				return nil
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -105,6 +105,8 @@ type answer struct {
 	allow      string
 	retryAfter time.Duration
 	cause      error
+	unfinished bool // a repetition of the request may carry out an item that failed
+	secret     bool // shows what must not be kept
 }
 
 func (a answer) write(w http.ResponseWriter) {

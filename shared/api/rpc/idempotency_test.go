@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +27,7 @@ type ledger struct {
 
 type entry struct {
 	claim    collab.IdempotencyClaim
+	last     time.Time // when its last attempt began
 	freed    bool
 	finished bool
 	answer   collab.IdempotencyAnswer
@@ -36,28 +38,28 @@ func (l *ledger) BeginIdempotent(_ context.Context, claim collab.IdempotencyClai
 	defer l.mu.Unlock()
 	key := claim.Account + string(claim.KeyHash[:])
 	e := l.items[key]
-	if e != nil && claim.Start.Sub(e.claim.Start) >= collab.IdempotencyExpiry {
+	if e != nil && claim.Start.Sub(e.last) >= collab.IdempotencyExpiry {
 		e = nil
 	}
 	sameBody := e != nil && e.claim.BodyHash == claim.BodyHash
 	switch {
 	case e == nil || e.freed && !sameBody:
-		l.items[key] = &entry{claim: claim}
+		l.items[key] = &entry{claim: claim, last: claim.Start}
 		return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}, nil
 	case !sameBody:
 		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}, nil
 	case e.finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Answer: e.answer}, nil
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: e.claim, Answer: e.answer}, nil
 	case !e.freed && claim.Start.Before(e.claim.Lease):
 		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: e.claim}, nil
 	}
-	e.freed, e.claim.Lease = false, claim.Lease
+	e.freed, e.claim.Lease, e.claim.Attempt, e.last = false, claim.Lease, claim.Attempt, claim.Start
 	return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: e.claim}, nil
 }
 
 func (l *ledger) held(claim collab.IdempotencyClaim) *entry {
 	e := l.items[claim.Account+string(claim.KeyHash[:])]
-	if e == nil || e.freed || e.finished || !e.claim.Lease.Equal(claim.Lease) {
+	if e == nil || e.freed || e.finished || e.claim.Attempt != claim.Attempt {
 		return nil
 	}
 	return e
@@ -337,35 +339,72 @@ func TestIdempotentTooLarge(t *testing.T) {
 	}
 }
 
-// TestIdempotentSealed holds that a kept answer cannot be read without its key, and that one that was changed is not answered.
-func TestIdempotentSealed(t *testing.T) {
+// TestIdempotentSecret holds that an answer with a secret is not kept: the operation tells it again, with the ids of the first time.
+func TestIdempotentSecret(t *testing.T) {
 	a := newAdder()
 	const secret = "shown this once"
-	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return secret, nil }, rpc.Idempotent())
-	send := func(key string) (int, string) {
-		w := serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", key))
-		return w.Code, w.Body.String()
+	var again []bool
+	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
+		again = append(again, call.Again)
+		call.Secret = true
+		return secret + " " + call.IDs.Next(), nil
+	}, rpc.Idempotent())
+	send := func() string {
+		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
-	_, first := send("k")
-	_, other := send("k2")
-	if code, second := send("k"); code != 200 || first != second || first != other {
-		t.Fatalf("%s\n%d %s", first, code, second)
+	first := send()
+	a.now = noon.Add(time.Hour)
+	if second := send(); first != second || !slices.Equal(again, []bool{false, true}) || !strings.Contains(first, secret) {
+		t.Errorf("%s\nthen %s, %v", first, second, again)
 	}
-	bodies := map[string]bool{}
 	for _, e := range a.items {
-		if body := e.answer.Body; bytes.Contains(body, []byte(secret)) || bytes.Contains(body, []byte(`"result"`)) || bodies[string(body)] {
-			t.Errorf("kept as %q", body)
+		if len(e.answer.Body) > 0 {
+			t.Errorf("kept as %q", e.answer.Body)
 		}
-		bodies[string(e.answer.Body)] = true
-		e.answer.Body[len(e.answer.Body)/2] ^= 1
 	}
-	if code, body := send("k"); code != 500 || strings.Contains(body, "shown") {
-		t.Errorf("a changed answer: %d %s", code, body)
+}
+
+// TestIdempotentItems holds that an answer does not bind the key while an item failed that a repetition may carry out.
+func TestIdempotentItems(t *testing.T) {
+	type result struct {
+		rpc.Outcome
+		ID string `json:"id"`
 	}
-	for _, e := range a.items {
-		e.answer.Body = e.answer.Body[:3]
+	for code, binds := range map[collab.Code]bool{
+		"": true, collab.AlreadyExists: true, collab.NotFound: true, collab.InvalidArgument: true, collab.FailedPrecondition: true,
+		collab.Aborted: false, collab.Unavailable: false, collab.ResourceExhausted: false, collab.DeadlineExceeded: false, collab.Internal: false,
+	} {
+		a := newAdder()
+		runs := 0
+		h := operation(a.server, func(context.Context, *rpc.Call) (any, error) {
+			runs++
+			done := result{rpc.OutcomeOf(nil, "done"), "a"}
+			failed := result{rpc.Outcome{Success: code == "", Message: "m", Code: code}, "b"}
+			return rpc.Keyed[result]{{Key: "a", Value: done}, {Key: "b", Value: failed}}, nil
+		}, rpc.Idempotent())
+		for range 2 {
+			serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+		}
+		if binds != (runs == 1) {
+			t.Errorf("%s: %d runs", code, runs)
+		}
 	}
-	if code, body := send("k"); code != 500 {
-		t.Errorf("a cut answer: %d %s", code, body)
+}
+
+// TestIdempotentTimes holds that a later attempt has the ids of the first, and its own time.
+func TestIdempotentTimes(t *testing.T) {
+	a := newAdder()
+	var ids []string
+	var times []time.Time
+	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
+		ids, times = append(ids, call.IDs.Next()), append(times, call.IDs.Start())
+		return nil, collab.Errorf(collab.Unavailable, "not now")
+	}, rpc.Idempotent())
+	for _, now := range []time.Time{noon, noon.Add(10 * time.Hour), noon.Add(30 * time.Hour)} {
+		a.now = now
+		serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+	}
+	if ids[0] != ids[1] || ids[0] != ids[2] || !times[2].Equal(a.now) {
+		t.Errorf("ids %v, times %v", ids, times)
 	}
 }

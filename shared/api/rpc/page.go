@@ -56,7 +56,7 @@ func (p *Page[T]) Room() int { return p.left - len(",") }
 
 // Add takes an item, and reports whether it fits. The first one always does.
 func (p *Page[T]) Add(item T) bool {
-	text, err := marshal(item)
+	text, err := collab.EncodeJSON(item)
 	if err != nil {
 		panic(err) // the operation's own type
 	}

@@ -13,7 +13,7 @@ import (
 // PageToken returns the token that leads back to a position in this request's list. The position is any value that encoding/json
 // writes and reads. The token holds for the same account, path and data; pageSize, order of keys and white space may differ.
 func (c *Call) PageToken(position any) string {
-	text, err := marshal(position)
+	text, err := collab.EncodeJSON(position)
 	if err != nil {
 		panic(err) // the operation's own type
 	}

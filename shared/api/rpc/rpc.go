@@ -70,8 +70,13 @@ type Call struct {
 	Now  time.Time   // when the request arrived
 	IDs  *collab.IDs // the same ids again when the request is repeated under its Idempotency-Key
 
+	// Again reports that this same request was carried out before, and that its answer was not kept as it showed a Secret. The operation
+	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
+	Again bool
+
 	Message       string // set by the operation, or its Page: result.message
 	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
+	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
 	body []byte

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -20,7 +19,7 @@ func successAnswer(call *Call, data any) (answer, error) {
 	if message == "" {
 		message = "done"
 	}
-	text, err := marshal(message)
+	text, err := collab.EncodeJSON(message)
 	if err != nil {
 		return answer{}, err
 	}
@@ -35,7 +34,11 @@ func successAnswer(call *Call, data any) (answer, error) {
 		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
 	}
 	s.add(`}}`)
-	return answer{http: http.StatusOK, body: s}, nil
+	a := answer{http: http.StatusOK, body: s, secret: call.Secret}
+	if bulk, ok := data.(interface{ unfinished() bool }); ok {
+		a.unfinished = bulk.unfinished()
+	}
+	return a, nil
 }
 
 // Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
@@ -73,7 +76,7 @@ func (k Keyed[T]) segments(s *segments) error {
 		if i > 0 {
 			s.add(",")
 		}
-		key, err := marshal(m.Key)
+		key, err := collab.EncodeJSON(m.Key)
 		if err != nil {
 			return err
 		}
@@ -124,7 +127,7 @@ func (s *segments) value(v any) error {
 		s.add("[]")
 		return nil
 	}
-	text, err := marshal(v)
+	text, err := collab.EncodeJSON(v)
 	if err == nil {
 		*s = append(*s, text)
 	}
@@ -137,15 +140,4 @@ func (s *segments) json(text collab.JSON) {
 		return
 	}
 	*s = append(*s, text)
-}
-
-// marshal returns v as JSON without HTML escaping.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

@@ -27,24 +27,31 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	now := call.IDs.Start().UnixMilli()
+	now := call.Now.UnixMilli()
 	w := collab.Webhook{
 		ID: collab.Deref(req.WebhookID), URL: req.URL, Description: req.Description, EventTypes: distinct(req.EventTypes),
-		Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
+		Secrets: []collab.WebhookSecret{{ID: call.IDs.Next(), Secret: secret, CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if w.ID == "" {
 		w.ID = call.IDs.Next()
 	}
-	if w, err = s.add(ctx, call.Account, w); err != nil {
-		return WebhookWithSecret{}, err
-	}
 	call.Items = 1
 	call.Message = "the webhook was added: keep its secret, which is not shown again"
-	return showWithSecret(w, call.Now), nil
+	if call.Again {
+		return s.showMade(ctx, call, w.ID, w.Secrets[0].ID)
+	}
+	added, err := s.add(ctx, call.Account, w)
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		if made, ok := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); ok == nil {
+			return made, nil // by an earlier attempt at this request
+		}
+	}
+	if err != nil {
+		return WebhookWithSecret{}, err
+	}
+	return showWithSecret(call, added, added.Secrets[0]), nil
 }
 
-// add adds an endpoint. One with its id and URL that was made in the same millisecond is what an earlier attempt at the same request made,
-// and is returned as it is.
 func (s *Service) add(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error) {
 	all, err := s.Store.Webhooks(ctx, acct)
 	if err != nil {
@@ -54,11 +61,18 @@ func (s *Service) add(ctx context.Context, acct string, w collab.Webhook) (colla
 	if !there && len(all) >= collab.MaxWebhooks {
 		return w, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, the most there can be: delete one before", collab.MaxWebhooks)
 	}
-	err = s.Store.AddWebhook(ctx, acct, w)
-	if collab.CodeOf(err) == collab.AlreadyExists {
-		if earlier, readErr := s.Store.Webhook(ctx, acct, w.ID); readErr == nil && earlier.CreatedAt == w.CreatedAt && earlier.URL == w.URL {
-			return earlier, nil
-		}
+	return w, s.Store.AddWebhook(ctx, acct, w)
+}
+
+// showMade shows a secret that this same request made before, by its id. It fails with NOT_FOUND when the endpoint or the secret is gone.
+func (s *Service) showMade(ctx context.Context, call *rpc.Call, webhook, secret string) (WebhookWithSecret, error) {
+	w, err := s.Store.Webhook(ctx, call.Account, webhook)
+	if err != nil {
+		return WebhookWithSecret{}, err
 	}
-	return w, err
+	made, ok := w.Secret(secret)
+	if !ok {
+		return WebhookWithSecret{}, collab.Errorf(collab.NotFound, "the secret that this request made is gone")
+	}
+	return showWithSecret(call, w, made), nil
 }

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -20,14 +21,27 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
+	id := call.IDs.Next()
+	call.Items = 1
+	call.Message = "the secret was rotated: keep the new one, which is not shown again; the one before signs for 24 h more"
+	if call.Again {
+		return s.showMade(ctx, call, req.WebhookID, id)
+	}
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
+		if _, made := w.Secret(id); made {
+			return errMade
+		}
 		w.LastUpdated = call.Now.UnixMilli()
-		return w.Rotate(secret, call.Now.UnixMilli())
+		return w.Rotate(id, secret, call.Now.UnixMilli())
 	})
+	if err == errMade {
+		return s.showMade(ctx, call, req.WebhookID, id)
+	}
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	call.Items = 1
-	call.Message = "the secret was rotated: keep the new one, which is not shown again; the one before signs for 24 h more"
-	return showWithSecret(w, call.Now), nil
+	return showWithSecret(call, w, w.Secrets[0]), nil
 }
+
+// errMade says that an earlier attempt at the request has done it.
+var errMade = errors.New("the secret is there")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
@@ -95,9 +96,10 @@ func show(w collab.Webhook, now time.Time) Webhook {
 	return shown
 }
 
-// showWithSecret is show, with the text of the present secret.
-func showWithSecret(w collab.Webhook, now time.Time) WebhookWithSecret {
-	return WebhookWithSecret{show(w, now), w.SigningSecrets(now.UnixMilli())[0]}
+// showWithSecret is show, with the text of a secret that the call made. The answer is not kept.
+func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret) WebhookWithSecret {
+	call.Secret = true
+	return WebhookWithSecret{show(w, call.Now), made.Secret}
 }
 
 // checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.

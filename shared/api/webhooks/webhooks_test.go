@@ -153,6 +153,34 @@ func TestAddAgain(t *testing.T) {
 	}
 }
 
+// TestRotateAgain holds that a rotation under a key is made once, and shows its secret each time until that is gone.
+func TestRotateAgain(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "hook")
+	f.Service.Store = &crash{Store: f.store}
+	rotate := func(key string) answer[webhooks.WebhookWithSecret] {
+		return post[webhooks.WebhookWithSecret](t, f, f.RotateSecret, `"webhookId":"hook"`, "Idempotency-Key", key)
+	}
+	if a := rotate("k"); a.code != http.StatusInternalServerError {
+		t.Fatalf("the crash is answered with %d", a.code)
+	}
+	for range 2 {
+		f.now = f.now.Add(time.Minute)
+		if a := rotate("k"); a.code != http.StatusOK || a.Result.Data.Secret != "whsec_2" || len(a.Result.Data.Secrets) != 2 {
+			t.Errorf("again: %d %s, %+v", a.code, a.Error.Message, a.Result.Data)
+		}
+	}
+	rotate("other")
+	if a := rotate("k"); a.Result.Data.Secret != "whsec_2" || len(a.Result.Data.Secrets) != 3 {
+		t.Errorf("after another rotation: %d %s, %+v", a.code, a.Error.Message, a.Result.Data)
+	}
+	post[webhooks.DeleteResult](t, f, f.Delete, `"webhookId":"hook"`)
+	f.mustAdd(t, "hook")
+	if a := rotate("k"); a.Error.Status != collab.NotFound {
+		t.Errorf("of another endpoint: %d %s", a.code, a.Result.Data.Secret)
+	}
+}
+
 func TestAddTooMany(t *testing.T) {
 	f := newFixture(t)
 	for i := range collab.MaxWebhooks {

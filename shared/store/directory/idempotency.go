@@ -50,9 +50,8 @@ func judge(seen *keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyO
 	case !same:
 		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
 	case finished:
-		return collab.IdempotencyOutcome{
-			State: collab.IdempotencyFinished, Answer: collab.IdempotencyAnswer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body},
-		}
+		answer := collab.IdempotencyAnswer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body}
+		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: holder, Answer: answer}
 	case !freed && holder.Lease.After(claim.Start):
 		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
 	}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collabdata/localstack"
+)
+
+// browsers are the names by which Chromium and Chrome are known, the first that is there is taken.
+var browsers = []string{
+	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
+	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
+}
+
+// browser returns the program of this machine's browser, "" for that which Playwright has installed.
+func browser(t *testing.T, modules string) string {
+	t.Helper()
+	for _, name := range browsers {
+		if program, err := exec.LookPath(name); err == nil {
+			return program
+		}
+	}
+	const where = `console.log(require('playwright-core').chromium.executablePath())`
+	cmd := exec.Command("node", "-e", where)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	program, err := cmd.Output()
+	if err == nil {
+		_, err = os.Stat(strings.TrimSpace(string(program)))
+	}
+	if err != nil {
+		t.Fatalf("no browser was found (%v): install Chromium or Chrome, as by apt-get install chromium, "+
+			"or run: node %s install chromium", err, filepath.Join(modules, "playwright-core", "cli.js"))
+	}
+	return ""
+}
+
+// TestBrowser looks at every page in a browser: nothing leaves the machine, nothing fails, nothing keeps people out, and what the pages say
+// to type works. Its pictures are in .local/screenshots.
+func TestBrowser(t *testing.T) {
+	local, err := localstack.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	modules, err := localstack.NodeModules(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	screenshots := filepath.Join(local, "screenshots")
+	if err := os.MkdirAll(screenshots, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := browser(t, modules)
+	s := start(t, t.TempDir())
+	notify := `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+		"actionUser": {"userId": "ann", "name": "Ann"}, "displayHeadlineMessageTemplate": "{actionUser} shared the Q3 plan with {recipientUser}",
+		"displayHeadlineMessageTemplateData": {"actionUser": {"userId": "ann", "name": "Ann"}},
+		"displayBodyMessage": "Please look at the numbers before Friday.",
+		"notifyAll": false, "notifyUsers": [{"userId": "bob", "name": "Bob", "email": "bob@example.com"}]}}`
+	if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success"`) {
+		t.Fatalf("a notification gave %s", got)
+	}
+	_, described := os.Stat(filepath.Join(filepath.Dir(local), "shared", "api", "openapi.json")) // until it is there, there is no reference
+	input, err := json.Marshal(map[string]any{"url": s.url, "browser": program, "screenshots": screenshots, "docs": described == nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "browser.cjs")
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	cmd.Stdin = bytes.NewReader(input)
+	out, err := cmd.Output()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Fatalf("%v: %s%s", err, out, failed.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(strings.TrimSpace(string(out))) {
+		t.Error(strings.TrimSpace(line))
+	}
+}

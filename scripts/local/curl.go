@@ -1,0 +1,28 @@
+package main
+
+import "fmt"
+
+// curl returns a command that calls an operation as the first account.
+func curl(url, path, data string) string {
+	return fmt.Sprintf(`curl -s %s%s \
+  -H 'x-service-api-key: %s' -H 'x-service-auth-token: %s' -H 'Content-Type: application/json' \
+  -d '%s'`, url, path, accounts[0].key, accounts[0].token, data)
+}
+
+// firstCurl adds a thread, making all that it needs.
+func firstCurl(url string) string {
+	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+       "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}`)
+}
+
+// tagCurl adds a thread that tells someone by mail.
+func tagCurl(url string) string {
+	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+       "commentAnnotations": [{"commentData": [{"commentText": "Is this final, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
+         "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]}]}]}}`)
+}
+
+// webhookCurl adds a webhook that leads to the receiver, and something to tell it.
+func webhookCurl(url string) string {
+	return curl(url, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"webhookId": "first", "url": "%s/webhooks/first"}}`, url)) + "\n\n" + tagCurl(url)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"collabdata/localstack"
+)
+
+// listen listens on the port that PORT names, on 127.0.0.1 and, where this machine has it, on [::1]: programs differ in which of the two
+// localhost is to them. The first listener is that of 127.0.0.1.
+func listen(port string) ([]net.Listener, error) {
+	if port == "" {
+		port = "8080"
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("PORT is %q, which is no port: use a number from 1 to 65535", port)
+	}
+	if n > 0 && n < 1024 && os.Getuid() != 0 {
+		return nil, fmt.Errorf("PORT is %d, which only root may use: use a number from 1024 to 65535", n)
+	}
+	for {
+		four, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
+		if err != nil {
+			return nil, taken(port, err)
+		}
+		_, same, err := net.SplitHostPort(four.Addr().String())
+		if err != nil {
+			return nil, err
+		}
+		six, err := net.Listen("tcp6", net.JoinHostPort("::1", same))
+		if err == nil {
+			return []net.Listener{four, six}, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) { // there is no IPv6 here
+			return []net.Listener{four}, nil
+		}
+		four.Close()
+		if n != 0 {
+			return nil, taken(port, err)
+		}
+	}
+}
+
+// taken says how to mend that something else listens on the port.
+func taken(port string, err error) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %s is taken: stop what listens there, or choose another port, as in PORT=8081 make run", port)
+	}
+	return err
+}
+
+// lock makes the folder and keeps other servers out of it until unlock is called or the process ends.
+func lock(data string) (unlock func() error, err error) {
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		return nil, err
+	}
+	unlock, err = localstack.TryLock(filepath.Join(data, "lock"))
+	if err == nil && unlock == nil {
+		err = fmt.Errorf("another server uses the data in %s: stop it first", data)
+	}
+	return unlock, err
+}

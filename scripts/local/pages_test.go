@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/webhook"
+)
+
+// handler returns the pages before a service that answers 400, with a mail and a webhook called first.
+func handler(t *testing.T, secret string) http.Handler {
+	t.Helper()
+	p := &pages{
+		url: "http://127.0.0.1:8080",
+		mails: func(*http.Request) ([]mail, error) {
+			return []mail{{Number: 2, Subject: "Newer <b>"}, {Number: 1, Subject: "Older", html: "<p>Hi</p><script>alert(1)</script>"}}, nil
+		},
+		receiver: &receiver{now: time.Now, webhooks: func(_ context.Context, account string) ([]collab.Webhook, error) {
+			if account != "dev" {
+				return nil, nil
+			}
+			return []collab.Webhook{{ID: "first", URL: "http://127.0.0.1:8080/webhooks/first", Secrets: []collab.WebhookSecret{{Secret: secret}}}}, nil
+		}},
+		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
+	}
+	h, err := p.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, `{"error":{"message":"m","status":"INVALID_ARGUMENT","details":[{"field":"data.a","message":"is required"},{"field":"data.b","message":"is no\u001b[31m field"}]}}`)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func get(h http.Handler, path, host string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Host = host
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// TestPages holds which pages there are, to whom, and what they may load.
+func TestPages(t *testing.T) {
+	h := handler(t, "")
+	for _, test := range []struct {
+		path, host string
+		status     int
+		text       string
+	}{
+		{"/", "127.0.0.1:8080", 200, "dev-token-2"},
+		{"/", "localhost:8080", 200, "curl -s http://127.0.0.1:8080/v2/"},
+		{"/", "[::1]:8080", 200, ""},
+		{"/", "evil.example:8080", 403, "http://localhost"},
+		{"/mail", "rebound.example", 403, ""},
+		{"/mail", "localhost", 200, "Newer &lt;b&gt;"},
+		{"/mail/1", "localhost", 200, `src="/mail/1/html"`},
+		{"/mail/1/html", "localhost", 200, "<script>"},
+		{"/mail/3", "localhost", 404, ""},
+		{"/mail/x", "localhost", 404, ""},
+		{"/webhooks", "localhost", 200, "Nothing has arrived yet"},
+		{"/webhooks/first", "localhost", 303, "/webhooks#first"},
+		{"/docs", "localhost", 200, `data-token="dev-token"`},
+		{"/openapi.json", "localhost", 500, "no description"},
+		{"/pages/style.css", "localhost", 200, "--ink"},
+		{"/pages/home.html", "localhost", 400, ""}, // the service's
+		{"/v2/organizations/get", "evil.example", 400, "INVALID_ARGUMENT"},
+	} {
+		w := get(h, test.path, test.host)
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.text) {
+			t.Errorf("%s at %s: %d %.300s", test.path, test.host, w.Code, w.Body)
+		}
+		policy := w.Header().Get("Content-Security-Policy")
+		if w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && !strings.HasPrefix(policy, "default-src 'none'; ") {
+			t.Errorf("%s has the policy %q", test.path, policy)
+		}
+	}
+	if policy := get(h, "/mail/1/html", "localhost").Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") || strings.Contains(policy, "script") {
+		t.Errorf("the HTML of a mail has the policy %q", policy)
+	}
+}
+
+// TestReceiver holds that a signed webhook is taken, any other refused, that both are shown, and that what is kept is bounded.
+func TestReceiver(t *testing.T) {
+	secret, err := webhook.NewSecret(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handler(t, secret)
+	post := func(name, id string, at time.Time, body string) int {
+		signature, err := signer.Sign(id, at, []byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodPost, "/webhooks/"+name, strings.NewReader(body))
+		r.Host = "127.0.0.1:8080"
+		r.Header.Set("webhook-id", id)
+		r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
+		r.Header.Set("webhook-signature", signature)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	const body = `{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{}}`
+	if got := post("first", "m-1", time.Now(), body); got != http.StatusNoContent {
+		t.Errorf("a signed webhook was answered %d", got)
+	}
+	if got := post("first", "m-2", time.Now().Add(-time.Hour), body); got != http.StatusUnauthorized {
+		t.Errorf("an old one was answered %d", got)
+	}
+	if got := post("other", "m-3", time.Now(), body); got != http.StatusUnauthorized {
+		t.Errorf("one that nobody asked for was answered %d", got)
+	}
+	if got := post("first", "m-4", time.Now(), strings.Repeat(" ", maxWebhook+1)); got != http.StatusBadRequest {
+		t.Errorf("one that is too large was answered %d", got)
+	}
+	page := get(h, "/webhooks", "localhost").Body.String()
+	for _, text := range []string{"verified", "comment.added", "webhook-id: m-1", "no secret of the webhook fits", "no webhook was added with this address"} {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+	for i := range 2 * maxEndpoints {
+		post(fmt.Sprintf("n%d", i), "m", time.Now(), body)
+	}
+	for range 2 * maxArrived {
+		post("first", "m", time.Now(), body)
+	}
+	page = get(h, "/webhooks", "localhost").Body.String()
+	if names, all := strings.Count(page, "<h2"), strings.Count(page, "<details"); names != maxEndpoints || all != maxEndpoints-1+maxArrived {
+		t.Errorf("kept are %d webhooks of %d names", all, names)
+	}
+}
+
+// TestJournal holds what a person at a terminal reads.
+func TestJournal(t *testing.T) {
+	var out bytes.Buffer
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	log, short, err := newLog("short", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short.now = func() time.Time { return noon }
+	h := short.requests(handler(t, ""))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v2/webhooks/add", nil))
+	get(h, "/webhooks", "localhost")
+	get(h, "/mail/7", "localhost")
+	log.Info("request", slog.Int("code", 200))
+	log.Warn("queue not reached", slog.Any("cause", errors.New("no\nroute")))
+	const want = `12:00:00  POST /v2/webhooks/add                         400    0 ms  INVALID_ARGUMENT: data.a is required; data.b is no [31m field
+12:00:00  GET  /mail/7                                  404    0 ms  there is no mail of this number: see /mail
+12:00:00  WARN queue not reached  cause=no route
+`
+	if out.String() != want {
+		t.Errorf("it reads\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// TestQuote has a shell read what was quoted.
+func TestQuote(t *testing.T) {
+	for _, text := range []string{"/plain/path-1.x", "/with space/é", "it's $HOME `x` \"y\" \\ *", "", "a\nb", "~root", "a;b"} {
+		out, err := exec.Command("sh", "-c", "printf %s "+quote(text)).Output()
+		if err != nil || string(out) != text {
+			t.Errorf("%q is quoted as %s, which a shell reads as %q, %v", text, quote(text), out, err)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+)
+
+// What the receiver keeps, so that nobody fills the memory.
+const (
+	maxEndpoints = 50
+	maxArrived   = 20 // of each endpoint, the latest
+	maxWebhook   = 1 << 20
+)
+
+// receiver takes webhooks, checks them, and keeps the latest for the page that shows them.
+type receiver struct {
+	webhooks func(ctx context.Context, account string) ([]collab.Webhook, error)
+	now      func() time.Time
+
+	mu        sync.Mutex
+	endpoints []*endpoint // the one that got something last first
+}
+
+// endpoint is one address of the receiver.
+type endpoint struct {
+	Name    string
+	Arrived []arrival // newest first
+}
+
+// arrival is one webhook that arrived.
+type arrival struct {
+	First          bool // of its endpoint
+	ID, Type, Time string
+	Header, Body   string
+	Problem        string // why it was refused, "" for none
+}
+
+// receive takes a webhook: it answers 204 to one that its secret signed, 401 to any other.
+func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxWebhook))
+	if err != nil {
+		http.Error(w, "the body is too large or did not end", http.StatusBadRequest)
+		return
+	}
+	name := r.PathValue("name")
+	now := c.now()
+	a := arrival{ID: r.Header.Get("webhook-id"), Type: "unknown", Time: clock(now), Header: headerText(r.Header), Body: indented(body)}
+	event, problem, err := c.verify(r.Context(), name, r.Header, body, now)
+	if err != nil {
+		http.Error(w, "the webhooks cannot be read", http.StatusServiceUnavailable)
+		return
+	}
+	if a.Problem = problem; problem == "" {
+		a.Type = string(event.Type)
+	}
+	c.keep(name, a)
+	if problem != "" {
+		http.Error(w, problem, http.StatusUnauthorized)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// verify returns the event, or what is wrong with it. The secrets are those of the webhooks that lead to this name.
+func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (event *client.WebhookEvent, problem string, err error) {
+	problem = "no webhook was added with this address"
+	for _, a := range accounts {
+		webhooks, err := c.webhooks(ctx, a.id)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, hook := range webhooks {
+			if u, err := url.Parse(hook.URL); err != nil || u.Path != "/webhooks/"+name {
+				continue
+			}
+			for _, secret := range hook.SigningSecrets(now.UnixMilli()) {
+				if event, err := client.VerifyWebhook(secret, h, body); err == nil {
+					return event, "", nil
+				}
+				problem = "no secret of the webhook fits its signature"
+			}
+		}
+	}
+	return nil, problem, nil
+}
+
+func (c *receiver) keep(name string, a arrival) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := &endpoint{Name: name}
+	if i := slices.IndexFunc(c.endpoints, func(e *endpoint) bool { return e.Name == name }); i >= 0 {
+		e = c.endpoints[i]
+		c.endpoints = slices.Delete(c.endpoints, i, i+1)
+	}
+	e.Arrived = append([]arrival{a}, e.Arrived[:min(len(e.Arrived), maxArrived-1)]...)
+	c.endpoints = append([]*endpoint{e}, c.endpoints[:min(len(c.endpoints), maxEndpoints-1)]...)
+}
+
+// shown returns a copy of what arrived.
+func (c *receiver) shown() []endpoint {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := make([]endpoint, len(c.endpoints))
+	for i, e := range c.endpoints {
+		list[i] = endpoint{e.Name, slices.Clone(e.Arrived)}
+		list[i].Arrived[0].First = true
+	}
+	return list
+}
+
+func (p *pages) webhookList(w http.ResponseWriter, r *http.Request) {
+	p.render(w, "webhooks.html", policy, struct {
+		view
+		Curl      string
+		Endpoints []endpoint
+	}{p.view("Webhooks", "/webhooks", true), webhookCurl(p.url), p.receiver.shown()})
+}
+
+// webhookPlace leads who opens the address of an endpoint to what it got.
+func (p *pages) webhookPlace(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/webhooks#"+url.PathEscape(r.PathValue("name")), http.StatusSeeOther)
+}
+
+// headerText returns the headers that a webhook is known by, one a line.
+func headerText(h http.Header) string {
+	var lines []string
+	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature", "content-type", "user-agent"} {
+		lines = append(lines, name+": "+strings.ReplaceAll(h.Get(name), " ", "\n  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func indented(body []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, body, "", "  ") != nil {
+		return strings.ToValidUTF8(string(body), "�")
+	}
+	return b.String()
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/shared/app"
+	"collabdata/shared/app/deliver"
+	"collabdata/shared/collab"
+	sender "collabdata/shared/mail"
+	"collabdata/shared/queue"
+	"collabdata/shared/table"
+	"collabdata/shared/webhook"
+)
+
+// parts are what the server is put together from.
+type parts struct {
+	clouds      *clouds
+	service     *app.Service
+	delivery    *deliver.Local
+	environment string // path of the file that writeEnvironment wrote
+	modules     string // folder of the packages from npm
+}
+
+// prepare starts the stand-ins, makes what is missing on them, and puts the service together. After an error the stand-ins that were
+// started run.
+func prepare(ctx context.Context, data string, log *slog.Logger, short *journal, url string, out io.Writer) (p parts, err error) {
+	if p.clouds, err = startClouds(ctx, data, out); err != nil {
+		return p, err
+	}
+	if p.modules, err = localstack.NodeModules(ctx, out); err != nil {
+		return p, err
+	}
+	queues, err := queue.Create(ctx, p.clouds.sqs.config, name+"-")
+	if err != nil {
+		return p, fmt.Errorf("making the queues: %w", err)
+	}
+	if p.service, err = prepareService(ctx, p.clouds, queues, log); err != nil {
+		return p, err
+	}
+	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, short, url); err != nil {
+		return p, err
+	}
+	p.environment, err = writeEnvironment(ctx, data, p.clouds, queues)
+	return p, err
+}
+
+// prepareService makes the table and the accounts where they are missing, and puts the service together.
+func prepareService(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*app.Service, error) {
+	service := app.New(app.Config{
+		DynamoDB:      c.dynamoDB.config,
+		SQS:           c.sqs.config,
+		Table:         name,
+		EventsURL:     queues[table.EventsQueue],
+		PrivateRanges: private,
+		Log:           log,
+	})
+	if err := service.Directory.CreateTable(ctx); err != nil {
+		return nil, fmt.Errorf("making the table: %w", err)
+	}
+	now := time.Now().UnixMilli()
+	for _, a := range accounts {
+		err := service.Directory.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
+			a.key, []collab.Token{{Hash: sha256.Sum256([]byte(a.token)), CreatedAt: now}})
+		if err != nil {
+			return nil, fmt.Errorf("making the account %s: %w", a.id, err)
+		}
+	}
+	return service, nil
+}
+
+// prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
+// With a journal, each mail and each webhook that was sent has a line in it, with the link to the page that shows it.
+func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string) (*deliver.Local, error) {
+	d := deliver.Config{
+		DynamoDB:      c.dynamoDB.config,
+		SQS:           c.sqs.config,
+		Table:         name,
+		EventsURL:     queues[table.EventsQueue],
+		WebhooksURL:   queues[table.WebhooksQueue],
+		PrivateRanges: private,
+		MailWindow:    mailWindow,
+		Log:           log,
+	}
+	if c.ses != nil {
+		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
+			return nil, fmt.Errorf("making the mail's sender known: %w", err)
+		}
+		d.SES, d.Mail.From = c.ses.config, mailFrom
+		if short != nil {
+			d.SES = watchMails(d.SES, func(to, subject string) { short.line("mail to %s: %s  %s/mail", to, subject, url) })
+		}
+	}
+	if short != nil {
+		d.Calls.Posted = func(to string, a webhook.Answer, err error) {
+			outcome := fmt.Sprintf("answered %d", a.Status)
+			if err != nil {
+				outcome = "not reached"
+			}
+			link := ""
+			if name, ours := strings.CutPrefix(to, url+"/webhooks/"); ours {
+				link = "  " + url + "/webhooks#" + name
+			}
+			short.line("webhook to %s: %s%s", to, outcome, link)
+		}
+	}
+	return deliver.NewLocal(d)
+}
+
+// writeEnvironment writes a file that a shell reads in order to reach this deployment by scripts/admin and the AWS CLI.
+func writeEnvironment(ctx context.Context, data string, c *clouds, queues map[string]string) (path string, err error) {
+	identity, err := c.dynamoDB.config.Credentials.Retrieve(ctx)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, v := range []struct{ name, value string }{
+		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
+		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
+		{"AWS_REGION", c.dynamoDB.config.Region},
+		{"AWS_DEFAULT_REGION", c.dynamoDB.config.Region}, // for the AWS CLI of version 1, and boto3
+		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},
+		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
+		{"TABLE_NAME", name},
+		{"EVENTS_QUEUE_URL", queues[table.EventsQueue]},
+		{"WEBHOOKS_QUEUE_URL", queues[table.WebhooksQueue]},
+		{"ALLOWED_PRIVATE_CIDRS", private[0].String()},
+	} {
+		fmt.Fprintf(&b, "export %s=%s\n", v.name, quote(v.value))
+	}
+	path = filepath.Join(data, "env")
+	return path, os.WriteFile(path, []byte(b.String()), 0o600)
+}
+
+// adminCommand is how a shell runs the operator's commands on this deployment.
+func adminCommand(local, environment string) string {
+	return fmt.Sprintf(". %s && %s --help", quote(environment), quote(filepath.Join(local, "bin", "admin")))
+}
+
+// quote returns a text as one word of a shell.
+func quote(text string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,@%+="
+	if text != "" && strings.Trim(text, plain) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

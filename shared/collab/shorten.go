@@ -1,0 +1,190 @@
+package collab
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// What a shortened event keeps of what it holds, in bytes as EncodeJSON writes them.
+const (
+	shortName   = 200   // of a name
+	shortEmail  = 320   // of an e-mail address: no real one exceeds it
+	shortMember = 200   // of any other member of a status, location or priority
+	shortText   = 1_000 // of a value of a headline's template
+)
+
+// Shorten makes the event's JSON fit into MaxEventBytes: see ShortenTo.
+func (e *Event) Shorten() error { return e.ShortenTo(MaxEventBytes) }
+
+// ShortenTo makes the event's JSON fit into limit bytes. What it cuts it says in Truncated: first the
+// recent comments, the context and long members such as the icon of a status go; then texts are cut, a notification's and the comments'; then
+// the last comments are left out. People are never left out: who acted, the assignee, those in People and Participants, and the author of each
+// comment that is kept. They alone may exceed the limit. What the event points to is copied before it is changed.
+func (e *Event) ShortenTo(limit int) error {
+	fits := func() (bool, error) {
+		body, err := EncodeJSON(e)
+		return len(body) <= limit, err
+	}
+	if ok, err := fits(); ok || err != nil {
+		return err
+	}
+	e.Truncated = true
+	e.RecentComments = nil
+	if e.Actor != nil {
+		actor := e.Actor.Short()
+		e.Actor = &actor
+	}
+	e.Annotation, e.Previous = e.Annotation.short(), e.Previous.short()
+	e.Notification = e.Notification.short(limit)
+	comments := e.Comments
+	for text := limit / 2; ; text /= 2 {
+		e.Comments = make([]EventComment, len(comments))
+		for i, c := range comments {
+			e.Comments[i] = c.Short(text)
+		}
+		if ok, err := fits(); ok || err != nil {
+			return err
+		}
+		if text < limit/256 {
+			break
+		}
+	}
+	for len(e.Comments) > 1 {
+		e.Comments = e.Comments[:len(e.Comments)/2]
+		if ok, err := fits(); ok || err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Short returns the user with a name of at most 200 bytes and without an address of more than 320, as EncodeJSON writes them: a cut address
+// may be somebody else's.
+func (u User) Short() User {
+	u.Name = cutEncodedOpt(u.Name, shortName)
+	if email := Deref(u.Email); CutEncoded(email, shortEmail) != email {
+		u.Email = nil
+	}
+	return u
+}
+
+// Short returns the comment with text, HTML and tags of at most limit bytes each, as EncodeJSON writes them, and with short names. Of the
+// tags the last are left out.
+func (c EventComment) Short(limit int) EventComment {
+	c.Text, c.HTML = cutEncodedOpt(c.Text, limit), cutEncodedOpt(c.HTML, limit)
+	c.From = shortUser(c.From)
+	if len(c.TaggedUserContacts) > limit {
+		c.TaggedUserContacts = shortTags(c.TaggedUserContacts, limit)
+	}
+	return c
+}
+
+// short returns the annotation without its context and long members, and with short names.
+func (a *EventAnnotation) short() *EventAnnotation {
+	if a == nil {
+		return nil
+	}
+	return &EventAnnotation{
+		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo), CreatedAt: a.CreatedAt,
+		Location: shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
+	}
+}
+
+// short returns the notification with what its headline needs, within three quarters of the limit. The whole one is stored by itself.
+func (n *Notification) short(limit int) *Notification {
+	if n == nil {
+		return nil
+	}
+	s := *n
+	s.ActionUser = n.ActionUser.Short()
+	s.Headline, s.Body = CutEncoded(n.Headline, min(limit/8, maxTemplate)), CutEncoded(n.Body, limit/8)
+	if len(n.SourceData) > limit/4 {
+		s.SourceData = nil
+	}
+	s.TemplateData = nil
+	left := limit / 4
+	for piece, variable := range pieces(s.Headline) {
+		if !variable {
+			continue
+		}
+		name := piece[1 : len(piece)-1]
+		value := n.TemplateData[name]
+		if _, done := s.TemplateData[name]; done || value == nil {
+			continue
+		}
+		if len(value) > shortText {
+			text, _ := templateText(value)
+			value, _ = EncodeJSON(CutEncoded(text, shortText)) // a text always has a JSON form
+		}
+		if left -= len(name) + len(value); left < 0 {
+			break
+		}
+		if s.TemplateData == nil {
+			s.TemplateData = map[string]JSON{}
+		}
+		s.TemplateData[name] = value
+	}
+	return &s
+}
+
+// shortUser returns a user object with short texts.
+func shortUser(object JSON) JSON {
+	var u User
+	if len(object) <= shortName+shortEmail || json.Unmarshal(object, &u) != nil {
+		return object
+	}
+	text, err := EncodeJSON(u.Short())
+	if err != nil {
+		return object
+	}
+	return text
+}
+
+// shortObject returns an object of the contract with a short name and without other long members.
+func shortObject(object JSON) JSON {
+	var members map[string]JSON
+	if len(object) <= shortName+shortMember || json.Unmarshal(object, &members) != nil {
+		return object
+	}
+	for name, value := range members {
+		var text string
+		switch {
+		case name == "id" || len(value) <= shortMember:
+		case (name == "name" || name == "locationName") && json.Unmarshal(value, &text) == nil:
+			members[name], _ = EncodeJSON(CutEncoded(text, shortName)) // a text always has a JSON form
+		default:
+			delete(members, name)
+		}
+	}
+	text, err := EncodeJSON(members)
+	if err != nil {
+		return object
+	}
+	return text
+}
+
+// shortTags returns the first of the tags of a comment that take at most limit bytes together, with short names.
+func shortTags(tags JSON, limit int) JSON {
+	var list []struct {
+		UserID  string `json:"userId"`
+		Contact *User  `json:"contact,omitempty"`
+	}
+	if json.Unmarshal(tags, &list) != nil {
+		return nil
+	}
+	for i := range list {
+		if c := list[i].Contact; c != nil {
+			*c = c.Short()
+		}
+		tag, err := EncodeJSON(list[i])
+		if limit -= len(tag) + len(","); err != nil || limit < len("[]") {
+			list = slices.Delete(list, i, len(list))
+			break
+		}
+	}
+	text, err := EncodeJSON(list)
+	if err != nil {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,87 @@
+package collab
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// Cut returns at most limit bytes of s, whole characters only.
+func Cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// CutEncoded returns the longest start of s, whole characters only, that takes at most limit bytes as EncodeJSON writes it, without the
+// quotes.
+func CutEncoded(s string, limit int) string {
+	for i, r := range s {
+		switch {
+		case r == '"', r == '\\', r == '\b', r == '\f', r == '\n', r == '\r', r == '\t':
+			limit -= 2
+		case r < ' ', r == utf8.RuneError, r == '\u2028', r == '\u2029': // \uXXXX; the error may stand for one byte that is no character
+			limit -= 6
+		default:
+			limit -= utf8.RuneLen(r)
+		}
+		if limit < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func cutEncodedOpt(s *string, limit int) *string {
+	if s == nil {
+		return nil
+	}
+	short := CutEncoded(*s, limit)
+	return &short
+}
+
+// EncodeJSON returns v as JSON, without the escaping of `<`, `>` and `&` that makes six bytes of one. What is stored or sent is written by
+// it, so that sizes reckoned with it are those that count.
+func EncodeJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Bounded collects a text of at most so many bytes. What does not fit any more is cut after a whole character, and all that is written
+// behind it is dropped: however much is written, no more than the bound is kept.
+type Bounded struct {
+	text strings.Builder
+	left int
+}
+
+// NewBounded returns an empty text of at most limit bytes.
+func NewBounded(limit int) *Bounded { return &Bounded{left: limit} }
+
+// WriteString adds as much of s as fits.
+func (b *Bounded) WriteString(s string) {
+	kept := Cut(s, b.left)
+	b.text.WriteString(kept)
+	b.left -= len(kept)
+	if len(kept) < len(s) {
+		b.left = 0
+	}
+}
+
+// Full reports whether nothing more fits.
+func (b *Bounded) Full() bool { return b.left == 0 }
+
+// Len is the number of bytes written.
+func (b *Bounded) Len() int { return b.text.Len() }
+
+// String returns the text.
+func (b *Bounded) String() string { return b.text.String() }

@@ -1,0 +1,143 @@
+package delivery_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/heaptest"
+)
+
+// TestLargeIcon: a status with a large icon keeps nobody from being told, and an endpoint hears of the people and the text.
+func TestLargeIcon(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	r := receive(t, nil)
+	a.webhook("crm", r.URL+"/crm")
+	text := "please look"
+	ev := a.event(collab.AnnotationAssigned)
+	ev.AnnotationID = "thread"
+	ev.Annotation = &collab.EventAnnotation{
+		From: collab.JSON(`{"userId":"ann"}`), AssignedTo: collab.JSON(`{"userId":"bob","email":"` + a.address("bob") + `"}`),
+		Status: collab.JSON(`{"id":"REVIEW","name":"In review","svg":"` + strings.Repeat("<", 33_000) + `"}`),
+	}
+	ev.Comments = []collab.EventComment{{CommentID: 1, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}}
+	thread := &collab.Thread{Annotation: collab.Annotation{
+		ID: "thread", Status: ev.Annotation.Status, StatusID: "REVIEW", AssignedTo: ev.Annotation.AssignedTo, CreatedAt: ev.Time, LastUpdated: ev.Time,
+	}}
+	w.must(a.store.AddAnnotation(t.Context(), a.doc, thread, a.ids().Mark(), ev))
+	w.send(ev)
+	w.settle(w.start())
+	a.checkReached(t, ev, []string{"bob"}, []string{"bob"}, []string{"bob"})
+	if len(r.posts) != 1 {
+		t.Fatalf("%d posts", len(r.posts))
+	}
+	for _, want := range []string{`"assignedTo":{"userId":"bob"`, `"status":{"id":"REVIEW","name":"In review"}`, `"commentText":"please look"`, `"truncated":true`} {
+		if !strings.Contains(r.posts[0].body, want) {
+			t.Errorf("the payload lacks %s: %s", want, r.posts[0].body)
+		}
+	}
+}
+
+// TestManyEscapes: people whose names and addresses take six bytes of JSON for each of their own are told, however many they are.
+func TestManyEscapes(t *testing.T) {
+	for _, filler := range []string{"\x01", `"`, "\u2028"} {
+		t.Run(fmt.Sprintf("%q", filler), func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			name, email := strings.Repeat(filler, 600/len(filler)), strings.Repeat(filler, 300/len(filler))
+			ev := a.notification(func(ev *collab.Event) {
+				for i := range collab.MaxPeople {
+					ev.People = append(ev.People, collab.User{UserID: fmt.Sprintf("u%03d", i), Name: &name, Email: &email})
+				}
+			})
+			w.send(ev)
+			w.settle(w.start())
+			a.checkReached(t, ev, []string{"u000", "u999"}, []string{"u000", "u999"}, nil)
+		})
+	}
+}
+
+// TestClickSendsBack: what a clicked notification sends back arrives whole, though it is too large for an event.
+func TestClickSendsBack(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("crm", r.URL+"/crm", collab.NotificationClicked)
+	source, err := json.Marshal(map[string]string{"a": strings.Repeat("x", 100_000)})
+	w.must(err)
+	added := a.notification(func(ev *collab.Event) {
+		ev.People, ev.Notification.SourceData = []collab.User{{UserID: "bob"}}, source
+	})
+	p := w.start()
+	w.send(added)
+	w.settle(p)
+	clicked := a.event(collab.NotificationClicked)
+	clicked.Notify = false
+	_, ok, err := w.store.MarkNotification(t.Context(), a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
+		clicked.Notification = &n
+		return clicked
+	})
+	w.must(err)
+	w.send(clicked)
+	w.settle(p)
+	if !ok || len(r.posts) != 1 || !strings.Contains(r.posts[0].body, `"notificationSourceData":`+string(source)) {
+		t.Errorf("clicked %v, %d posts: %.500s", ok, len(r.posts), r.posts)
+	}
+}
+
+// TestRenderingIsBounded: events made to cost much when they are shown cost little, and no more for each recipient.
+func TestRenderingIsBounded(t *testing.T) {
+	var bolds strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&bolds, "<b %d>", i)
+	}
+	html := "<p>" + bolds.String() + strings.Repeat("<p>x", 1_000)
+	value, err := json.Marshal(strings.Repeat("v", 13_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	people := func(a *account) (list []collab.User) {
+		for i := range 10 {
+			list = append(list, a.user(fmt.Sprint("user", i)))
+		}
+		return list
+	}
+	for name, event := range map[string]func(*account) *collab.Event{
+		"a value in many places": func(a *account) *collab.Event {
+			return a.notification(func(ev *collab.Event) {
+				ev.People = people(a)
+				ev.Notification.Headline = strings.Repeat("{a}", 4_333)
+				ev.Notification.TemplateData = map[string]collab.JSON{"a": value}
+			})
+		},
+		"formats taken up in each paragraph": func(a *account) *collab.Event {
+			ev := a.event(collab.CommentAdded)
+			ev.AnnotationID, ev.Actor, ev.People = "thread", &collab.User{UserID: "ann"}, people(a)
+			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+			for i := range 3 { // they come from the table, uncut
+				thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), HTML: &html, From: collab.JSON(`{"userId":"cid"}`)})
+			}
+			for i := range 10 {
+				ev.Comments = append(ev.Comments, collab.EventComment{CommentID: int64(i + 10), HTML: &html, From: collab.JSON(`{"userId":"ann"}`)})
+			}
+			a.must(a.store.AddAnnotation(a.Context(), a.doc, thread, a.ids().Mark(), ev))
+			return ev
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account(grouping(true))
+			w.send(event(a))
+			p := w.start()
+			if took := heaptest.Allocated(func() { w.drain(p) }); took > 20_000_000 {
+				t.Errorf("telling 10 people took %d bytes", took)
+			}
+			if len(a.mailsTo("user9")) != 1 {
+				t.Error("no mail was sent")
+			}
+		})
+	}
+}

@@ -1,0 +1,26 @@
+package delivery
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/webhook"
+)
+
+// payload returns the body of an event's webhook posts. What a clicked notification sends back may be too large for an event: then it is read
+// from the notification, which never changes.
+func (d *Deliverer) payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
+	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
+		org := collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}
+		stored, err := d.Store.Notification(ctx, org, ev.Notification.ID)
+		if err != nil && collab.CodeOf(err) != collab.NotFound {
+			return nil, err
+		}
+		clicked := *ev.Notification
+		clicked.SourceData = stored.SourceData
+		whole := *ev
+		whole.Notification = &clicked
+		ev = &whole
+	}
+	return webhook.Payload(ev)
+}

@@ -1,0 +1,197 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/mail"
+)
+
+const (
+	recentComments = 3  // shown as context
+	keptTold       = 50 // events whose rendering a run remembers
+
+	maxBody = 1_000 // bytes of a comment that a notification shows
+	maxName = 200   // bytes of the name of what was changed
+)
+
+// notices are what mails about a thread say, rendered once for all recipients.
+type notices struct {
+	mu     sync.Mutex
+	thread *mail.Notice
+	events map[string]*told
+}
+
+// told is what a mail says of an event.
+type told struct {
+	headline collab.Headline
+	event    mail.Event // without its headline, which names the recipient
+}
+
+// notice returns the mail that tells a recipient of events.
+func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, events []string) (mail.Notice, error) {
+	w.notices.mu.Lock()
+	defer w.notices.mu.Unlock()
+	if w.notices.thread == nil {
+		thread, err := d.threadNotice(ctx, w)
+		if err != nil {
+			return mail.Notice{}, err
+		}
+		w.notices.thread = thread
+	}
+	n := *w.notices.thread
+	n.To = r.User
+	for _, id := range events {
+		t, err := d.told(ctx, w, id)
+		if err != nil {
+			return n, err
+		}
+		if t != nil {
+			e := t.event
+			e.Headline = t.headline.For(r.User)
+			n.Events = append(n.Events, e)
+		}
+	}
+	return n, nil
+}
+
+// threadNotice returns what all mails about the thread of the work's event have in common.
+func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, error) {
+	n := &mail.Notice{OrganizationID: w.event.OrganizationID, Document: w.event.DocumentID}
+	doc, err := d.Store.Document(ctx, w.document)
+	if err != nil && collab.CodeOf(err) != collab.NotFound {
+		return nil, err
+	}
+	if doc.Name != "" {
+		n.Document = doc.Name
+	}
+	earlier, err := d.earlier(ctx, w)
+	for _, c := range earlier {
+		n.Earlier = append(n.Earlier, mail.NewComment(c))
+	}
+	return n, err
+}
+
+// told returns what mails say of the work's event or another on its thread, nil for one that is not there any more.
+func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error) {
+	if t := w.notices.events[id]; t != nil {
+		return t, nil
+	}
+	ev := w.event
+	if id != w.ID {
+		var err error
+		if ev, err = d.Store.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	n := notificationOf(ev)
+	t := &told{headline: n.RenderHeadline(), event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
+	if ev.Notification != nil {
+		t.event.Body = n.Body
+	}
+	for _, c := range ev.Comments {
+		t.event.Comments = append(t.event.Comments, mail.NewComment(c))
+	}
+	if w.notices.events == nil {
+		w.notices.events = map[string]*told{}
+	}
+	if len(w.notices.events) < keptTold {
+		w.notices.events[id] = t
+	}
+	return t, nil
+}
+
+// earlier returns the last comments of the thread before those of the event.
+func (d *Deliverer) earlier(ctx context.Context, w *work) ([]collab.EventComment, error) {
+	ev := w.event
+	if ev.AnnotationID == "" || len(ev.RecentComments) > 0 {
+		return ev.RecentComments, nil
+	}
+	before := int64(collab.MaxCommentID)
+	for _, c := range ev.Comments {
+		before = min(before, c.CommentID)
+	}
+	comments, err := d.Store.RecentComments(ctx, w.document, ev.AnnotationID, before, recentComments)
+	var list []collab.EventComment
+	for _, c := range comments {
+		list = append(list, collab.EventComment{
+			CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
+		})
+	}
+	return list, err
+}
+
+// notificationOf returns the notification that tells of an event: the one that it is about, or one that is made of it and always the same.
+func notificationOf(ev *collab.Event) collab.Notification {
+	if ev.Notification != nil {
+		return *ev.Notification
+	}
+	n := collab.Notification{ID: ev.ID, DocumentID: ev.DocumentID, AnnotationID: ev.AnnotationID, CreatedAt: ev.Time}
+	if ev.Actor != nil {
+		n.ActionUser = *ev.Actor
+	}
+	if len(ev.Comments) > 0 {
+		n.Body = mail.NewComment(ev.Comments[0]).Text
+		if len(n.Body) > maxBody {
+			n.Body = collab.Cut(n.Body, maxBody) + "…"
+		}
+	}
+	set := func(name string, object collab.JSON) bool {
+		text := nameOf(object)
+		if text == "" {
+			return false
+		}
+		value, err := json.Marshal(text)
+		if err != nil {
+			return false
+		}
+		if n.TemplateData == nil {
+			n.TemplateData = map[string]collab.JSON{}
+		}
+		n.TemplateData[name] = value
+		return true
+	}
+	switch ev.Type {
+	case collab.AnnotationAdded:
+		n.Headline = "{actionUser} added a comment"
+	case collab.CommentAdded:
+		n.Headline = "{actionUser} replied"
+	case collab.AnnotationStatusChanged:
+		n.Headline = "The status was changed"
+		if ev.Annotation != nil && set("status", ev.Annotation.Status) {
+			n.Headline += " to {status}"
+		}
+	case collab.AnnotationAssigned:
+		n.Headline = "A thread is assigned to nobody any more"
+		if ev.Annotation != nil && set("assignedTo", ev.Annotation.AssignedTo) {
+			n.Headline = "A thread was assigned to {assignedTo}"
+		}
+	default:
+		n.Headline = "A thread was changed"
+	}
+	return n
+}
+
+// nameOf returns the name that an object of the contract has for people: its name, else its e-mail address, else its id.
+func nameOf(object collab.JSON) string {
+	var o struct {
+		Name   string `json:"name"`
+		Email  string `json:"email"`
+		UserID string `json:"userId"`
+		ID     string `json:"id"`
+	}
+	if len(object) == 0 || json.Unmarshal(object, &o) != nil {
+		return ""
+	}
+	for _, name := range []string{o.Name, o.Email, o.UserID, o.ID} {
+		if name != "" {
+			return collab.Cut(name, maxName)
+		}
+	}
+	return ""
+}

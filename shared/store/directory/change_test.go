@@ -1,0 +1,338 @@
+package directory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
+
+func testAddAccount(t *testing.T, s *Store) {
+	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
+	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
+	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
+	got, err := s.Accounts(t.Context())
+	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+
+	tokens := []collab.Token{{Hash: [32]byte{1}, Expires: 7, CreatedAt: 6}}
+	mustCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
+	mustCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
+	mustCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
+	key, err := s.APIKey(t.Context(), "key")
+	want := collab.APIKey{Key: "key", Account: first.ID, Settings: first.Settings, Tokens: tokens}
+	if diff := cmp.Diff(want, key); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+	keys, err := s.APIKeys(t.Context(), first.ID)
+	if diff := cmp.Diff([]string{"key"}, keys); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+	_, err = s.APIKey(t.Context(), "none")
+	mustCode(t, "unknown key", err, collab.NotFound)
+}
+
+func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
+
+func testEnsureAccount(t *testing.T, s *Store) {
+	for _, name := range []string{"First", "Second"} {
+		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
+		mustCode(t, name, err, "")
+	}
+	account, err := s.Account(t.Context(), "acct")
+	if err != nil || account.Name != "First" {
+		t.Errorf("%+v, %v", account, err)
+	}
+	key, err := s.APIKey(t.Context(), "key")
+	if err != nil || len(key.Tokens) != 1 || key.Tokens[0].CreatedAt != int64(len("First")) {
+		t.Errorf("%+v, %v", key, err)
+	}
+}
+
+func TestChange(t *testing.T) { onEach(t, testChange) }
+
+func testChange(t *testing.T, s *Store) {
+	ctx := t.Context()
+	refused := errors.New("refused")
+
+	_, err := s.ChangeAccount(ctx, "acct", func(*collab.Account) error { return nil })
+	mustCode(t, "no account", err, collab.NotFound)
+	mustCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
+	mustCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
+	account, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
+		a.Disabled = true
+		return nil
+	})
+	if want := (collab.Account{ID: "acct", Disabled: true, CreatedAt: 1}); err != nil || cmp.Diff(want, account) != "" {
+		t.Errorf("%+v, %v", account, err)
+	}
+	if _, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
+		a.Disabled = false
+		return refused
+	}); !errors.Is(err, refused) {
+		t.Errorf("a refused change: %v", err)
+	}
+	if kept, err := s.Account(ctx, "acct"); err != nil || !kept.Disabled {
+		t.Errorf("a refused change was made: %+v, %v", kept, err)
+	}
+
+	for i := range int64(2) {
+		o, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error {
+			if o.ID != "org" || (o.CreatedAt == 0) != (i == 0) {
+				t.Errorf("change %d gets %+v", i, o)
+			}
+			o.Name, o.CreatedAt, o.LastUpdated, o.Metadata = o.Name+"x", 1, i, collab.JSON(`{"a":1.0}`)
+			return nil
+		})
+		got, readErr := s.Organizations(ctx, "acct", []string{"org"})
+		if diff := cmp.Diff([]collab.Organization{o}, got); err != nil || readErr != nil || diff != "" {
+			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
+		}
+		f, err := s.ChangeFolder(ctx, acme, "f", func(f *collab.Folder) error {
+			f.Name, f.CreatedAt, f.LastUpdated = f.Name+"y", 1, i
+			return nil
+		})
+		folders, readErr := s.Folders(ctx, acme)
+		if diff := cmp.Diff([]collab.Folder{f}, folders); err != nil || readErr != nil || diff != "" {
+			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
+		}
+		d, err := s.ChangeDocument(ctx, acme.Document("d"), func(d *collab.Document) error {
+			d.Access, d.Users, d.CreatedAt, d.LastUpdated = collab.AccessRestricted, append(d.Users, "u"), 1, i
+			return nil
+		})
+		read, readErr := s.Document(ctx, acme.Document("d"))
+		if diff := cmp.Diff(d, read); err != nil || readErr != nil || diff != "" {
+			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
+		}
+		if want := fmt.Sprint([]string{"u", "u"}[:i+1]); fmt.Sprint(d.Users) != want {
+			t.Errorf("users %v, want %s", d.Users, want)
+		}
+	}
+	o, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error {
+		o.Metadata = nil
+		return nil
+	})
+	if got, readErr := s.Organizations(ctx, "acct", []string{"org"}); err != nil || readErr != nil || cmp.Diff([]collab.Organization{o}, got) != "" {
+		t.Errorf("metadata was not cleared: %+v, %v, %v", got, err, readErr)
+	}
+}
+
+// TestMembers adds, changes, lists and removes members.
+func TestMembers(t *testing.T) { onEach(t, testMembers) }
+
+func testMembers(t *testing.T, s *Store) {
+	ctx := t.Context()
+	for i, id := range []string{"a", "b#", "c"} {
+		_, err := s.ChangeMember(ctx, acme, id, func(m *collab.Member) error {
+			m.Name, m.CreatedAt = &id, int64(i+1)
+			return nil
+		})
+		must(t, err)
+	}
+	changed, err := s.ChangeMember(ctx, acme, "b#", func(m *collab.Member) error {
+		m.Email, m.LastUpdated = aws.String("b@example.com"), 9
+		return nil
+	})
+	want := collab.Member{User: collab.User{UserID: "b#", Name: aws.String("b#"), Email: aws.String("b@example.com")}, CreatedAt: 2, LastUpdated: 9}
+	if diff := cmp.Diff(want, changed); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	found, err := s.Members(ctx, acme, []string{"none", "b#", "b#"})
+	if diff := cmp.Diff(map[string]collab.Member{"b#": want}, found); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	must(t, s.RemoveMember(ctx, acme, "a"))
+	must(t, s.RemoveMember(ctx, acme, "a"))
+	var got []string
+	for after, more := "", true; more; {
+		var list []collab.Member
+		list, more, err = s.ListMembers(ctx, acme, after, 1)
+		must(t, err)
+		for _, m := range list {
+			got, after = append(got, m.UserID), m.UserID
+		}
+	}
+	if diff := cmp.Diff([]string{"b#", "c"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPreferences sets preferences and reads what holds.
+func TestPreferences(t *testing.T) { onEach(t, testPreferences) }
+
+func testPreferences(t *testing.T, s *Store) {
+	docs := []string{"d#1", "d2", "d3"}
+	for _, set := range []struct {
+		document string
+		p        collab.Preferences
+		want     []collab.Preferences
+	}{
+		{"d#1", collab.Preferences{Inbox: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "MINE"}, collab.DefaultPreferences, collab.DefaultPreferences}},
+		{"", collab.Preferences{Email: "ALL"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}}},
+		{"d2", collab.Preferences{Email: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
+		{"d#1", collab.Preferences{}, []collab.Preferences{{Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
+	} {
+		must(t, s.SetPreferences(t.Context(), acme, "u", set.document, set.p))
+		got, err := s.Preferences(t.Context(), acme, "u", docs)
+		if diff := cmp.Diff(set.want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		for i, d := range docs {
+			got, err := s.UserPreferences(t.Context(), acme.Document(d), []string{"v", "u"})
+			want := map[string]collab.Preferences{"u": set.want[i], "v": collab.DefaultPreferences}
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s: %v %s", d, err, diff)
+			}
+		}
+	}
+}
+
+// TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
+func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
+
+func testChangeTogether(t *testing.T, s *Store) {
+	mustCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
+	mustCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var sure, unsure []byte
+	for i := range byte(8) {
+		wg.Go(func() {
+			err := s.ChangeTokens(t.Context(), "key", func(l []collab.Token) ([]collab.Token, error) {
+				return append(l, collab.Token{Hash: [32]byte{i}}), nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if collab.CodeOf(err) == collab.Aborted { // others were faster, or an answer was lost and others wrote since
+				unsure = append(unsure, i)
+				return
+			}
+			mustCode(t, "add a token", err, "")
+			sure = append(sure, i)
+		})
+	}
+	wg.Wait()
+	key, err := s.APIKey(t.Context(), "key")
+	must(t, err)
+	var got []byte
+	for _, token := range key.Tokens {
+		if i := token.Hash[0]; slices.Contains(sure, i) {
+			got = append(got, i)
+		} else if !slices.Contains(unsure, i) || slices.Contains(got, i) {
+			t.Errorf("token %d is there", i)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(sure)
+	if diff := cmp.Diff(sure, got); diff != "" || len(sure) == 0 {
+		t.Error("tokens that were added:", diff)
+	}
+}
+
+// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+
+func testKeepUnknown(t *testing.T, s *Store) {
+	ctx := t.Context()
+	must(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
+	must(t, s.AddAPIKey(ctx, "key", "acct", nil))
+	claim := newClaim(1, 1, noon)
+	changes := map[table.Key]func() error{
+		table.Account("acct"): func() error {
+			_, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Name += "x"; return nil })
+			return err
+		},
+		table.APIKey("key"): func() error {
+			return s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return append(l, collab.Token{}), nil })
+		},
+		table.Organization("acct", "org"): func() error {
+			_, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error { o.Name += "x"; o.Disabled = false; return nil })
+			return errors.Join(err, s.Spread(ctx, acme, 8))
+		},
+		table.Folder("acct", "org", "f"): func() error {
+			_, err := s.ChangeFolder(ctx, acme, "f", func(f *collab.Folder) error { f.Name += "x"; return nil })
+			return err
+		},
+		table.Document("acct", "org", "d"): func() error {
+			_, err := s.ChangeDocument(ctx, acme.Document("d"), func(d *collab.Document) error { d.Users = nil; return nil })
+			return err
+		},
+		table.Member("acct", "org", "u"): func() error {
+			_, err := s.ChangeMember(ctx, acme, "u", func(m *collab.Member) error { m.Name = nil; return nil })
+			return err
+		},
+		table.Preference("acct", "org", "u", "d"): func() error {
+			return s.SetPreferences(ctx, acme, "u", "d", collab.Preferences{Inbox: collab.PreferAll})
+		},
+		table.Idempotency("acct", claim.KeyHash): func() error {
+			claim = newClaim(1, 1, claim.Lease)
+			got, err := s.BeginIdempotent(ctx, claim)
+			return errors.Join(err, s.FreeIdempotent(ctx, got.Claim))
+		},
+	}
+	for k, change := range changes {
+		must(t, change())
+		_, err := s.Write(ctx, s.Update(k, "SET newer = :x", "", nil, map[string]types.AttributeValue{":x": store.Text("kept")}))
+		must(t, err)
+		must(t, change())
+		it, err := s.Get(ctx, k)
+		must(t, err)
+		if it.Text("newer") != "kept" {
+			t.Errorf("%s lost an attribute: %v", k, it)
+		}
+	}
+}
+
+// TestLostAnswer holds that a change whose answer was lost is not done again over what another wrote since.
+func TestLostAnswer(t *testing.T) {
+	others := newStore(t)
+	others.putOrganization(t, collab.Organization{ID: "org", Name: "first"})
+	var lost atomic.Bool
+	s := New(storetest.Through(t, others.Table, func(next aws.HTTPClient) aws.HTTPClient {
+		return client(func(r *http.Request) (*http.Response, error) {
+			answer, err := next.Do(r)
+			if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), "UpdateItem") || lost.Swap(true) {
+				return answer, err
+			}
+			io.Copy(io.Discard, answer.Body)
+			answer.Body.Close()
+			others.putOrganization(t, collab.Organization{ID: "org", Name: "newer"})
+			return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+		})
+	}))
+	_, err := s.ChangeOrganization(t.Context(), acme, func(o *collab.Organization) error {
+		o.Name = "older"
+		return nil
+	})
+	mustCode(t, "a change that others have changed since", err, collab.Aborted)
+	got, err := others.Organizations(context.WithoutCancel(t.Context()), "acct", []string{"org"})
+	if err != nil || len(got) != 1 || got[0].Name != "newer" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// client is a transport.
+type client func(*http.Request) (*http.Response, error)
+
+func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }

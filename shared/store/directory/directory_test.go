@@ -1,0 +1,81 @@
+package directory
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
+)
+
+var acme = collab.OrganizationRef{Account: "acct", Organization: "org"}
+
+// onEach runs a test on a directory that is reached plainly, and on one behind the chaos transport.
+func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table)) })
+}
+
+func newStore(t *testing.T) *Store { return New(storetest.New(t)) }
+
+// at returns the directory of a table on another clock.
+func at(t *testing.T, table *store.Table, now func() time.Time) *Store {
+	return New(store.New(storetest.Config(t), table.Name(), now, rand.Reader))
+}
+
+func mustCode(t *testing.T, what string, err error, want collab.Code) {
+	t.Helper()
+	if got := collab.CodeOf(err); got != want {
+		t.Errorf("%s: %v, want code %q", what, err, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// putOrganization makes an organization, or changes one.
+func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
+	t.Helper()
+	_, err := s.ChangeOrganization(t.Context(), collab.OrganizationRef{Account: "acct", Organization: o.ID}, func(there *collab.Organization) error {
+		*there = o
+		return nil
+	})
+	must(t, err)
+}
+
+// putDocument makes a document of acme in a folder, "" for none, or moves it.
+func (s *Store) putDocument(t *testing.T, id, folder string) {
+	t.Helper()
+	_, err := s.ChangeDocument(t.Context(), acme.Document(id), func(d *collab.Document) error {
+		if folder != "" {
+			d.Folder = folder
+		}
+		return nil
+	})
+	must(t, err)
+}
+
+// putFolder makes a folder of acme, or moves it.
+func (s *Store) putFolder(t *testing.T, id, parent string) {
+	t.Helper()
+	_, err := s.ChangeFolder(t.Context(), acme, id, func(f *collab.Folder) error {
+		f.Parent = parent
+		return nil
+	})
+	must(t, err)
+}
+
+// calls returns how many calls to the table f makes.
+func calls(t *testing.T, f func(ctx context.Context)) (n int) {
+	t.Helper()
+	u := &collab.Usage{}
+	f(collab.WithUsage(t.Context(), u))
+	_, _, n = u.Total()
+	return n
+}

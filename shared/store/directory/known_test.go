@@ -1,0 +1,170 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCheckDocument checks what is there, what is not, and what is made by the flags.
+func TestCheckDocument(t *testing.T) { onEach(t, testCheckDocument) }
+
+func testCheckDocument(t *testing.T, s *Store) {
+	ref := acme
+	check := func(document string, flags collab.CreateFlags) collab.Code {
+		return collab.CodeOf(s.CheckDocument(t.Context(), ref.Document(document), flags))
+	}
+	steps := []struct {
+		document string
+		flags    collab.CreateFlags
+		want     collab.Code
+	}{
+		{"d", collab.CreateFlags{}, collab.NotFound},
+		{"d", collab.CreateFlags{Document: true}, collab.NotFound},
+		{"d", collab.CreateFlags{Organization: true}, collab.NotFound}, // the organization is made, and stays
+		{"d", collab.CreateFlags{}, collab.NotFound},
+		{"d", collab.CreateFlags{Document: true}, ""},
+		{"d", collab.CreateFlags{}, ""},
+		{"e", collab.CreateFlags{Organization: true, Document: true}, ""},
+	}
+	for i, step := range steps {
+		if got := check(step.document, step.flags); got != step.want {
+			t.Errorf("step %d: %q, want %q", i, got, step.want)
+		}
+	}
+	orgs, err := s.Organizations(t.Context(), "acct", []string{"none", "org", "org"})
+	if err != nil || len(orgs) != 1 || orgs[0].Name != "org" || orgs[0].CreatedAt == 0 {
+		t.Errorf("%+v, %v", orgs, err)
+	}
+	d, err := s.Document(t.Context(), ref.Document("e"))
+	if err != nil || d.Folder != collab.RootFolder {
+		t.Errorf("%+v, %v", d, err)
+	}
+	s.putOrganization(t, collab.Organization{ID: "off", Disabled: true})
+	ref.Organization = "off"
+	if got := check("d", collab.CreateFlags{Organization: true, Document: true}); got != collab.FailedPrecondition {
+		t.Errorf("a disabled organization: %q", got)
+	}
+	ref.Account = "other"
+	if got := check("d", collab.CreateFlags{}); got != collab.NotFound {
+		t.Errorf("another account's organization: %q", got)
+	}
+	ref.Organization = "twins"
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got := check("d", collab.CreateFlags{Organization: true, Document: true}); got != "" {
+				t.Errorf("made by several at once: %q", got)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestKnown holds how long the directory believes what it read, on a clock of the test.
+func TestKnown(t *testing.T) {
+	plain := newStore(t)
+	plain.putOrganization(t, collab.Organization{ID: "org"})
+	plain.putDocument(t, "doc", "")
+	start := time.Now()
+	now := start
+	s := at(t, plain.Table, func() time.Time { return now })
+	type outcome struct {
+		after time.Duration
+		calls int
+		code  collab.Code
+	}
+	var got []outcome
+	step := func(after time.Duration) {
+		now = start.Add(after)
+		var code collab.Code
+		n := calls(t, func(ctx context.Context) {
+			code = collab.CodeOf(s.CheckDocument(ctx, acme.Document("doc"), collab.CreateFlags{}))
+		})
+		got = append(got, outcome{after, n, code})
+	}
+	step(0)
+	step(organizationFor - 1)
+	plain.putOrganization(t, collab.Organization{ID: "org", Disabled: true})
+	step(organizationFor - 1)
+	step(organizationFor)
+	plain.putOrganization(t, collab.Organization{ID: "org"})
+	step(organizationFor)
+	step(2 * organizationFor)
+	want := []outcome{
+		{0, 1, ""}, {organizationFor - 1, 0, ""}, {organizationFor - 1, 0, ""}, {organizationFor, 1, collab.FailedPrecondition},
+		{organizationFor, 1, ""}, {2 * organizationFor, 1, ""},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
+		t.Error(diff)
+	}
+	for i := range mostKnown + 10 {
+		s.known.add(table.Document("acct", "org", fmt.Sprint(i)), fact{until: now})
+	}
+	if n := len(s.known.facts); n > mostKnown {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// TestFindDocuments finds documents with and without a folder.
+func TestFindDocuments(t *testing.T) { onEach(t, testFindDocuments) }
+
+func testFindDocuments(t *testing.T, s *Store) {
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putOrganization(t, collab.Organization{ID: "off", Disabled: true})
+	s.putFolder(t, "f", collab.RootFolder)
+	s.putDocument(t, "a#1", "f")
+	s.putDocument(t, "b", "")
+	s.putDocument(t, "c", "f")
+	for range 2 { // unknown, then known
+		for _, tt := range []struct {
+			organization, folder string
+			ids, want            []string
+			code                 collab.Code
+		}{
+			{"org", "", nil, nil, ""},
+			{"org", "", []string{"c", "none", "a#1", "b"}, []string{"c", "a#1", "b"}, ""},
+			{"org", "", []string{"none"}, []string{}, ""},
+			{"org", "f", []string{"b", "c", "a#1", "none"}, []string{"c", "a#1"}, ""},
+			{"org", "f", nil, nil, ""},
+			{"org", collab.RootFolder, []string{"b", "c"}, []string{"b"}, ""},
+			{"org", "no folder", []string{"b"}, nil, collab.NotFound},
+			{"org", "no folder", nil, nil, collab.NotFound},
+			{"none", "", []string{"b"}, nil, collab.NotFound},
+			{"off", "", []string{"b"}, nil, collab.FailedPrecondition},
+		} {
+			org := collab.OrganizationRef{Account: "acct", Organization: tt.organization}
+			got, err := s.FindDocuments(t.Context(), org, tt.folder, tt.ids)
+			if diff := cmp.Diff(tt.want, got); diff != "" || collab.CodeOf(err) != tt.code {
+				t.Errorf("%s, folder %q, %v: %v %s", tt.organization, tt.folder, tt.ids, err, diff)
+			}
+		}
+	}
+}
+
+// TestFindDocumentsCalls holds that finding takes one round trip, none for what is known, two where something is missing.
+func TestFindDocumentsCalls(t *testing.T) {
+	made := newStore(t)
+	made.putOrganization(t, collab.Organization{ID: "org"})
+	made.putDocument(t, "a", "")
+	made.putDocument(t, "b", "")
+	s := New(made.Table)
+	for i, tt := range []struct {
+		ids  []string
+		want int
+	}{{nil, 1}, {nil, 0}, {[]string{"a"}, 1}, {[]string{"a"}, 0}, {[]string{"a", "b"}, 1}, {[]string{"b", "none", "a"}, 2}} {
+		if got := calls(t, func(ctx context.Context) {
+			_, err := s.FindDocuments(ctx, acme, "", tt.ids)
+			must(t, err)
+		}); got != tt.want {
+			t.Errorf("step %d: %d calls, want %d", i, got, tt.want)
+		}
+	}
+}

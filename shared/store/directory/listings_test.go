@@ -1,0 +1,114 @@
+package directory
+
+import (
+	"fmt"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestListOrganizations pages through organizations whose ids are escaped.
+func TestListOrganizations(t *testing.T) { onEach(t, testListOrganizations) }
+
+func testListOrganizations(t *testing.T, s *Store) {
+	ctx := t.Context()
+	want := []string{"a", "a b", "a#b", "a%b", "a0", "ab", "é"} // in the order of their keys
+	for _, id := range want {
+		s.putOrganization(t, collab.Organization{ID: id, Name: "n", Metadata: collab.JSON(`{"x":1.0}`), CreatedAt: 1, LastUpdated: 2})
+	}
+	for size := 1; size <= len(want)+1; size++ {
+		var got []string
+		pages := 0
+		for after, more := "", true; more; pages++ {
+			var err error
+			more, err = s.ListOrganizations(ctx, "acct", after, size, func(o collab.Organization) bool {
+				got, after = append(got, o.ID), o.ID
+				return true
+			})
+			must(t, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || pages != (len(want)+size-1)/size {
+			t.Errorf("%d pages of %d: %s", pages, size, diff)
+		}
+	}
+	var taken int
+	more, err := s.ListOrganizations(ctx, "acct", "", 5, func(collab.Organization) bool { taken++; return taken < 3 })
+	if err != nil || !more || taken != 3 {
+		t.Errorf("more %v, %d taken, %v", more, taken, err)
+	}
+}
+
+// TestFolders lists folders and what is in one.
+func TestFolders(t *testing.T) { onEach(t, testFolders) }
+
+func testFolders(t *testing.T, s *Store) {
+	ctx := t.Context()
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for id, parent := range map[string]string{"f#1": "root", "f": "root", "sub": "f", "s b": "f", "subsub": "sub"} {
+		s.putFolder(t, id, parent)
+	}
+	s.putDocument(t, "d", "f")
+	all, err := s.Folders(ctx, acme)
+	if diff := cmp.Diff([]string{"f", "f#1", "s b", "sub", "subsub"}, folderIDs(all)); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	f, subs, err := s.Folder(ctx, acme, "f")
+	if diff := cmp.Diff([]string{"s b", "sub"}, folderIDs(subs)); err != nil || diff != "" || f.ID != "f" || f.Parent != collab.RootFolder {
+		t.Errorf("%+v, %v %s", f, err, diff)
+	}
+	_, _, err = s.Folder(ctx, acme, "none")
+	mustCode(t, "unknown folder", err, collab.NotFound)
+	_, err = s.Folders(ctx, collab.OrganizationRef{Account: "acct", Organization: "none"})
+	mustCode(t, "unknown organization", err, collab.NotFound)
+	s.putFolder(t, "sub", "f#1")
+	if _, subs, err = s.Folder(ctx, acme, "f"); err != nil || fmt.Sprint(folderIDs(subs)) != "[s b]" {
+		t.Errorf("%+v, %v", subs, err)
+	}
+}
+
+func folderIDs(list []collab.Folder) []string {
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = f.ID
+	}
+	return ids
+}
+
+// TestListDocuments pages through the documents of the organization and of a folder.
+func TestListDocuments(t *testing.T) { onEach(t, testListDocuments) }
+
+func testListDocuments(t *testing.T, s *Store) {
+	lists := map[string][]string{"": nil, "f": nil, collab.RootFolder: nil}
+	for i, id := range []string{"a", "a b", "a#b", "a0", "ab", "é"} {
+		folder := []string{collab.RootFolder, "f"}[i%2]
+		s.putDocument(t, id, folder)
+		lists[""], lists[folder] = append(lists[""], id), append(lists[folder], id)
+	}
+	s.putFolder(t, "sub", "f") // is no document
+	for folder, want := range lists {
+		for _, limit := range []int{0, 2, 3, 100} {
+			var got []string
+			size := 0
+			for from, more := "", true; more; {
+				var ids []string
+				var bytes int
+				var err error
+				ids, more, bytes, err = s.ListDocuments(t.Context(), acme, folder, from, limit)
+				must(t, err)
+				if size += bytes; from != "" {
+					if ids[0] != from {
+						t.Fatalf("folder %q: %v from %q on", folder, ids, from)
+					}
+					ids = ids[1:]
+				}
+				got = append(got, ids...)
+				from = got[len(got)-1]
+			}
+			if diff := cmp.Diff(want, got); diff != "" || size == 0 {
+				t.Errorf("folder %q, %d at once: %d bytes, %s", folder, limit, size, diff)
+			}
+		}
+	}
+}
