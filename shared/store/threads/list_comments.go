@@ -1,9 +1,10 @@
-package store
+package threads
 
 import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
@@ -13,36 +14,37 @@ import (
 func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
 	take func(*collab.Comment) bool,
 ) (more bool, err error) {
-	headKey := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
-	head, err := s.get(ctx, headKey)
-	if err != nil {
-		return false, err
-	}
-	if head == nil {
-		return false, annotationMissing(doc, ann)
-	}
-	keys := threadSpan(headKey.SK).after(table.Comment(doc.Account, doc.Organization, doc.Document, ann, after).SK)
-	for taken := 0; ; {
-		items, goesOn, err := s.queryPage(ctx, scan{pk: headKey.PK, keys: keys, limit: most - taken + 1, strong: true})
-		if err != nil {
+	head := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	keys := threadSpan(head.SK).After(commentKey(doc, ann, after).SK)
+	taken, seen := 0, false
+	for goesOn := true; goesOn; {
+		var items []store.Item
+		if items, goesOn, err = s.QueryPage(ctx, store.Scan{PK: head.PK, Keys: keys, Limit: most - taken + 1, Strong: true}); err != nil {
 			return false, err
 		}
 		for _, it := range items {
-			keys = keys.after(it.text(table.SK))
-			if !visible(it, head) {
-				continue
+			sk := it.Text(table.SK)
+			keys = keys.After(sk)
+			if _, _, err := table.ParseAnnotation(sk); err != nil {
+				continue // of a later version
 			}
 			c, err := readComment(it)
 			if err != nil {
-				return false, fail(ctx, err)
+				return false, store.Fail(ctx, err)
 			}
+			seen = true
 			if taken == most || !take(&c) {
 				return true, nil
 			}
 			taken++
 		}
-		if !goesOn {
-			return false, nil
-		}
 	}
+	if !seen { // an annotation without comments, or none
+		it, err := s.Get(ctx, head)
+		if err == nil && it == nil {
+			err = annotationMissing(doc, ann)
+		}
+		return false, err
+	}
+	return false, nil
 }

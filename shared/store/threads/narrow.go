@@ -1,11 +1,10 @@
-package store
+package threads
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
-	"collabdata/shared/table"
+	"collabdata/shared/store"
 )
 
 // A query with several filters on values is walked in the order of its driver: locations, else creators, else statuses. When the
@@ -20,47 +19,30 @@ const (
 // probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
 var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
-// alternatives returns the indexes of values, beside the driver, that the query's other filters could be answered from.
-func (w *walk) alternatives() []string {
-	if w.values == nil || w.q.Folder != "" && w.documents == nil {
-		return nil
-	}
-	var list []string
-	for _, index := range []string{table.IndexBy, table.IndexSt} {
-		if n := len(w.asked(index)) * max(1, len(w.documents)); index != w.index && 0 < n && n <= mostProbes {
-			list = append(list, index)
-		}
-	}
-	return list
+// due reports whether a walk that has looked into other indexes so often should do so again: the driver yields little of what it examines.
+func (b *budget) due(probed int) bool {
+	return probed < len(probes) && b.spent.entries >= probes[probed].after && b.taken <= b.spent.entries/yieldEnough
 }
 
-// asked returns the values that the query asks of an index.
-func (w *walk) asked(index string) []string {
-	return map[string][]string{table.IndexIn: w.q.Locations, table.IndexBy: w.q.Creators, table.IndexSt: w.q.Statuses}[index]
-}
-
-// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines.
-// If so it ends the walk from that index, in the driver's order.
+// tryNarrow looks whether another index has few entries for what the query asks of it, when that is due. If so it ends the walk from that
+// index, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
-	if len(w.others) == 0 || w.probed == len(probes) || w.entries < probes[w.probed].after || w.taken > w.entries/yieldEnough {
+	if len(w.others) == 0 || !w.due(w.probed) {
 		return nil
 	}
 	most := probes[w.probed].most
 	w.probed++
-	for _, index := range w.others {
-		entries, few, err := w.probeIndex(ctx, index, most)
+	for _, f := range w.others {
+		found, few, err := w.probe(ctx, f, most)
 		if err != nil {
 			return err
 		}
 		if !few {
 			continue
 		}
-		slices.SortFunc(entries, func(a, b entry) int { return w.compare(a.at, b.at) })
-		first := slices.IndexFunc(entries, func(e entry) bool { return w.compare(e.at, w.at) > 0 })
-		if first < 0 {
-			first = len(entries)
-		}
-		err = w.deliver(ctx, entries[first:])
+		found = slices.DeleteFunc(found, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
+		slices.SortFunc(found, func(a, b entry) int { return w.compare(a.at, b.at) })
+		err = w.deliver(ctx, found)
 		w.complete = !w.ended
 		w.ended = true
 		return err
@@ -68,56 +50,46 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 	return nil
 }
 
-// probeIndex returns all annotations that an index of values has for the query, at their positions in the driver's order; few is false,
-// and the list not whole, when there are more than most.
-func (w *walk) probeIndex(ctx context.Context, index string, most int) (entries []entry, few bool, err error) {
-	documents, of := w.documents, w.asked(index)
+// probe returns all annotations that the index of a filter has for the query, at their places in the driver's order; few is false, and the
+// list not whole, when there are more than most.
+func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
+	documents, values := w.documents, f.asked(w.q)
 	if documents == nil {
 		documents = []string{""}
 	}
 	type found struct {
-		items []item
+		items []store.Item
 		more  bool
 	}
-	ranges := make([]found, len(documents)*len(of))
-	limit := max(most/len(ranges), 5)
-	if err := each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
-		pk, keys := w.valueRange(index, of[i%len(of)], documents[i/len(of)])
-		ranges[i].items, ranges[i].more, err = w.s.queryPage(ctx, scan{index: index, pk: pk, keys: keys, limit: limit})
+	ranges := make([]found, len(documents)*len(values))
+	limit := max(most/max(1, len(ranges)), 5)
+	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
+		ranges[i].items, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
+			Index: f.index, PK: f.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
+			Keys: inDocument(documents[i/len(values)]), Limit: limit,
+		})
 		return err
 	}); err != nil {
 		return nil, false, err
 	}
 	few = true
-	attribute := map[string]string{table.IndexIn: table.Location, table.IndexBy: table.Creator}[w.index]
+	passes := sieve(w.q, f.index)
+	var c cost
 	for i, r := range ranges {
 		few = few && !r.more
-		p := part{examined: len(r.items)}
+		bytes := 0
 		for _, it := range r.items {
-			p.bytes += it.size()
-			if !w.mayMatch(it, index) {
+			bytes += it.Size()
+			if !passes(it) {
 				continue
 			}
-			e, err := newEntry(it)
-			if err != nil {
-				return nil, false, fail(ctx, err)
+			if e, ok := entryOf(it); ok {
+				e.at = w.place(documents[i/len(values)], it)
+				list = append(list, e)
 			}
-			e.at = position{
-				Document: documents[i/len(of)], Value: slices.Index(w.values, it.text(attribute)), Key: it.text(table.DocAnn),
-			}
-			entries = append(entries, e)
 		}
-		p.units = readUnits(p.bytes)
-		w.count(p)
+		c.query(len(r.items), bytes)
 	}
-	return entries, few, nil
-}
-
-// compare orders positions as the walk comes by them.
-func (w *walk) compare(a, b position) int {
-	return cmp.Or(
-		cmp.Compare(slices.Index(w.q.Documents, a.Document), slices.Index(w.q.Documents, b.Document)),
-		cmp.Compare(a.Value, b.Value),
-		cmp.Compare(a.Key, b.Key),
-	)
+	w.count(c)
+	return list, few, nil
 }
