@@ -131,7 +131,7 @@ func shareOf(limit, n int, entryBytes float64) int {
 		return limit
 	}
 	share := float64(limit) / float64(n)
-	return int(math.Ceil(max(share+3*math.Sqrt(share), bytesPerUnit/2/entryBytes)))
+	return int(max(math.Ceil(share+3*math.Sqrt(share)), bytesPerUnit/2/entryBytes))
 }
 
 // entryOf reads document and annotation from the table key that every index entry carries. What is no annotation's head was written by a

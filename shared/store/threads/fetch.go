@@ -104,9 +104,9 @@ func (r *threadReader) read(ctx context.Context) error {
 
 // add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without head.
 func (r *threadReader) add(it store.Item) error {
-	_, comment, err := table.ParseAnnotation(it.Text(table.SK))
+	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
 	switch {
-	case err != nil || comment != 0 && r.t == nil:
+	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id):
 		return nil
 	case comment == 0:
 		parts, err := table.Split(it.Text(table.PK))

@@ -124,7 +124,7 @@ func spent(t testing.TB, f func(ctx context.Context) error) (units float64, call
 	return read + write, calls
 }
 
-func mustCode(t testing.TB, what string, err error, want collab.Code) {
+func wantCode(t testing.TB, what string, err error, want collab.Code) {
 	t.Helper()
 	if got := collab.CodeOf(err); got != want {
 		t.Errorf("%s: %v, want code %q", what, err, want)
