@@ -62,7 +62,7 @@ func longest(fill string) map[string]Key {
 		"FolderPartition":        {PK: FolderPartition(id, id, id)},
 		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
 		"StatusPartition":        {PK: StatusPartition(id, id, id)},
-		"UpdatedPartition":       {PK: UpdatedPartition(id, id)},
+		"UpdatedPartition":       {PK: UpdatedPartition(id, id, 63)},
 		"UpdatedInDocument":      {SK: UpdatedInDocument(ms, id)},
 		"UpdatedInOrganization":  {SK: UpdatedInOrganization(ms, doc, id)},
 	}

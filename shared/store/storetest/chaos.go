@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -91,7 +92,11 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 	case dice < 50 && operation == "BatchGetItem":
 		return c.leaveOver(r, request)
 	case dice < 40 && operation == "Query":
-		request["Limit"] = marshal(1 + c.roll(5))
+		limit := 1 + c.roll(5)
+		if asked, err := strconv.Atoi(string(request["Limit"])); err == nil {
+			limit = min(limit, asked)
+		}
+		request["Limit"] = marshal(limit)
 		body = marshal(request)
 		r.ContentLength = int64(len(body))
 	}

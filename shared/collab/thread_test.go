@@ -1,0 +1,29 @@
+package collab
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLatest(t *testing.T) {
+	thread := Thread{Annotation: Annotation{LastUpdated: 5}}
+	if got := thread.Latest(); got != 5 {
+		t.Errorf("without comments: %d", got)
+	}
+	thread.Comments = []Comment{{LastUpdated: 3}, {LastUpdated: 9}, {LastUpdated: 4}}
+	if got := thread.Latest(); got != 9 {
+		t.Errorf("a comment is later: %d", got)
+	}
+	thread.LastUpdated = 12
+	if got := thread.Latest(); got != 12 {
+		t.Errorf("the head is later: %d", got)
+	}
+}
+
+func TestAuthors(t *testing.T) {
+	got := Authors([]Comment{{AuthorID: "b"}, {AuthorID: ""}, {AuthorID: "a"}, {AuthorID: "b"}})
+	if diff := cmp.Diff([]string{"b", "a"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

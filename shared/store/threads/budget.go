@@ -1,0 +1,124 @@
+package threads
+
+import "math"
+
+// What one walk examines before it ends its page. So a page costs at most 400 capacity units beside its threads.
+const (
+	mostEntries = 10_000 // index entries
+	mostSources = 500    // ranges of keys
+	mostUnits   = 330    // capacity units of index reads
+)
+
+const (
+	readAhead    = 16 // ranges that are read side by side, at most, when they turn out small
+	threadsAhead = 8  // threads that are fetched side by side while nothing is known of their size
+)
+
+// pageBytes is about the content that fits on a page: the walk reads no further ahead.
+const pageBytes = 5_000_000
+
+// bytesPerUnit is what a capacity unit reads, eventually consistent.
+const bytesPerUnit = 8192
+
+// readUnits is the capacity that an eventually consistent read of so many bytes takes.
+func readUnits(bytes int) float64 { return max(1, math.Ceil(2*float64(bytes)/bytesPerUnit)) / 2 }
+
+// cost is what a read of a range took.
+type cost struct {
+	entries int     // of indexes
+	bytes   int     // of the entries
+	units   float64 // of capacity, for the entries
+	threads int     // read whole from the table itself
+	items   int     // that the threads are made of
+}
+
+// query adds an index query that gave so many entries of so many bytes.
+func (c *cost) query(entries, bytes int) {
+	c.entries += entries
+	c.bytes += bytes
+	c.units += readUnits(bytes)
+}
+
+// budget is what a walk has done for its page, and what follows from it for the next read.
+type budget struct {
+	most    int // annotations that the page takes
+	taken   int // threads
+	content int // of the threads taken, in bytes
+	sources int // ranges examined to their end
+	spent   cost
+}
+
+// count adds a read's cost.
+func (b *budget) count(c cost) {
+	b.spent.entries += c.entries
+	b.spent.bytes += c.bytes
+	b.spent.units += c.units
+	b.spent.threads += c.threads
+	b.spent.items += c.items
+}
+
+// want is how many annotations the page still takes.
+func (b *budget) want() int { return b.most - b.taken }
+
+// over reports whether the page ends: it is full, or the walk has examined as much as it may.
+func (b *budget) over() bool {
+	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.sources >= mostSources
+}
+
+// entryBytes is about the size of an index entry.
+func (b *budget) entryBytes() float64 {
+	if b.spent.entries == 0 {
+		return 300
+	}
+	return float64(b.spent.bytes) / float64(b.spent.entries)
+}
+
+// allowance is how many index entries each of n reads side by side may examine.
+func (b *budget) allowance(n int) int {
+	left := min(float64(mostEntries-b.spent.entries), (mostUnits-b.spent.units)*bytesPerUnit/b.entryBytes())
+	return max(1, int(left)/n)
+}
+
+// entriesFor is how many entries are worth examining for so many annotations: one more tells whether the list goes on.
+func (b *budget) entriesFor(want int) int {
+	if b.spent.entries == 0 {
+		return want + 1
+	}
+	return max(want+1, int(float64(want)*float64(b.spent.entries)/float64(b.taken+1)))
+}
+
+// itemsFor is how many items of a document are worth reading for so many annotations: the head of the next one ends the last.
+func (b *budget) itemsFor(want int) int {
+	perThread := 2.0
+	if b.spent.threads > 0 {
+		perThread = float64(b.spent.items) / float64(b.spent.threads)
+	}
+	return int(math.Ceil(float64(want)*perThread)) + 1
+}
+
+// window is how many of a list of entries are worth fetching the threads of side by side: no more than the page may take.
+func (b *budget) window(entries, concurrency int) int {
+	n := min(concurrency, b.want())
+	switch average := b.content / max(1, b.taken); {
+	case b.taken == 0 && entries > concurrency:
+		n = min(n, threadsAhead)
+	case average > 0:
+		n = min(n, (pageBytes-b.content)/average+1)
+	}
+	return max(n, 1)
+}
+
+// perSource is about how many annotations the ranges seen so far had.
+func (b *budget) perSource() int { return b.taken / max(1, b.sources) }
+
+// width is how many ranges are worth reading side by side: one while nothing is known, many when they turn out small.
+func (b *budget) width() int {
+	if b.sources == 0 {
+		return 1
+	}
+	n := min(readAhead, math.Ceil(float64(b.want())/float64(max(1, b.perSource()))))
+	if average := b.content / b.sources; average > 0 {
+		n = min(n, math.Ceil(float64(pageBytes-b.content)/float64(average)))
+	}
+	return max(1, int(n))
+}

@@ -1,0 +1,158 @@
+package threads
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// deliver offers those of the entries that pass the filters, in order. Threads that are not at hand are fetched side by side; what one read
+// leaves of a long thread is read when it is its turn, so that one long thread at a time is held in memory.
+func (w *walk) deliver(ctx context.Context, entries []entry) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	begun := make([]<-chan fetched, len(entries))
+	ahead := 0
+	for i, e := range entries {
+		if w.want() == 0 {
+			w.ended = true
+			return nil
+		}
+		for ; ahead < len(entries) && ahead < i+w.window(len(entries), store.Concurrency); ahead++ {
+			begun[ahead] = w.fetch(ctx, entries[ahead])
+		}
+		f := <-begun[i]
+		begun[i] = nil
+		if f.err != nil {
+			return f.err
+		}
+		t, err := f.thread.finish(ctx)
+		if err != nil {
+			return err
+		}
+		offered := w.q.IDs != nil
+		if t != nil {
+			offered = matches(w.q, &t.Annotation) && w.inPlace(e.at, &t.Annotation)
+		}
+		if offered {
+			if !w.take(e.id, t) {
+				w.ended = true
+				return nil
+			}
+			w.taken++
+			w.content += f.thread.size()
+		}
+		w.at = e.at
+	}
+	return nil
+}
+
+// fetched is what the first read of a thread gave; thread is nil where there is none.
+type fetched struct {
+	thread *threadReader
+	err    error
+}
+
+// fetch begins to read the thread of an entry. The channel gives it once.
+func (w *walk) fetch(ctx context.Context, e entry) <-chan fetched {
+	c := make(chan fetched, 1)
+	if e.thread != nil || e.missing {
+		c <- fetched{thread: e.thread}
+		return c
+	}
+	go func() {
+		r := w.threadReader(w.org.Document(e.document), e.id, w.q.IDs != nil)
+		c <- fetched{r, r.read(ctx)}
+	}()
+	return c
+}
+
+// threadReader puts one thread together from its items, in the order of their keys.
+type threadReader struct {
+	*store.Table
+	scan  store.Scan // what is left to be read
+	more  bool       // there is something left
+	head  store.Item
+	t     *collab.Thread // nil before the head was read
+	items int
+	bytes int
+}
+
+// threadReader returns what reads the thread of an annotation.
+func (s *Store) threadReader(doc collab.DocumentRef, id string, strong bool) *threadReader {
+	k := table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+	return &threadReader{Table: s.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: strong}, more: true}
+}
+
+// read reads on, up to 1 MB.
+func (r *threadReader) read(ctx context.Context) error {
+	items, more, err := r.QueryPage(ctx, r.scan)
+	if err != nil {
+		return err
+	}
+	r.more = more
+	for _, it := range items {
+		r.scan.Keys = r.scan.Keys.After(it.Text(table.SK))
+		if err := r.add(it); err != nil {
+			return store.Fail(ctx, err)
+		}
+	}
+	return nil
+}
+
+// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without head.
+func (r *threadReader) add(it store.Item) error {
+	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
+	switch {
+	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id):
+		return nil
+	case comment == 0:
+		parts, err := table.Split(it.Text(table.PK))
+		if err != nil {
+			return err
+		}
+		r.head, r.t = it, &collab.Thread{Document: parts[len(parts)-1]}
+		if r.t.Annotation, err = readHead(it); err != nil {
+			return err
+		}
+	default:
+		c, err := readComment(it)
+		if err != nil {
+			return err
+		}
+		r.t.Comments = append(r.t.Comments, c)
+	}
+	r.items++
+	r.bytes += contentSize(it)
+	return nil
+}
+
+// finish reads what is left of the thread and returns it, nil when it does not exist. One larger than a page is cut short and says so.
+func (r *threadReader) finish(ctx context.Context) (*collab.Thread, error) {
+	if r == nil {
+		return nil, nil
+	}
+	for r.more && r.bytes <= pageBytes {
+		if err := r.read(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.t == nil {
+		return nil, nil
+	}
+	if r.t.LastUpdated = r.t.Latest(); r.more {
+		r.t.Truncated = true
+		r.t.LastUpdated = max(r.t.LastUpdated, timeKey(r.head))
+	}
+	return r.t, nil
+}
+
+// size is about the bytes of the thread's content.
+func (r *threadReader) size() int {
+	if r == nil {
+		return 0
+	}
+	return r.bytes
+}

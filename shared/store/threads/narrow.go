@@ -1,0 +1,95 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/store"
+)
+
+// A query with several filters on values is walked in the order of its driver: locations, else creators, else statuses. When the
+// driver's entries mostly fail the other filters, another index may hold few that pass all of them, and the walk can end from there.
+
+const (
+	firstRead   = 100 // entries of the driver that are read before other indexes were looked into
+	mostProbes  = 30  // ranges of another index
+	yieldEnough = 5   // a driver of which one entry in so many is taken needs no other index
+)
+
+// probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
+var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
+
+// due reports whether a walk that has looked into other indexes so often should do so again: the driver yields little of what it examines.
+func (b *budget) due(probed int) bool {
+	return probed < len(probes) && b.spent.entries >= probes[probed].after && b.taken <= b.spent.entries/yieldEnough
+}
+
+// tryNarrow looks whether another index has few entries for what the query asks of it, when that is due. If so it ends the walk from that
+// index, in the driver's order.
+func (w *walk) tryNarrow(ctx context.Context) error {
+	if len(w.others) == 0 || !w.due(w.probed) {
+		return nil
+	}
+	most := probes[w.probed].most
+	w.probed++
+	for _, f := range w.others {
+		found, few, err := w.probe(ctx, f, most)
+		if err != nil {
+			return err
+		}
+		if !few {
+			continue
+		}
+		found = slices.DeleteFunc(found, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
+		slices.SortFunc(found, func(a, b entry) int { return w.compare(a.at, b.at) })
+		err = w.deliver(ctx, found)
+		w.complete = !w.ended
+		w.ended = true
+		return err
+	}
+	return nil
+}
+
+// probe returns all annotations that the index of a filter has for the query, at their places in the driver's order; few is false, and the
+// list not whole, when there are more than most.
+func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
+	documents, values := w.documents, f.asked(w.q)
+	if documents == nil {
+		documents = []string{""}
+	}
+	type found struct {
+		items []store.Item
+		more  bool
+	}
+	ranges := make([]found, len(documents)*len(values))
+	limit := max(most/max(1, len(ranges)), 5)
+	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
+		ranges[i].items, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
+			Index: f.index, PK: f.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
+			Keys: inDocument(documents[i/len(values)]), Limit: limit,
+		})
+		return err
+	}); err != nil {
+		return nil, false, err
+	}
+	few = true
+	passes := sieve(w.q, f.index)
+	var c cost
+	for i, r := range ranges {
+		few = few && !r.more
+		bytes := 0
+		for _, it := range r.items {
+			bytes += it.Size()
+			if !passes(it) {
+				continue
+			}
+			if e, ok := entryOf(it); ok {
+				e.at = w.place(documents[i/len(values)], it)
+				list = append(list, e)
+			}
+		}
+		c.query(len(r.items), bytes)
+	}
+	w.count(c)
+	return list, few, nil
+}

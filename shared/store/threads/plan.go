@@ -1,0 +1,163 @@
+package threads
+
+import (
+	"cmp"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// plan is how a query is walked: through which index, in which order, by which ranges of keys. It reads nothing.
+type plan struct {
+	org    collab.OrganizationRef
+	q      *collab.AnnotationQuery
+	index  string   // the walk goes through; "" for the table itself
+	by     *filter  // whose index that is; nil where it is one of time, or none
+	values []string // asked of by
+	shards int      // of the organization's index by time
+}
+
+func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
+	p := plan{org: org, q: q, shards: 1}
+	switch by := p.firstFilter(); {
+	case q.IDs != nil:
+	case updated.in(q):
+		p.index = table.IndexUpd
+	case by != nil:
+		p.index, p.by, p.values = by.index, by, by.asked(q)
+	case created.in(q):
+		p.index = table.IndexUpd
+	}
+	if p.index == table.IndexUpd && q.Documents == nil && q.Folder == "" {
+		p.index = table.IndexOrg
+	}
+	return p
+}
+
+// firstFilter returns the first filter asked for that has an index, nil for none.
+func (p *plan) firstFilter() *filter {
+	for i := range filters {
+		if f := &filters[i]; f.index != "" && f.asked(p.q) != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// acrossDocuments reports whether the walk's ranges span all documents: else each lies in one.
+func (p *plan) acrossDocuments() bool {
+	return p.index != "" && p.q.Documents == nil && p.q.Folder == ""
+}
+
+// position is where a walk goes on: behind a key in a range. It names nothing but what the caller may read: keys are built from the
+// caller's own account and filters. It says nothing of shards: their number may change from page to page.
+type position struct {
+	Document string `json:"d,omitempty"` // the range's document, "" where it spans documents
+	Value    int    `json:"v,omitempty"` // which of the values asked for; of the ids, counted from 1
+	Key      string `json:"k,omitempty"` // sort key of the last one; the document, in a walk over ids
+}
+
+// valid reports whether a walk of this query can be at the position: a caller can forge one.
+func (p *plan) valid(at position) bool {
+	values := max(1, len(p.values))
+	if p.q.IDs != nil {
+		values = len(p.q.IDs) + 1
+	}
+	return 0 <= at.Value && at.Value < values && len(at.Key) <= table.MaxSortKey &&
+		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
+}
+
+// compare orders positions in a walk of named documents, or across all, as the walk comes by them.
+func (p *plan) compare(a, b position) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(p.q.Documents, a.Document), slices.Index(p.q.Documents, b.Document)),
+		cmp.Compare(a.Value, b.Value),
+		cmp.Compare(a.Key, b.Key),
+	)
+}
+
+// keyRange is one range of keys that a walk goes through.
+type keyRange struct {
+	document   string // "" for all
+	value      int    // which of the plan's values
+	index      string // "" for the table itself
+	partitions []string
+	keys       store.Span
+}
+
+// keyRange returns the range of a document ("" for all) and the value of that number.
+func (p *plan) keyRange(document string, value int) keyRange {
+	r := keyRange{document: document, value: value, index: p.index}
+	acct, org := p.org.Account, p.org.Organization
+	switch {
+	case p.by != nil:
+		r.partitions, r.keys = []string{p.by.partition(acct, org, p.values[value])}, inDocument(document)
+	case p.index == table.IndexOrg:
+		for shard := range p.shards {
+			r.partitions = append(r.partitions, table.UpdatedPartition(acct, org, shard))
+		}
+		r.keys = p.times()
+	case p.index == table.IndexUpd:
+		r.partitions, r.keys = []string{table.DocumentPartition(acct, org, document)}, p.times()
+	default:
+		r.partitions, r.keys = []string{table.DocumentPartition(acct, org, document)}, store.Children(table.Annotations)
+	}
+	return r
+}
+
+// inDocument is the span of a document's entries under one value of an index, of all documents' for "".
+func inDocument(document string) store.Span {
+	if document == "" {
+		return store.Everything
+	}
+	return store.Children(table.Escape(document) + "#")
+}
+
+// times is the span of an index by time that the windows leave. A time key is never earlier than lastUpdated, and that never earlier than
+// createdAt.
+func (p *plan) times() store.Span {
+	from := collab.Millis(0)
+	for _, w := range windows {
+		if after, _ := w.asked(p.q); after != nil {
+			from = max(from, *after)
+		}
+	}
+	keys := store.Span{From: table.Time(from)}
+	if _, before := updated.asked(p.q); before != nil {
+		keys.To = table.Time(latestKey(*before)) + table.AfterChildren
+	}
+	return keys
+}
+
+// alternatives returns the filters beside the driver whose indexes the query could be answered from, in so many named documents.
+func (p *plan) alternatives(documents int) []*filter {
+	if p.by == nil || p.q.Folder != "" && p.q.Documents == nil {
+		return nil
+	}
+	var list []*filter
+	for i := range filters {
+		f := &filters[i]
+		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && f.index != "" && 0 < n && n <= mostProbes {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// place returns where the walk comes by the head of an entry that another index than the driver's lists.
+func (p *plan) place(document string, it store.Item) position {
+	return position{Document: document, Value: slices.Index(p.values, it.Text(p.by.attribute)), Key: it.Text(table.DocAnn)}
+}
+
+// inPlace reports whether an annotation still has the value under which the driver listed it: where it has moved to another value that was
+// asked for, it is listed there.
+func (p *plan) inPlace(at position, a *collab.Annotation) bool {
+	return p.by == nil || p.by.of(a) == p.values[at.Value]
+}
+
+// latestKey returns the latest that the time key of an annotation can be which was last updated at t.
+func latestKey(t collab.Millis) collab.Millis {
+	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)
+}

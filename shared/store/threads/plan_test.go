@@ -1,0 +1,230 @@
+package threads
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestPlan holds by which ranges of keys a query is walked, in which order.
+func TestPlan(t *testing.T) {
+	org := collab.OrganizationRef{Account: "a", Organization: "o"}
+	const in = "A#a#O#o#"
+	at := func(n int64) *collab.Millis { return &n }
+	everything, ofDocument := "[#, ]", "[d%23#, d%23$]"
+	for _, tt := range []struct {
+		name   string
+		q      collab.AnnotationQuery
+		shards int
+		want   []string // ranges of one document, or of all
+		others string   // filters whose indexes might do as well
+	}{
+		{"a document", collab.AnnotationQuery{Documents: []string{"d#"}}, 1, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
+		{"a location", collab.AnnotationQuery{Locations: []string{"l"}}, 1, []string{"index-in " + in + "L#l " + everything}, ""},
+		{"locations and creators in a document", collab.AnnotationQuery{
+			Documents: []string{"d#"}, Creators: []string{"c"}, Locations: []string{"l", "k#"}, Statuses: []string{"s"},
+		}, 1, []string{"index-in " + in + "L#l " + ofDocument, "index-in " + in + "L#k%23 " + ofDocument}, "creators statuses"},
+		{"a creator", collab.AnnotationQuery{Creators: []string{"c"}}, 1, []string{"index-by " + in + "U#c " + everything}, ""},
+		{"creator and status", collab.AnnotationQuery{Creators: []string{"c"}, Statuses: []string{"s"}}, 1, []string{"index-by " + in + "U#c " + everything}, "statuses"},
+		{"creator and status in a folder", collab.AnnotationQuery{Folder: "f", Creators: []string{"c"}, Statuses: []string{"s"}}, 1,
+			[]string{"index-by " + in + "U#c " + ofDocument}, ""},
+		{"a status and when it was created", collab.AnnotationQuery{Statuses: []string{"s"}, CreatedAfter: at(5)}, 1,
+			[]string{"index-st " + in + "S#s " + everything}, ""},
+		{"updated, and a location", collab.AnnotationQuery{UpdatedAfter: at(5), Locations: []string{"l"}}, 1,
+			[]string{"index-org " + in + "T#0 [000000000000005, ]"}, ""},
+		{"updated, from three shards", collab.AnnotationQuery{UpdatedBefore: at(1_000)}, 3,
+			[]string{"index-org " + in + "T#0|" + in + "T#1|" + in + "T#2 [000000000000000, 000000000001250$]"}, ""},
+		{"updated in a document", collab.AnnotationQuery{Documents: []string{"d#"}, UpdatedAfter: at(5), UpdatedBefore: at(1_001)}, 3,
+			[]string{"index-upd " + in + "D#d%23 [000000000000005, 000000000001500$]"}, ""},
+		{"updated in a folder", collab.AnnotationQuery{Folder: "f", UpdatedAfter: at(5)}, 3, []string{"index-upd " + in + "D#d%23 [000000000000005, ]"}, ""},
+		{"created", collab.AnnotationQuery{CreatedAfter: at(7), CreatedBefore: at(9)}, 1, []string{"index-org " + in + "T#0 [000000000000007, ]"}, ""},
+		{"created and updated", collab.AnnotationQuery{CreatedAfter: at(7), UpdatedAfter: at(3), UpdatedBefore: at(collab.MaxMillis)}, 1,
+			[]string{"index-org " + in + "T#0 [000000000000007, 253402300799999$]"}, ""},
+		{"all", collab.AnnotationQuery{}, 1, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
+	} {
+		p := newPlan(org, &tt.q)
+		p.shards = tt.shards
+		document := "d#"
+		if p.acrossDocuments() {
+			document = ""
+		}
+		var got []string
+		for value := range max(1, len(p.values)) {
+			r := p.keyRange(document, value)
+			got = append(got, fmt.Sprintf("%s %s [%s, %s]", r.index, strings.Join(r.partitions, "|"), r.keys.From, r.keys.To))
+		}
+		var others []string
+		for _, f := range p.alternatives(len(tt.q.Documents)) {
+			others = append(others, f.name)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || strings.Join(others, " ") != tt.others {
+			t.Errorf("%s: others %v\n%s", tt.name, others, diff)
+		}
+	}
+}
+
+// TestManyRangesAreNotProbed holds that no other index is looked into by more than mostProbes queries.
+func TestManyRangesAreNotProbed(t *testing.T) {
+	q := collab.AnnotationQuery{Documents: []string{"d"}, Locations: []string{"l"}, Creators: make([]string, mostProbes), Statuses: make([]string, mostProbes+1)}
+	p := newPlan(collab.OrganizationRef{}, &q)
+	if got := p.alternatives(1); len(got) != 1 || got[0].name != "creators" {
+		t.Errorf("%d others in one document", len(got))
+	}
+	if got := p.alternatives(2); got != nil {
+		t.Errorf("%d others in two documents", len(got))
+	}
+}
+
+// TestCompare holds that positions compare as a walk comes by them: documents in the order asked, then values in the order asked, then keys.
+func TestCompare(t *testing.T) {
+	q := collab.AnnotationQuery{Documents: []string{"z", "a"}, Locations: []string{"l2", "l1"}}
+	p := newPlan(collab.OrganizationRef{}, &q)
+	want := []position{{"z", 0, "z#1"}, {"z", 0, "z#2"}, {"z", 1, "z#0"}, {"a", 0, "a#1"}, {"a", 1, "a#0"}}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, p.compare)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLatestKey holds that a window reads as far as a time key may stand: whatever the writers' rule makes of a time.
+func TestLatestKey(t *testing.T) {
+	for at := collab.Millis(0); at < 1_000; at++ {
+		for key := max(0, at-2*quarter); key <= at+quarter; key++ {
+			// A comment of the time at finds the key there. Where it moves it, at is the latest.
+			if moved := keyFor(key, at); moved > latestKey(at) && moved != key {
+				t.Fatalf("a comment of %d moves the key from %d to %d, behind %d", at, key, moved, latestKey(at))
+			} else if moved < at {
+				t.Fatalf("a comment of %d leaves the key at %d", at, moved)
+			}
+		}
+	}
+	if got := latestKey(collab.MaxMillis); got != collab.MaxMillis {
+		t.Errorf("the last time: %d", got)
+	}
+}
+
+// TestSieve holds what of an index entry is compared with a query: what the index projects.
+func TestSieve(t *testing.T) {
+	entry := store.Item{
+		table.Location: store.Text("l"), table.Creator: store.Text("c"), table.Status: store.Text("s"), table.CreatedAt: store.Number(5),
+	}
+	at := func(n int64) *collab.Millis { return &n }
+	for _, tt := range []struct {
+		q    collab.AnnotationQuery
+		want string // indexes whose entries may pass
+	}{
+		{collab.AnnotationQuery{}, "in by st upd org"},
+		{collab.AnnotationQuery{Locations: []string{"x", "l"}, Creators: []string{"c"}, Statuses: []string{"s"}, CreatedAfter: at(5), CreatedBefore: at(5)}, "in by st upd org"},
+		{collab.AnnotationQuery{Locations: []string{"x"}}, "in"}, // it holds the value in its key
+		{collab.AnnotationQuery{Creators: []string{"x"}}, "by"},
+		{collab.AnnotationQuery{Statuses: []string{"x"}}, "st"},
+		{collab.AnnotationQuery{CreatedBefore: at(4)}, ""},
+		{collab.AnnotationQuery{CreatedAfter: at(6)}, ""},
+		{collab.AnnotationQuery{UpdatedAfter: at(6)}, "in by st upd org"},
+	} {
+		var got []string
+		for _, ix := range table.Indexes() {
+			if sieve(&tt.q, ix.Name)(entry) {
+				got = append(got, strings.TrimPrefix(ix.Name, "index-"))
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%+v: %v, want %s", tt.q, got, tt.want)
+		}
+	}
+}
+
+// TestFilterIsOneRow reads the source of this package: what tells one filter from another stands once, in its row. The field of the query
+// is named there and, for those that select what is updated, where a selector becomes a query.
+func TestFilterIsOneRow(t *testing.T) {
+	files, err := parser.ParseDir(token.NewFileSet(), ".", func(f os.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(of func(file, receiver, name string) bool) (n int) {
+		for file, syntax := range files["threads"].Files {
+			ast.Inspect(syntax, func(node ast.Node) bool {
+				if s, ok := node.(*ast.SelectorExpr); ok {
+					x, _ := s.X.(*ast.Ident)
+					if x != nil && of(file, x.Name, s.Sel.Name) {
+						n++
+					}
+				}
+				return true
+			})
+		}
+		return n
+	}
+	for _, f := range []struct{ field, index, partition string }{
+		{"Locations", "IndexIn", "LocationPartition"}, {"Creators", "IndexBy", "CreatorPartition"}, {"Statuses", "IndexSt", "StatusPartition"},
+	} {
+		if n := count(func(_, x, name string) bool { return name == f.field && x != "sel" }); n != 1 {
+			t.Errorf("%s of the query is read in %d places", f.field, n)
+		}
+		if n := count(func(_, x, name string) bool { return x == "table" && name == f.index }); n != 1 {
+			t.Errorf("%s stands in %d places", f.index, n)
+		}
+		if n := count(func(file, x, name string) bool { return file == "filter.go" && x == "table" && name == f.partition }); n != 1 {
+			t.Errorf("%s stands in %d places of filter.go", f.partition, n)
+		}
+	}
+}
+
+// TestBudget holds when a page ends and what a walk reads next.
+func TestBudget(t *testing.T) {
+	for _, tt := range []struct {
+		name                      string
+		b                         budget
+		over                      bool
+		allowance, entries, items int // for 10
+		window, width             int
+	}{
+		{"at first", budget{most: 20}, false, 9_011, 11, 21, 8, 1},
+		{"one is left", budget{most: 20, taken: 19, content: 19_000, sources: 2, spent: cost{entries: 20, bytes: 6_000, units: 1}}, false, 8_983, 11, 21, 1, 1},
+		{"full", budget{most: 20, taken: 20, content: 20_000, sources: 1}, true, 9_011, 11, 21, 1, 1},
+		{"little passes", budget{most: 20, taken: 1, content: 1_000, sources: 1, spent: cost{entries: 1_000, bytes: 300_000, units: 37}}, false, 8_000, 5_000, 21, 19, 16},
+		{"empty sources", budget{most: 20, sources: 100, spent: cost{units: 50}}, false, 7_645, 11, 21, 8, 16},
+		{"long threads", budget{most: 20, taken: 2, content: 2_000_000, sources: 1, spent: cost{threads: 2, items: 400}}, false, 9_011, 11, 2_001, 4, 2},
+		{"entries are used up", budget{most: 20, spent: cost{entries: 10_000, bytes: 300_000, units: 40}}, true, 1, 100_000, 21, 8, 1},
+		{"units are used up", budget{most: 20, spent: cost{entries: 1_000, bytes: 2_000_000, units: 330}}, true, 1, 10_000, 21, 8, 1},
+		{"sources are used up", budget{most: 20, sources: 500, spent: cost{units: 250}}, true, 2_184, 11, 21, 8, 16},
+	} {
+		b := tt.b
+		got := []int{b.allowance(1), b.entriesFor(10), b.itemsFor(10), b.window(100, 32), b.width()}
+		if diff := cmp.Diff([]int{tt.allowance, tt.entries, tt.items, tt.window, tt.width}, got); diff != "" || b.over() != tt.over {
+			t.Errorf("%s: over %v\n%s", tt.name, b.over(), diff)
+		}
+	}
+	few := budget{most: 1_000}
+	if got := few.window(30, 32); got != 30+2 {
+		t.Errorf("of 30 entries %d are fetched side by side", got)
+	}
+}
+
+// TestShareOf holds how much of each partition is read: a page of 20 from eight within half a unit each, a page of 1,000 nearly at once, all
+// of one.
+func TestShareOf(t *testing.T) {
+	if got := shareOf(21, 1, 300); got != 21 {
+		t.Errorf("of one partition %d", got)
+	}
+	if got := shareOf(21, 8, 300); readUnits(got*300) > 0.5 || got < 10 {
+		t.Errorf("of eight partitions %d entries for 21", got)
+	}
+	if got := shareOf(1_001, 8, 300); float64(got) < 1_001/8+3*math.Sqrt(1_001/8) || got > 250 {
+		t.Errorf("of eight partitions %d entries for 1,001", got)
+	}
+}

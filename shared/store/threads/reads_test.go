@@ -1,0 +1,303 @@
+package threads
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/table"
+)
+
+// pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most so many units and lets
+// the walk end.
+func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.AnnotationQuery, most int, units float64) (sizes []int) {
+	t.Helper()
+	for from := []byte(nil); ; {
+		var next []byte
+		size := 0
+		cost, calls := spent(t, func(ctx context.Context) (err error) {
+			next, err = s.Walk(ctx, org, q, from, most, func(string, *collab.Thread) bool {
+				size++
+				return true
+			})
+			return err
+		})
+		t.Logf("page of %d: %.1f units, %d calls", size, cost, calls)
+		if cost > units {
+			t.Errorf("a page of %d cost %.1f units, at most %.0f", size, cost, units)
+		}
+		if sizes = append(sizes, size); next == nil {
+			return sizes
+		}
+		if len(sizes) == 100 || string(from) == string(next) {
+			t.Fatal("the walk does not end")
+		}
+		from = next
+	}
+}
+
+// TestWalkEndsPages walks through much that it does not take: pages end after 500 sources, after 10,000 entries, and before they cost more
+// than 400 units though all ids are at their longest.
+func TestWalkEndsPages(t *testing.T) {
+	s := newStore(t)
+	org := collab.OrganizationRef{Account: strings.Repeat("a", 256), Organization: strings.Repeat("o", 256)}
+	long := func(n int, size int) string { return fmt.Sprintf("%0*d", size, n) }
+	l := newLoader(t, s)
+	l.organization(org)
+	const annotations, documents = 1_200, 1_100
+	for i := range documents {
+		l.document(org.Document(long(i, 600)), collab.RootFolder)
+	}
+	empty := collab.OrganizationRef{Account: "acct", Organization: "empty"}
+	l.organization(empty)
+	for i := range documents {
+		l.document(empty.Document(fmt.Sprint(i)), collab.RootFolder)
+	}
+	var marked []string
+	for i := range annotations {
+		doc := org.Document(long(i, 600))
+		th := newThread(long(i, 256), long(0, 256), 0, 0)
+		th.LocationID, th.StatusID = long(0, 256), long(i%2, 256)
+		if i%600 == 599 {
+			th.StatusID = "marked"
+			marked = append(marked, th.ID)
+		}
+		l.head(doc, &th.Annotation, 0)
+	}
+	l.wait()
+
+	sum := func(list []int) (n int) {
+		for _, v := range list {
+			n += v
+		}
+		return n
+	}
+	t.Run("sources", func(t *testing.T) {
+		got := s.pages(t, org, collab.AnnotationQuery{Folder: collab.RootFolder, Statuses: []string{"marked"}}, 1000, 400)
+		if sum(got) != 1 || len(got) < 3 { // one of the two is in a document that is not listed
+			t.Error(got)
+		}
+	})
+	for name, q := range map[string]collab.AnnotationQuery{
+		"empty documents": {}, "a folder of empty documents": {Folder: collab.RootFolder, Creators: []string{"u"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := s.pages(t, empty, q, 1000, 400); sum(got) != 0 || len(got) != 3 {
+				t.Error(got)
+			}
+		})
+	}
+	for name, q := range map[string]collab.AnnotationQuery{
+		"location and time":     {Locations: []string{long(0, 256)}, CreatedBefore: ptr(int64(999))},
+		"window and status":     {UpdatedAfter: ptr(int64(1)), Statuses: []string{"marked"}},
+		"creator and a time":    {Creators: []string{long(0, 256)}, CreatedAfter: ptr(int64(1_001))},
+		"locations and creator": {Locations: []string{"none", long(0, 256)}, Creators: []string{long(0, 256)}, Statuses: []string{long(0, 256), "marked", "x"}, CreatedBefore: ptr(int64(9))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := s.pages(t, org, q, 1000, 400)
+			want := 0
+			if name == "window and status" {
+				want = len(marked)
+			}
+			if sum(got) != want || len(got) < 2 {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// loader writes items as fast as the emulator takes them.
+type loader struct {
+	items chan store.Item
+	wg    sync.WaitGroup
+}
+
+func newLoader(t testing.TB, s *Store) *loader {
+	l := &loader{items: make(chan store.Item, 1000)}
+	for range 4 {
+		l.wg.Go(func() {
+			for more := true; more; {
+				var writes []store.Write
+				for len(writes) < 100 {
+					it, ok := <-l.items
+					if more = ok; !ok {
+						break
+					}
+					writes = append(writes, s.Replace(it))
+				}
+				if writes == nil {
+					return
+				}
+				if _, err := s.Write(t.Context(), writes...); err != nil {
+					t.Error("load", err)
+				}
+			}
+		})
+	}
+	return l
+}
+
+func (l *loader) organization(org collab.OrganizationRef) {
+	l.items <- store.NewItem(table.Organization(org.Account, org.Organization))
+}
+
+func (l *loader) document(doc collab.DocumentRef, folder string) {
+	k := table.Document(doc.Account, doc.Organization, doc.Document)
+	it := store.NewItem(k)
+	it[table.Parent], it[table.DocAnn] = store.Text(folder), store.Text(k.SK)
+	it[table.In] = store.Text(table.FolderPartition(doc.Account, doc.Organization, folder))
+	l.items <- it
+}
+
+// head writes a head of which no comment is later, to a shard.
+func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation, shard int) {
+	it, err := headItem(doc, a)
+	if err != nil {
+		panic(err)
+	}
+	it[table.Upd] = store.Text(table.UpdatedInDocument(a.LastUpdated, a.ID))
+	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization, shard))
+	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(a.LastUpdated, doc.Document, a.ID))
+	l.items <- it
+}
+
+func (l *loader) comment(doc collab.DocumentRef, ann string, c *collab.Comment) {
+	it, err := commentItem(doc, ann, c, "")
+	if err != nil {
+		panic(err)
+	}
+	l.items <- it
+}
+
+func (l *loader) wait() {
+	close(l.items)
+	l.wg.Wait()
+}
+
+const perDocument = 100 // annotations
+
+// load makes an organization of so many documents, five in a folder, each with perDocument annotations of one comment. Of its annotations
+// every tenth is by each of ten creators, every 25th at each of 25 locations, every third in each of three statuses, but for three of
+// creator u1, which are in status rare. Comments and look-ups are left out where no test reads them.
+func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
+	annotations := documents * perDocument
+	l.organization(org)
+	for d := range documents {
+		doc := org.Document(fmt.Sprintf("doc%03d", d))
+		folder := fmt.Sprint("folder", d/5)
+		if d%5 == 0 {
+			l.items <- store.NewItem(table.Folder(org.Account, org.Organization, folder))
+		}
+		l.document(doc, folder)
+		for a := range perDocument {
+			n := d*perDocument + a
+			th := newThread(fmt.Sprintf("annotation-%08d", n), fmt.Sprint("u", n%10), 1, 400)
+			th.LocationID, th.StatusID = fmt.Sprint("l", n%25), fmt.Sprint("s", n%3)
+			rare := n == 1 || n == annotations/2+1 || n == annotations-9
+			if rare {
+				th.StatusID = "rare"
+			}
+			th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
+			th.Status = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.StatusID))
+			th.CreatedAt, th.LastUpdated, th.Rev = int64(1_000_000+n*10), int64(1_000_000+n*10), 1
+			l.head(doc, &th.Annotation, 0)
+			if d < 5 || rare {
+				l.comment(doc, th.ID, &th.Comments[0])
+				l.items <- store.NewItem(table.AnnotationID(org.Account, org.Organization, th.ID, doc.Document))
+			}
+		}
+	}
+}
+
+// TestReadBudgets reads pages of an organization with 500 annotations and of one with 11,000: both within the budgets, and alike.
+func TestReadBudgets(t *testing.T) {
+	s := newStore(t)
+	orgs := []collab.OrganizationRef{{Account: "acct", Organization: "small"}, {Account: "acct", Organization: "large"}}
+	l := newLoader(t, s)
+	l.load(t, orgs[0], 5)
+	l.load(t, orgs[1], 110)
+	l.wait()
+
+	const most = 20
+	var ids []string
+	for i := range most {
+		ids = append(ids, fmt.Sprintf("annotation-%08d", i*3))
+	}
+	at := func(n int) *collab.Millis { return ptr(int64(1_000_000 + n*10)) }
+	tests := []struct {
+		name     string
+		q        collab.AnnotationQuery
+		want     int     // annotations on the page
+		examined int     // index entries, at most
+		queries  int     // of indexes, at most
+		further  float64 // units for what else must be read: documents of a folder, look-ups of ids
+	}{
+		{"document", collab.AnnotationQuery{Documents: []string{"doc001"}}, most, 0, 0, 0},
+		{"location", collab.AnnotationQuery{Locations: []string{"l7"}}, most, most + 1, 1, 0},
+		{"location in a document", collab.AnnotationQuery{Documents: []string{"doc002"}, Locations: []string{"l7"}}, 4, 4, 1, 0},
+		{"two locations in two documents", collab.AnnotationQuery{Documents: []string{"doc002", "doc004"}, Locations: []string{"l7", "l3"}}, 16, 16, 4, 0},
+		{"creator", collab.AnnotationQuery{Creators: []string{"u3"}}, most, most + 1, 1, 0},
+		{"status", collab.AnnotationQuery{Statuses: []string{"s2"}}, most, most + 1, 1, 0},
+		{"creator and status", collab.AnnotationQuery{Creators: []string{"u3"}, Statuses: []string{"s2", "s1"}}, most, 2 * most, 3, 0},
+		{"creator and a status that three have", collab.AnnotationQuery{Creators: []string{"u1"}, Statuses: []string{"rare"}}, 3, most + 4, 2, 0},
+		{"location, creator and a status that three have", collab.AnnotationQuery{
+			Locations: []string{"l1", "l6", "l11", "l16", "l21"}, Creators: []string{"u1"}, Statuses: []string{"rare"}}, 3, 150, 6, 0},
+		{"updated in a window", collab.AnnotationQuery{UpdatedAfter: at(100)}, most, most + 1, 1, 0},
+		{"updated in a window of a document", collab.AnnotationQuery{Documents: []string{"doc001"}, UpdatedAfter: at(150)}, most, most + 1, 1, 0},
+		{"updated in a window by a creator", collab.AnnotationQuery{UpdatedAfter: at(100), Creators: []string{"u5", "u6"}}, most, 5*most + 50, 5, 0},
+		{"created in a window", collab.AnnotationQuery{CreatedAfter: at(100), CreatedBefore: at(400)}, most, most + 1, 1, 0},
+		{"folder", collab.AnnotationQuery{Folder: "folder0"}, most, 0, 0, 1},
+		{"folder and status", collab.AnnotationQuery{Folder: "folder0", Statuses: []string{"s1"}}, most, most + 1, 1, 1},
+		{"ids", collab.AnnotationQuery{IDs: ids}, most, 0, 0, most},
+		{"ids in a document", collab.AnnotationQuery{Documents: []string{"doc000"}, IDs: ids}, most, 0, 0, 0},
+		{"all of the organization", collab.AnnotationQuery{}, most, 0, 0, 20},
+	}
+	const (
+		thread = 1_000.0 // bytes of a head and its comment, about
+		index  = 300.0   // bytes of an index entry, about
+	)
+	for _, tt := range tests {
+		var figures [2]float64
+		var of [2]int
+		for i, org := range orgs {
+			s.Directory = directory.New(s.Table) // knows nothing
+			taken := 0
+			figures[i], of[i] = spent(t, func(ctx context.Context) error {
+				_, err := s.Walk(ctx, org, tt.q, nil, most, func(_ string, th *collab.Thread) bool {
+					if th != nil {
+						taken++
+					}
+					return true
+				})
+				return err
+			})
+			if taken != tt.want {
+				t.Errorf("%s of the %s organization: %d annotations, want %d", tt.name, org.Organization, taken, tt.want)
+			}
+		}
+		budget := 1 + tt.further
+		switch {
+		case tt.q.IDs != nil: // strongly consistent
+			budget += float64(tt.want)
+		case tt.examined == 0: // a page of documents
+			budget += 1.25*float64(tt.want)*thread/4096 + 1
+		default:
+			budget += 0.5*float64(tt.want) + 1.1*float64(tt.examined)*index/8192 + float64(tt.queries)
+		}
+		differ := math.Abs(figures[1]-figures[0]) / figures[0]
+		t.Logf("%-50s small %5.1f units %2d calls, large %5.1f units %2d calls, budget %5.1f", tt.name, figures[0], of[0], figures[1], of[1], budget)
+		if max(figures[0], figures[1]) > budget || differ > 0.3 {
+			t.Errorf("%s: %.1f units in the small organization, %.1f in the large one, budget %.1f", tt.name, figures[0], figures[1], budget)
+		}
+	}
+	// Nothing of the 11,000 passes: the first page ends after 10,000 entries.
+	if sizes := s.pages(t, orgs[1], collab.AnnotationQuery{UpdatedAfter: at(0), Creators: []string{"nobody"}}, most, 400); len(sizes) != 2 {
+		t.Errorf("%d pages", len(sizes))
+	}
+}

@@ -1,0 +1,40 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// RecentComments returns up to most of the comments of an annotation whose ids are less than before, the last of them, by id. An
+// annotation that does not exist has none. The latest of them may be missing for a second.
+func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
+	first := commentKey(doc, ann, 0)
+	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}}
+	var list []collab.Comment
+	for more := true; more && len(list) < most; {
+		q.Limit = most - len(list)
+		items, goesOn, err := s.QueryPage(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		more = goesOn
+		for _, it := range items {
+			sk := it.Text(table.SK)
+			q.Keys = q.Keys.Before(sk)
+			if _, _, err := table.ParseAnnotation(sk); err != nil {
+				continue // of a later version
+			}
+			c, err := readComment(it)
+			if err != nil {
+				return nil, store.Fail(ctx, err)
+			}
+			list = append(list, c)
+		}
+	}
+	slices.Reverse(list)
+	return list, nil
+}

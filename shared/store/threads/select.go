@@ -1,0 +1,93 @@
+package threads
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// Select returns the ids of a document's annotations that a selector without ids names, by id. More than most is FAILED_PRECONDITION.
+//
+// Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second, and the
+// caller checks the selector once more on what it reads.
+func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
+	q := collab.AnnotationQuery{Documents: []string{doc.Document}, Locations: sel.Locations, Creators: sel.Creators}
+	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
+		ids, err = s.selectIndexed(ctx, &p, most)
+	} else {
+		ids, err = s.selectAll(ctx, doc, most)
+	}
+	if err == nil && len(ids) > most {
+		err = collab.Errorf(collab.FailedPrecondition,
+			"the request selects more than %d annotations: narrow it, by annotationIds for example", most)
+	}
+	return ids, err
+}
+
+// selectIndexed lists what an index has for the one document of a plan.
+func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string, error) {
+	passes := sieve(p.q, p.index)
+	_, skName := store.KeyNames(p.index)
+	var ids []string
+	for value := range p.values {
+		q := scanOf(p.keyRange(p.q.Documents[0], value), 0)
+		for more := true; more && len(ids) <= most; {
+			var items []store.Item
+			var err error
+			if items, more, err = s.QueryPage(ctx, q); err != nil {
+				return nil, err
+			}
+			for _, it := range items {
+				q.Keys = q.Keys.After(it.Text(skName))
+				if e, ok := entryOf(it); ok && passes(it) {
+					ids = append(ids, e.id)
+				}
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(table.Escape(a), table.Escape(b)) })
+	return slices.Compact(ids), nil // the index may show one that moves between two values under both
+}
+
+// selectAll lists the heads of a document from the table itself, and jumps over comments: what is read of a long thread is thrown away, so
+// the reads grow while threads are short, and begin small again behind a long one.
+func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int) ([]string, error) {
+	const (
+		smallest = 25     // items of a read
+		largest  = 10_000 // more than 1 MB holds
+	)
+	q := store.Scan{
+		PK:   table.DocumentPartition(doc.Account, doc.Organization, doc.Document),
+		Keys: store.Children(table.Annotations), Limit: smallest, Strong: true, Project: []string{table.SK},
+	}
+	var ids []string
+	for more := true; more && len(ids) <= most; {
+		var items []store.Item
+		var err error
+		if items, more, err = s.QueryPage(ctx, q); err != nil {
+			return nil, err
+		}
+		heads := 0
+		for _, it := range items {
+			sk := it.Text(table.SK)
+			q.Keys = q.Keys.After(sk)
+			id, comment, err := table.ParseAnnotation(sk)
+			if err != nil {
+				continue // of a later version
+			}
+			if comment == 0 {
+				ids = append(ids, id)
+				heads++
+			}
+			q.Keys = q.Keys.After(threadSpan(table.Annotations + table.Escape(id)).To)
+		}
+		if q.Limit = min(2*q.Limit, largest); heads < len(items)/smallest {
+			q.Limit = smallest
+		}
+	}
+	return ids, nil
+}

@@ -1,0 +1,165 @@
+package threads
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/table"
+)
+
+// source is one range of keys that a walk reads: whole threads of a document, or entries of an index.
+type source interface {
+	// read returns the next entries, about want of them where there are as many. beside is how many sources are read at once.
+	read(ctx context.Context, want, beside int) (part, error)
+	// position is that behind what was examined.
+	position() position
+}
+
+// part is what one read of a source gave.
+type part struct {
+	entries []entry
+	cost    cost
+	done    bool // the source ends here
+}
+
+// sources yields a walk's sources in order, from the walk's position on.
+type sources struct {
+	w         *walk
+	documents []string // those at hand and not yet begun; the first one may be under way
+	listing   bool     // further documents, of the folder or of the organization, are to be listed
+	behind    string   // the listing goes on from this document, inclusive
+	limit     int      // documents in the next part of the listing
+	value     int      // of the next source
+	from      position // where the walk goes on, in the source that has its document and value
+}
+
+func newSources(w *walk) *sources {
+	l := &sources{w: w, from: w.at}
+	switch {
+	case w.acrossDocuments():
+		l.add([]string{""})
+	case w.q.Documents != nil:
+		begun := slices.Index(w.q.Documents, w.at.Document)
+		l.add(slices.DeleteFunc(slices.Clone(w.documents), func(d string) bool { return slices.Index(w.q.Documents, d) < begun }))
+	default:
+		l.listing, l.behind, l.limit = true, w.at.Document, 20
+	}
+	return l
+}
+
+// add appends documents. The walk goes on within the first one when that is where it was.
+func (l *sources) add(documents []string) {
+	if len(l.documents) == 0 && len(documents) > 0 && documents[0] == l.from.Document {
+		l.value = l.from.Value
+	}
+	l.documents = append(l.documents, documents...)
+}
+
+// ended reports whether no source is left for sure.
+func (l *sources) ended() bool { return len(l.documents) == 0 && !l.listing }
+
+// next returns up to n further sources, none at the end.
+func (l *sources) next(ctx context.Context, n int) ([]source, error) {
+	var group []source
+	for len(group) < n && !l.ended() {
+		if len(l.documents) == 0 {
+			if err := l.fill(ctx); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		r := l.w.keyRange(l.documents[0], l.value)
+		last := ""
+		if r.document == l.from.Document && r.value == l.from.Value && l.from.Key != "" {
+			last = l.from.Key
+			r.keys = r.keys.After(last)
+		}
+		if r.index == "" {
+			group = append(group, &wholeThreads{w: l.w, keyRange: r, last: last})
+		} else {
+			group = append(group, newEntries(l.w, r, last))
+		}
+		if l.value++; l.value >= len(l.w.values) {
+			l.documents, l.value = l.documents[1:], 0
+		}
+	}
+	return group, nil
+}
+
+// fill reads further documents.
+func (l *sources) fill(ctx context.Context) error {
+	documents, more, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.behind, l.limit)
+	if err != nil {
+		return err
+	}
+	l.w.spent.units += readUnits(bytes)
+	if n := len(documents); n > 0 {
+		l.behind = documents[n-1] + "\x00" // the least text behind it
+	}
+	l.listing, l.limit = more, 100
+	l.add(documents)
+	return nil
+}
+
+// wholeThreads is the source of a document's annotations from the table itself.
+type wholeThreads struct {
+	w *walk
+	keyRange
+	last    string        // the last key examined
+	reading *threadReader // the thread under way, nil for none
+}
+
+func (src *wholeThreads) position() position {
+	return position{Document: src.document, Value: src.value, Key: src.last}
+}
+
+// read returns whole threads. What it has read of the thread it is in stays in the source.
+func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
+	w := src.w
+	q := scanOf(src.keyRange, 0)
+	q.Limit, q.Strong = w.itemsFor(want), w.q.Documents != nil
+	var p part
+	for len(p.entries) == 0 && !p.done {
+		q.Keys = src.keys
+		items, more, err := w.QueryPage(ctx, q)
+		if err != nil {
+			return part{}, err
+		}
+		for _, it := range items {
+			sk := it.Text(table.SK)
+			src.keys = src.keys.After(sk)
+			if _, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 {
+				src.finish(&p)
+				src.reading = &threadReader{}
+			}
+			if src.reading != nil {
+				if err := src.reading.add(it); err != nil {
+					return part{}, err
+				}
+			}
+		}
+		if src.reading != nil && src.reading.bytes > pageBytes {
+			src.reading.more = true
+			src.finish(&p)
+		}
+		if !more {
+			src.finish(&p)
+			p.done = true
+		}
+	}
+	return p, nil
+}
+
+// finish ends the thread that the source is in, and leaves behind what was not read of it.
+func (src *wholeThreads) finish(p *part) {
+	r := src.reading
+	if r == nil {
+		return
+	}
+	src.reading = nil
+	src.last = threadSpan(r.head.Text(table.SK)).To
+	src.keys = src.keys.After(src.last)
+	p.entries = append(p.entries, entry{document: src.document, id: r.t.ID, at: src.position(), thread: r})
+	p.cost.threads++
+	p.cost.items += r.items
+}

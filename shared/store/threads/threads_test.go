@@ -1,0 +1,132 @@
+package threads
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
+)
+
+// over returns the threads of a table.
+func over(t *store.Table) *Store {
+	d := directory.New(t)
+	return New(t, d, outbox.New(t, d))
+}
+
+func newStore(t testing.TB) *Store { return over(storetest.New(t)) }
+
+// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+func onEach(t *testing.T, test func(*testing.T, *Store)) {
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, over(table)) })
+}
+
+func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) collab.OrganizationRef {
+	t.Helper()
+	ref := collab.OrganizationRef{Account: "acct", Organization: org}
+	for _, d := range append(documents, "doc") {
+		if err := s.Directory.CheckDocument(t.Context(), ref.Document(d), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ref
+}
+
+// mustFolder makes a folder and puts documents into it.
+func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder string, documents ...string) {
+	t.Helper()
+	if _, err := s.Directory.ChangeFolder(t.Context(), org, folder, func(*collab.Folder) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range documents {
+		if _, err := s.Directory.ChangeDocument(t.Context(), org.Document(d), func(d *collab.Document) error {
+			d.Folder = folder
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func newIDs() *collab.IDs {
+	seed := make([]byte, 16)
+	rand.Read(seed)
+	return collab.NewIDs(time.Now(), seed)
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func userJSON(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
+
+// newThread returns an annotation by creator with comments 1 to n of size bytes each.
+func newThread(id, creator string, n, size int) *collab.Thread {
+	t := &collab.Thread{Annotation: collab.Annotation{
+		ID: id, From: userJSON(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
+		CreatedAt: 1_000, LastUpdated: 1_000,
+	}}
+	for i := range n {
+		t.Comments = append(t.Comments, newComment(int64(i+1), creator, size))
+	}
+	return t
+}
+
+func newComment(id int64, author string, size int) collab.Comment {
+	return collab.Comment{
+		ID: id, Text: ptr(strings.Repeat("x", size)), From: userJSON(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
+	}
+}
+
+func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread) {
+	t.Helper()
+	if err := s.AddAnnotation(t.Context(), doc, th, collab.NewAnnotation{Mark: newIDs().Mark()}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list walks the whole list in pages of size and returns what it gave as doc/id:number of comments.
+func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.AnnotationQuery, size int) []string {
+	t.Helper()
+	got := []string{}
+	for from := []byte(nil); ; {
+		next, err := s.Walk(t.Context(), org, q, from, size, func(id string, th *collab.Thread) bool {
+			if th == nil {
+				got = append(got, "-"+id)
+			} else {
+				got = append(got, fmt.Sprintf("%s/%s:%d", th.Document, th.ID, len(th.Comments)))
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if next == nil {
+			return got
+		}
+		from = next
+	}
+}
+
+// spent returns what f consumed of the table.
+func spent(t testing.TB, f func(ctx context.Context) error) (units float64, calls int) {
+	t.Helper()
+	u := &collab.Usage{}
+	if err := f(collab.WithUsage(t.Context(), u)); err != nil {
+		t.Fatal(err)
+	}
+	read, write, calls := u.Total()
+	return read + write, calls
+}
+
+func wantCode(t testing.TB, what string, err error, want collab.Code) {
+	t.Helper()
+	if got := collab.CodeOf(err); got != want {
+		t.Errorf("%s: %v, want code %q", what, err, want)
+	}
+}

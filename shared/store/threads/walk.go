@@ -1,0 +1,145 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// Walk calls take with annotations of an organization in the order that the query implies, behind the position from (nil for the
+// start), at most `most` of them. t is nil for one of q.IDs that does not exist. take answers false for one that it does not take: the
+// walk ends before it. next is the position behind the last one taken, nil when the list is known to end there. A walk may end with
+// fewer, even none, and a next.
+//
+// The order is that of q.IDs; else, by the first of these that the query has: a window of lastUpdated; locations, creators, statuses; a
+// window of createdAt; else by document. Windows are walked by lastUpdated, in busy threads rounded up to the end of the quarter of a
+// second, then by document, then by annotation id; everything else by annotation id. Documents come in the order asked, else by id,
+// locations, creators and statuses in the order asked.
+//
+// An annotation's lastUpdated is the latest of its own and of its comments, and windows are exact. Only where a thread is larger than a
+// page, so that not all of its comments are read, it is the time key of the head: at most a quarter of a second later.
+//
+// Reads by id and by named documents alone are strongly consistent. Others go through an index, which may lag by a second: of what was
+// written since then, one that has moved between two of the values asked for may come at its old place or not at all. It fails like
+// directory.Store.FindDocuments, and with INVALID_ARGUMENT when from is no position of this query. Unknown documents are passed over.
+func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
+	take func(id string, t *collab.Thread) bool,
+) (next []byte, err error) {
+	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take}
+	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
+		return nil, store.ErrPosition()
+	}
+	if q.IDs != nil {
+		err = w.byID(ctx)
+	} else {
+		err = w.byRange(ctx)
+	}
+	if err != nil || w.complete {
+		return nil, err
+	}
+	return json.Marshal(w.at)
+}
+
+// walk is one Walk under way.
+type walk struct {
+	*Store
+	plan
+	budget
+	take func(string, *collab.Thread) bool
+
+	documents []string  // the named ones that exist and lie in the folder; nil where none was named
+	others    []*filter // whose indexes may turn out narrower than the driver's
+	probed    int       // how often they were looked into
+
+	at       position // behind what was offered or passed over
+	ended    bool     // the page ends at `at`
+	complete bool     // the list ends at `at`
+}
+
+// entry is one annotation on the way: as an index lists it, or with its thread as the table holds it.
+type entry struct {
+	document, id string
+	at           position
+	thread       *threadReader // nil: to be fetched
+	missing      bool          // there is none; take is called with nil
+}
+
+// open checks what the query names, and finds the named documents and the shards.
+func (w *walk) open(ctx context.Context) (err error) {
+	if w.documents, err = w.Directory.FindDocuments(ctx, w.org, w.q.Folder, w.q.Documents); err != nil || w.index != table.IndexOrg {
+		return err
+	}
+	shards, err := w.Directory.Shards(ctx, w.org)
+	w.shards = shards.Read
+	return err
+}
+
+// byRange walks one range of keys after the other: the documents, and in each the values, that the query asks for.
+func (w *walk) byRange(ctx context.Context) error {
+	if err := w.open(ctx); err != nil {
+		return err
+	}
+	list := newSources(w)
+	w.others = w.alternatives(len(w.documents))
+	for {
+		group, err := list.next(ctx, w.width())
+		if err != nil {
+			return err
+		}
+		if len(group) == 0 {
+			w.complete = true
+			return nil
+		}
+		want := w.want()
+		if len(group) > 1 {
+			want = min(want, max(10, 2*w.perSource()))
+		}
+		first := make([]part, len(group))
+		if err := store.Each(ctx, len(group), func(ctx context.Context, i int) (err error) {
+			first[i], err = group[i].read(ctx, want, len(group))
+			return err
+		}); err != nil {
+			return err
+		}
+		for i, src := range group {
+			if err := w.exhaust(ctx, src, first[i]); err != nil || w.ended {
+				return err
+			}
+			w.sources++
+			if w.over() {
+				w.complete = i+1 == len(group) && list.ended()
+				return nil
+			}
+		}
+		if err := w.tryNarrow(ctx); err != nil || w.ended {
+			return err
+		}
+	}
+}
+
+// exhaust offers what a source holds, of which the first part was read.
+func (w *walk) exhaust(ctx context.Context, src source, p part) error {
+	for {
+		w.count(p.cost)
+		if err := w.deliver(ctx, p.entries); err != nil || w.ended {
+			return err
+		}
+		w.at = src.position()
+		if p.done {
+			return nil
+		}
+		if w.ended = w.over(); w.ended {
+			return nil
+		}
+		if err := w.tryNarrow(ctx); err != nil || w.ended {
+			return err
+		}
+		var err error
+		if p, err = src.read(ctx, w.want(), 1); err != nil {
+			return err
+		}
+	}
+}
