@@ -33,10 +33,10 @@ func TestCompare(t *testing.T) {
 	const want = `
 == compared with the saved figures
   saved  now  change                 unit  
-    100  105    +5 %            allocs/op    a.X
-      2    3   +50 %   worse     calls/op    a.X
-      2    1   -50 %  better  x-raw-calls    a.X
-      -    0     new            allocs/op    a.Y
+    100  105    +5 %            allocs/op  a.X
+      2    3   +50 %   worse     calls/op  a.X
+      2    1   -50 %  better  x-raw-calls  a.X
+      -    0     new            allocs/op  a.Y
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
