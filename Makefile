@@ -1,39 +1,64 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test fuzz bench build deploy deploy-local destroy-local clean distclean
+.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy-local clean distclean
 
 LOCAL    := .local
+GOLEAST  := 1.26
 FUZZTIME ?= 10s
 ARCH     ?= arm64
-ARGS     ?= # for cdk
+ARGS     ?= # for cdk, or for bench
 
 # A program is built and takes the place of the shell, where "go run" would stay
-# in between and keep a SIGTERM to itself.
-run_program = go build -o $(LOCAL)/bin/$(1) ./scripts/$(1) && exec $(LOCAL)/bin/$(1)
+# in between, keep a SIGTERM to itself, and hide the exit code.
+build_programs = echo 'Building (a minute at the first time) ...' && go build -o $(LOCAL)/bin/ $(addprefix ./scripts/,$(1))
+run_program    = $(call build_programs,$(1)) && exec $(LOCAL)/bin/$(1)
+
+# What takes long says how long it took.
+timed = start=$$(date +%s); $(1); code=$$?; echo "== it took $$(( $$(date +%s) - start )) s"; exit $$code
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## serve the API on http://127.0.0.1:8080 (PORT=... overrides), with all it needs
-	@$(call run_program,local)
+# What is missing is said before anything fails for want of it. Node.js and
+# Python are checked where they are used, by localstack/install.go.
+check:
+	@command -v go >/dev/null || { echo 'Go is missing: install Go $(GOLEAST) or newer from https://go.dev/dl (distributions often have an older one).' >&2; exit 1; }
+	@version=$$(go env GOVERSION 2>/dev/null | sed 's/^go//; s/[^0-9.].*//'); \
+	printf '%s\n' $(GOLEAST) "$$version" | sort -t . -k 1,1n -k 2,2n -c 2>/dev/null || { \
+		echo "Go$${version:+ $$version} is too old: install Go $(GOLEAST) or newer from https://go.dev/dl." >&2; exit 1; }
+	@mkdir -p $(LOCAL)/bin 2>/dev/null; for dir in $(LOCAL) $(LOCAL)/*; do \
+		[ -w "$$dir" ] || { echo "$(CURDIR)/$$dir cannot be written: it belongs to $$({ ls -ld "$$dir" 2>/dev/null || ls -ld .; } | awk '{print $$3}'). Give it to yourself: sudo chown -R $$(id -un) '$(CURDIR)/$(LOCAL)'" >&2; exit 1; }; done
 
-test: ## check everything: format, vet, every test, the end-to-end deployment
-	@echo '== tools'
+run: check ## serve the API on http://127.0.0.1:8080 (PORT=... overrides), with all it needs
+	@$(call build_programs,local admin) && exec $(LOCAL)/bin/local
+
+seed: check ## fill the running local server with an organization of 200 threads
+	@[ -e $(LOCAL)/data/env ] || { echo 'There is no local server to fill: make run, in another terminal.' >&2; exit 1; }
+	@$(call build_programs,seed admin) && . $(LOCAL)/data/env && exec $(LOCAL)/bin/seed -admin $(LOCAL)/bin/admin
+
+admin: check ## build the operator's program, .local/bin/admin
+	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
+
+test: check ## check everything: format, vet, every test, the end-to-end deployment
+	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
 	@files=$$(gofmt -l */) && test -z "$$files" || { echo "Not formatted, run gofmt -w on: $$files"; exit 1; }
-	@echo '== go vet'
-	@go vet ./...
-	@echo '== go test'
-	@packages=$$(go list ./...) && go test -race -shuffle=on -vet=off -timeout 20m $$(echo "$$packages" | grep -v '^collabdata/infra')
+	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
+	@$(call timed,go vet ./...)
+	@echo '== go test -race (about five minutes on two cores; a line for each package as it ends, the slow ones last)'
+	@packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
+	$(call timed,go test -race -shuffle=on -vet=off -timeout 20m $$packages)
 	@# The CDK's packages take a minute to compile, and as long again for -race.
 	@# The app is one goroutine.
-	@go test -shuffle=on -vet=off -timeout 10m ./infra/...
+	@echo '== go test of infra, without -race (a minute)'
+	@$(call timed,go test -shuffle=on -vet=off -timeout 10m ./infra/...)
 
-fuzz: ## fuzz each target for 10 s (FUZZTIME=... overrides)
+fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 	@go run ./localstack/install
-	@packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
+	@echo 'Each target is fuzzed for $(FUZZTIME).'; \
+	packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
 	for package in $$packages; do \
 		targets=$$(go test -list '^Fuzz' $$package) || { echo "$$targets"; exit 1; }; \
 		for target in $$(echo "$$targets" | grep '^Fuzz'); do \
@@ -42,26 +67,27 @@ fuzz: ## fuzz each target for 10 s (FUZZTIME=... overrides)
 		done; \
 	done
 
-bench: ## run every benchmark, with allocations (about 20 minutes, most of them for an endpoint that is down)
+bench: check ## run every benchmark, and compare with the saved figures (about 20 minutes; ARGS='-run Service' for some, -save to save)
 	@go run ./localstack/install
-	@packages=$$(go list ./...) && go test -run '^$$' -bench . -benchmem -vet=off -timeout 60m $$(echo "$$packages" | grep -v '^collabdata/infra')
+	@$(call run_program,bench) $(ARGS)
 
-build: ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
+build: check ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
 	@$(call run_program,deploy) build -c arch=$(ARCH)
 
-deploy: ## deploy to AWS with the environment's credentials (ARGS='-c stage=test' for settings)
+deploy: check ## deploy to AWS with the environment's credentials (ARGS='-c stage=test' for settings)
 	@$(call run_program,deploy) aws $(ARGS)
 
-deploy-local: ## deploy to the local cloud on port 4566, or to the one AWS_ENDPOINT_URL names
+deploy-local: check ## deploy to the local cloud on port 4566, or to the one AWS_ENDPOINT_URL names
 	@$(call run_program,deploy) local $(ARGS)
 
-destroy-local: ## remove what deploy-local deployed
+destroy-local: check ## remove what deploy-local deployed
 	@$(call run_program,deploy) destroy-local $(ARGS)
 
 clean: ## remove data, logs and builds, keep the installed tools
-	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.'; exit 1; fi
+	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi
+	@if [ -x $(LOCAL)/bin/local ] && [ -e $(LOCAL)/data ]; then $(LOCAL)/bin/local -unused; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
-	@rm -rf cdk.out infra/cdk.out
+	@rm -rf cdk.out infra/cdk.out scripts/client-ts/dist
 
 distclean: clean ## remove the installed tools too
-	@rm -rf $(LOCAL)
+	@rm -rf $(LOCAL) scripts/client-ts/node_modules

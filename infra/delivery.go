@@ -48,13 +48,15 @@ func (s *service) addQueues() {
 
 // addDelivery adds deliver, which takes both queues, and relay, which sends again what the queues lost. It returns deliver.
 func (s *service) addDelivery() awslambda.Function {
+	mail, mayMail := s.addMail()
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
 		rights: append([]awsiam.PolicyStatement{
 			s.allowItems(readItems, dataItems, webhookItems, accountItems, providerItems),
 			s.allowItems(changeItems, dataItems, dueItems, webhookItems),
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
-		}, s.addMail()...),
+		}, mayMail...),
+		environment: mail,
 	})
 	for _, source := range []struct {
 		queue       awssqs.Queue
@@ -102,10 +104,11 @@ func (s *service) allowMessages(q queue, actions []string, batches ...string) aw
 	return allow(actions, *q.live.QueueArn())
 }
 
-// addMail makes the SES identity of the sender's domain, unless there is one already, and returns the right to send as the sender.
-func (s *service) addMail() []awsiam.PolicyStatement {
+// addMail makes the SES identity of the sender's domain, unless there is one already, and what mails are sent with. It returns the variables
+// that describe them, and the right to send as the sender.
+func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	if s.settings.MailFrom == "" {
-		return nil
+		return nil, nil
 	}
 	_, domain, _ := strings.Cut(s.settings.MailFrom, "@")
 	if s.settings.MailIdentity == "create" {
@@ -115,14 +118,28 @@ func (s *service) addMail() []awsiam.PolicyStatement {
 				jsii.String(*record.Name+" CNAME "+*record.Value))
 		}
 	}
-	arn := func(identity string) string {
-		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: jsii.String("identity"), ResourceName: &identity})
+	configuration := s.addMailConfiguration()
+	arn := func(resource, name string) string {
+		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: &resource, ResourceName: &name})
 	}
-	identities := []string{arn(domain), arn(s.settings.MailFrom)}
+	resources := []string{arn("identity", domain), arn("identity", s.settings.MailFrom), arn("configuration-set", *configuration)}
 	if s.settings.Local() {
-		identities = []string{"*"} // local clouds do not say which identity sends
+		resources = []string{"*"} // local clouds do not say which identity sends
 	}
-	return []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, identities...)}
+	return map[string]*string{
+		"MAIL_FROM":              &s.settings.MailFrom,
+		"MAIL_UNSUBSCRIBE":       &s.settings.MailUnsubscribe,
+		"MAIL_CONFIGURATION_SET": configuration,
+	}, []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, resources...)}
+}
+
+// addMailConfiguration adds the configuration set that mails are sent with, and returns its name. With it SES sends nothing more to an
+// address that refused a mail for good, or whose owner complained, and counts both for this stage apart.
+func (s *service) addMailConfiguration() *string {
+	return awsses.NewConfigurationSet(s.stack, jsii.String("Mails"), &awsses.ConfigurationSetProps{
+		SuppressionReasons: awsses.SuppressionReasons_BOUNCES_AND_COMPLAINTS,
+		ReputationMetrics:  jsii.Bool(true),
+	}).ConfigurationSetName()
 }
 
 // dkimRecords are those that SES has for the identity. Local clouds have none.

@@ -361,8 +361,88 @@ func TestCustomDomain(t *testing.T) {
 	if m.only(t, "AWS::ApiGateway::RestApi").Properties["DisableExecuteApiEndpoint"] != true {
 		t.Error("the gateway's own address stays open beside the custom domain")
 	}
-	if got := m.only(t, "AWS::ApiGateway::DomainName").Properties["SecurityPolicy"]; got != "TLS_1_2" {
-		t.Errorf("security policy %v", got)
+	checkTLS(t, m.only(t, "AWS::ApiGateway::DomainName"))
+}
+
+// checkTLS reports an address of the gateway that takes less than TLS 1.2, or requests that were meant for another host.
+func checkTLS(t *testing.T, address resource) {
+	t.Helper()
+	policy, mode := address.Properties["SecurityPolicy"], address.Properties["EndpointAccessMode"]
+	if policy != "SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09" || mode != "STRICT" {
+		t.Errorf("%s: security policy %v, access mode %v", address.Type, policy, mode)
+	}
+}
+
+func TestGateway(t *testing.T) {
+	checkTLS(t, production(t).only(t, "AWS::ApiGateway::RestApi"))
+	stage := synthesize(t, map[string]any{"stageRate": "50"}, api.Endpoints()[:1]).only(t, "AWS::ApiGateway::Stage").Properties
+	settings := stage["MethodSettings"].([]any)[0].(map[string]any)
+	if settings["ThrottlingRateLimit"] != 50.0 || settings["ThrottlingBurstLimit"] != 100.0 {
+		t.Errorf("throttled by %v", settings)
+	}
+}
+
+// Who knows a key may not use up its owner's share from elsewhere, and keys that do not exist must count too.
+func TestFirewall(t *testing.T) {
+	m := synthesize(t, map[string]any{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, api.Endpoints()[:1])
+	type rule struct {
+		Limit float64
+		By    string
+		Keys  any
+	}
+	var got []rule
+	for _, r := range m.only(t, "AWS::WAFv2::WebACL").Properties["Rules"].([]any) {
+		if r.(map[string]any)["Action"].(map[string]any)["Block"] == nil {
+			t.Errorf("%v blocks nothing", r)
+		}
+		rate := r.(map[string]any)["Statement"].(map[string]any)["RateBasedStatement"].(map[string]any)
+		got = append(got, rule{rate["Limit"].(float64), rate["AggregateKeyType"].(string), rate["CustomKeys"]})
+	}
+	want := []rule{
+		{900, "IP", nil},
+		{500, "CUSTOM_KEYS", []any{
+			map[string]any{"IP": map[string]any{}},
+			map[string]any{"Header": map[string]any{
+				"Name": "x-service-api-key", "TextTransformations": []any{map[string]any{"Priority": 0.0, "Type": "NONE"}},
+			}},
+		}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
+	}
+}
+
+// What costs money though nobody calls can be left out.
+func TestSwitchedOff(t *testing.T) {
+	m := synthesize(t, map[string]any{"firewall": "off", "alarms": "off", "dashboard": "off"}, api.Endpoints()[:1])
+	for id, r := range m.resources {
+		for _, service := range []string{"AWS::WAFv2::", "AWS::CloudWatch::", "AWS::SNS::"} {
+			if strings.HasPrefix(r.Type, service) {
+				t.Errorf("there is %s %s", r.Type, id)
+			}
+		}
+	}
+	if len(m.findings) > 0 {
+		t.Errorf("findings of cdk-nag: %v", m.findings)
+	}
+	for _, kind := range []string{"AWS::WAFv2::WebACLAssociation", "AWS::CloudWatch::Dashboard", "AWS::SNS::Topic"} {
+		production(t).only(t, kind)
+	}
+}
+
+func TestMail(t *testing.T) {
+	m := synthesize(t, map[string]any{"mailFrom": "no-reply@example.com"}, api.Endpoints()[:1])
+	set := m.only(t, "AWS::SES::ConfigurationSet").Properties
+	want := map[string]any{"SuppressedReasons": []any{"BOUNCE", "COMPLAINT"}}
+	if diff := cmp.Diff(want, set["SuppressionOptions"]); diff != "" {
+		t.Errorf("suppression (-want +got):\n%s", diff)
+	}
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
+		sends := f.Properties["Description"] == "Takes events and webhook deliveries from their queues"
+		if (variables["MAIL_CONFIGURATION_SET"] != nil) != sends || (variables["MAIL_FROM"] != nil) != sends {
+			t.Errorf("%s has %v", id, variables)
+		}
 	}
 }
 

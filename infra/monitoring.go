@@ -28,6 +28,17 @@ type alarm struct {
 }
 
 func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
+	if s.settings.Alarms {
+		s.addAlarms(gateway)
+	}
+	if s.settings.Dashboard {
+		s.addDashboard(gateway, deliver, functions)
+	}
+}
+
+// addAlarms adds the alarms, and the topic that tells of them. Its messages are names and numbers of metrics, so they are not encrypted
+// with a key: CloudWatch can only use one that costs a dollar a month.
+func (s *service) addAlarms(gateway awsapigateway.RestApi) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})
 	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
@@ -55,7 +66,6 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda
 		made.AddAlarmAction(action)
 		made.AddOkAction(action)
 	}
-	s.addDashboard(gateway, deliver, functions)
 }
 
 func (s *service) alarmName(name string) *string {

@@ -175,16 +175,18 @@ func TestEndpointRights(t *testing.T) {
 func TestWorkerRights(t *testing.T) {
 	m := synthesize(t, map[string]any{"mailFrom": "no-reply@example.com"}, api.Endpoints())
 	roles := m.roles(t)
+	configuration := slices.Collect(maps.Keys(m.ofType("AWS::SES::ConfigurationSet")))[0]
 	if got, want := len(roles), len(api.Endpoints())+3; got != want {
 		t.Errorf("%d functions, want %d", got, want)
 	}
-	const identities = `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":ses:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":identity/`
+	const mail = `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":ses:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":`
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
 			read("A#* HOOK#* ACCOUNT#* PROVIDER#*"), change("A#* DUE#* HOOK#*"), []string{
-				"ses:SendEmail on " + identities + `example.com"]]}`,
-				"ses:SendEmail on " + identities + `no-reply@example.com"]]}`,
+				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]}`,
+				"ses:SendEmail on " + mail + `identity/example.com"]]}`,
+				"ses:SendEmail on " + mail + `identity/no-reply@example.com"]]}`,
 				"sqs:ChangeMessageVisibility on Events", "sqs:ChangeMessageVisibility on Webhooks",
 				"sqs:DeleteMessage on Events", "sqs:DeleteMessage on Webhooks",
 				"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",

@@ -28,7 +28,12 @@ type Settings struct {
 	MailUnsubscribe     string         // mailUnsubscribe: https or mailto URL that ends these mails; "" is a mail to mailFrom
 	CustomDomain        string         // customDomain: host name of the API; "" leaves it at the gateway's own
 	CertificateARN      string         // certificateArn: certificate of customDomain, in the stack's region
-	WAFRateLimit        int            // wafRateLimit: requests per API key in any five minutes
+	StageRate           int            // stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
+	Firewall            bool           // firewall: on or off: whether there is one, with the two limits that follow
+	WAFRateLimit        int            // wafRateLimit: requests of an address with one API key in any five minutes
+	WAFAddressRateLimit int            // wafAddressRateLimit: requests of an address in any five minutes
+	Alarms              bool           // alarms: on or off
+	Dashboard           bool           // dashboard: on or off
 	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in
 	LogRetentionDays    int            // logRetentionDays: how long logs are kept
 	RestoredTable       string         // restoredTable: a table restored from backup that the functions use instead of the stack's own
@@ -45,16 +50,21 @@ func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 func ReadSettings(context map[string]any) (Settings, error) {
 	r := reader{context: context, names: map[string]bool{}}
 	s := Settings{
-		Stage:            r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
-		Arch:             r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
-		MailFrom:         r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
-		MailIdentity:     r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
-		MailUnsubscribe:  r.text("mailUnsubscribe", "", `(https://|mailto:)[!#-+\--;=?-~]{1,800}`, "an https or mailto URL of at most 800 ASCII characters, in which {organizationId} and {userId} become the recipient's"),
-		CustomDomain:     r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
-		CertificateARN:   r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
-		WAFRateLimit:     r.number("wafRateLimit", 30_000, func(n int) bool { return 10 <= n && n <= 2_000_000_000 }, "a number of requests from 10 to 2000000000"),
-		LogRetentionDays: r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
-		RestoredTable:    r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
+		Stage:               r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
+		Arch:                r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
+		MailFrom:            r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
+		MailIdentity:        r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
+		MailUnsubscribe:     r.text("mailUnsubscribe", "", `(https://|mailto:)[!#-+\--;=?-~]{1,800}`, "an https or mailto URL of at most 800 ASCII characters, in which {organizationId} and {userId} become the recipient's"),
+		CustomDomain:        r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
+		CertificateARN:      r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
+		StageRate:           r.number("stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000"),
+		Firewall:            r.toggle("firewall"),
+		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
+		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
+		Alarms:              r.toggle("alarms"),
+		Dashboard:           r.toggle("dashboard"),
+		LogRetentionDays:    r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
+		RestoredTable:       r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -120,6 +130,16 @@ func (r *reader) number(name string, fallback int, valid func(int) bool, rule st
 	}
 	return n
 }
+
+// toggle reads a setting that is on unless it is off.
+func (r *reader) toggle(name string) bool {
+	return r.text(name, "on", `on|off`, "on or off") == "on"
+}
+
+// wafRate reports whether the firewall takes n as a limit.
+func wafRate(n int) bool { return 10 <= n && n <= 2_000_000_000 }
+
+const wafRateRule = "a number of requests from 10 to 2000000000"
 
 // maxNetworks is how long allowedPrivateCidrs may be.
 const maxNetworks = 1500

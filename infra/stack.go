@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"strings"
 
 	"collabdata/shared/api"
@@ -52,6 +53,8 @@ type function struct {
 	timeout  float64 // seconds
 	memoryMB float64
 	rights   []awsiam.PolicyStatement // all it may do beside writing its own log and traces
+
+	environment map[string]*string // beside what every function has; "" is left out
 }
 
 // addFunction adds three resources: log group, role and function.
@@ -71,9 +74,8 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
-		"MAIL_FROM":             jsii.String(s.settings.MailFrom),
-		"MAIL_UNSUBSCRIBE":      jsii.String(s.settings.MailUnsubscribe),
 	}
+	maps.Copy(environment, f.environment)
 	for name, value := range environment {
 		if *value == "" {
 			delete(environment, name)
@@ -106,6 +108,8 @@ func (s *service) addRole(scope constructs.Construct, id, service string, rights
 
 func (s *service) logGroupName(name string) string { return "/" + s.settings.StackName() + "/" + name }
 
+// addLogGroup adds a log, encrypted with CloudWatch's own key: logs hold ids and numbers, no content and no credential, so that they are not
+// worth a key of their own, which costs a dollar a month and loses them when it is lost.
 func (s *service) addLogGroup(scope constructs.Construct, id, name string) awslogs.LogGroup {
 	return awslogs.NewLogGroup(scope, &id, &awslogs.LogGroupProps{
 		LogGroupName:  &name,

@@ -19,8 +19,8 @@ import (
 	"sync"
 	"testing"
 
+	"collabdata/localstack/leadingkeys"
 	"collabdata/localstack/signed"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -149,7 +149,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	g.calls++
 	g.mu.Unlock()
-	partitions, err := leadingKeys(operation, body)
+	partitions, err := leadingkeys.Of(operation, body)
 	if err == nil && !known {
 		err = fmt.Errorf("credentials of no function: %q", key)
 	}
@@ -177,98 +177,6 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 		p.Out.Host = p.In.Host // which is signed
 	}}
 	forward.ServeHTTP(w, r)
-}
-
-// item is the part of an item or key that decides about its partition.
-type item map[string]struct{ S string }
-
-// leadingKeys returns the partition keys that an operation touches, by the action that IAM asks for. Queries of indexes touch none: they
-// are allowed by the index.
-func leadingKeys(operation string, body []byte) (map[string][]string, error) {
-	type single struct{ Key, Item item }
-	var request struct {
-		single
-		IndexName                 *string
-		KeyConditionExpression    string
-		ExpressionAttributeNames  map[string]string
-		ExpressionAttributeValues item
-		RequestItems              map[string]json.RawMessage
-		TransactItems             []struct{ Put, Update, Delete, ConditionCheck *single }
-	}
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	keys := map[string][]string{}
-	touch := func(action string, s single) {
-		keys["dynamodb:"+action] = append(keys["dynamodb:"+action], s.Key[table.PK].S+s.Item[table.PK].S)
-	}
-	switch operation {
-	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
-		touch(operation, request.single)
-	case "Query":
-		if request.IndexName != nil {
-			return nil, nil
-		}
-		for name, value := range equalities(request.KeyConditionExpression) {
-			if attribute, ok := request.ExpressionAttributeNames[name]; ok {
-				name = attribute
-			}
-			if name == table.PK {
-				touch(operation, single{Key: item{table.PK: request.ExpressionAttributeValues[value]}})
-			}
-		}
-	case "BatchGetItem":
-		for _, text := range request.RequestItems {
-			var of struct{ Keys []item }
-			if err := json.Unmarshal(text, &of); err != nil {
-				return nil, err
-			}
-			for _, k := range of.Keys {
-				touch(operation, single{Key: k})
-			}
-		}
-	case "BatchWriteItem":
-		for _, text := range request.RequestItems {
-			var of []struct{ PutRequest, DeleteRequest single }
-			if err := json.Unmarshal(text, &of); err != nil {
-				return nil, err
-			}
-			for _, w := range of {
-				touch(operation, single{Key: w.DeleteRequest.Key, Item: w.PutRequest.Item})
-			}
-		}
-	case "TransactWriteItems":
-		for _, w := range request.TransactItems {
-			for action, s := range map[string]*single{
-				"PutItem": w.Put, "UpdateItem": w.Update, "DeleteItem": w.Delete, "ConditionCheckItem": w.ConditionCheck,
-			} {
-				if s != nil {
-					touch(action, *s)
-				}
-			}
-		}
-		// All of a transaction's partitions for each of its actions: that satisfies IAM however it judges them.
-		var all []string
-		for _, partitions := range keys {
-			all = append(all, partitions...)
-		}
-		for action := range keys {
-			keys[action] = all
-		}
-	}
-	if len(keys) == 0 {
-		return nil, fmt.Errorf("no partition keys in %.200s", body)
-	}
-	return keys, nil
-}
-
-// equalities returns the operands of the terms `name = :value` of a key condition.
-func equalities(expression string) map[string]string {
-	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`([#\w]+)\s*=\s*(:\w+)`).FindAllStringSubmatch(expression, -1) {
-		found[m[1]] = m[2]
-	}
-	return found
 }
 
 func TestGuard(t *testing.T) {

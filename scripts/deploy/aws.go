@@ -63,10 +63,13 @@ The service answers at %s
 
 Make the first account, whose token is shown once:
   go run ./scripts/admin --stack %s account create ID
-
+`, outputs["BaseUrl"], name)
+	if topic := outputs["AlarmTopicArn"]; topic != "" {
+		fmt.Fprintf(d.progress, `
 Be told of alarms:
   aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
-`, outputs["BaseUrl"], name, outputs["AlarmTopicArn"])
+`, topic)
+	}
 	return nil
 }
 

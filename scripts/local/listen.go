@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -66,4 +67,17 @@ func lock(data string) (unlock func() error, err error) {
 		err = fmt.Errorf("another server uses the data in %s: stop it first", data)
 	}
 	return unlock, err
+}
+
+// checkUnused fails while a server uses the data.
+func checkUnused(data string) error {
+	local, err := localstack.Dir()
+	if err != nil {
+		return err
+	}
+	unlock, err := lock(cmp.Or(data, filepath.Join(local, "data")))
+	if err != nil {
+		return err
+	}
+	return unlock()
 }

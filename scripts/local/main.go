@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,7 @@ var accounts = []struct{ id, key, token string }{
 func main() {
 	data := flag.String("data", "", "folder that keeps the data between runs (default .local/data of the repository)")
 	form := flag.String("log", "", "what the log is written as: short, logfmt or json (default short on a terminal, else logfmt)")
+	unused := flag.Bool("unused", false, "do nothing but fail while a server uses the data")
 	flag.Parse()
 	if *form == "" {
 		*form = "logfmt"
@@ -51,7 +53,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	if err := run(ctx, *data, *form, os.Stdout); err != nil {
+	do := func() error { return run(ctx, *data, *form, os.Stdout) }
+	if *unused {
+		do = func() error { return checkUnused(*data) }
+	}
+	if err := do(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -76,9 +82,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	if data == "" {
-		data = filepath.Join(local, "data")
-	}
+	data = cmp.Or(data, filepath.Join(local, "data"))
 	unlock, err := lock(data)
 	if err != nil {
 		return err

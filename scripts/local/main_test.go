@@ -160,6 +160,7 @@ func TestRun(t *testing.T) {
 			}
 		}
 		fails(t, "another server uses the data in "+data, data)
+		fails(t, "another server uses the data in "+data, data, "ARGS=-unused")
 	})
 	port, err := os.ReadFile(filepath.Join(data, "ministack", "port"))
 	if err != nil {
@@ -213,6 +214,9 @@ func TestMends(t *testing.T) {
 		t.Fatal(err)
 	}
 	fails(t, "port "+taken+" is taken: stop what listens there, or choose another port, as in PORT=8081 make run", t.TempDir(), "PORT="+taken)
+	if out, err := command(t, t.TempDir(), "ARGS=-unused").CombinedOutput(); err != nil {
+		t.Errorf("data that nobody uses: %v %s", err, out)
+	}
 	fails(t, `-log is "long": use short, logfmt or json`, t.TempDir(), "ARGS=-log=long")
 	fails(t, `PORT is "http", which is no port: use a number from 1 to 65535`, t.TempDir(), "PORT=http")
 

@@ -70,14 +70,18 @@ func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http
 	return r.WithContext(ctx)
 }
 
-// headerOf prefers the headers with all their values, which some senders of events leave out.
+// headerOf prefers the headers with all their values, which some senders of events leave out. A name that was spelt in two ways is one
+// header with the values of both: credentials that were sent twice are refused, whatever the gateway, or a proxy before it, made of them.
 func headerOf(single map[string]string, multi map[string][]string) http.Header {
 	h := make(http.Header, len(single))
-	for name, value := range single {
-		h.Set(name, value)
-	}
 	for name, values := range multi {
-		h[http.CanonicalHeaderKey(name)] = values
+		name = http.CanonicalHeaderKey(name)
+		h[name] = append(h[name], values...)
+	}
+	if len(multi) == 0 {
+		for name, value := range single {
+			h.Add(name, value)
+		}
 	}
 	return h
 }

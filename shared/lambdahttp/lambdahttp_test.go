@@ -218,6 +218,14 @@ func TestAuthorizer(t *testing.T) {
 		}
 	}
 	deny := policy("nobody", "Deny", nil)
+	twice := func(names ...string) events.APIGatewayCustomAuthorizerRequestTypeRequest {
+		r := request("key", "token")
+		r.MultiValueHeaders = map[string][]string{"x-service-auth-token": {"token"}}
+		for _, name := range names {
+			r.MultiValueHeaders[name] = append(r.MultiValueHeaders[name], "key")
+		}
+		return r
+	}
 	noMethod := request("key", "token")
 	noMethod.MethodArn = "arn:aws:lambda"
 
@@ -235,6 +243,8 @@ func TestAuthorizer(t *testing.T) {
 		{name: "wrong token", event: request("key", "other"), want: deny},
 		{name: "unknown key", event: request("kex", "token"), want: deny},
 		{name: "bad form", event: request("k#y", "token"), want: deny},
+		{name: "one key twice", event: twice("X-Service-Api-Key", "X-Service-Api-Key"), want: deny},
+		{name: "one key in two spellings", event: twice("X-Service-Api-Key", "x-service-api-key"), want: deny},
 		{name: "empty", event: request("key", ""), wantErr: "Unauthorized"},
 		{name: "store down", keys: keys{errors.New("unreachable")}, event: request("key", "token"), wantErr: "UNAVAILABLE", logged: true},
 		{name: "no method", event: noMethod, wantErr: "methodArn", logged: true},

@@ -29,6 +29,9 @@
 // application/json. The body begins at the first line that begins with `{`, or behind the first empty one, and is sent as it stands, less
 // the line's end behind it.
 //
+// A request whose title begins with `eventually: ` is sent again, for half a minute, until it is answered as expected: what it asks for is on
+// its way.
+//
 // The section behind it has the expected HTTP status for its title and holds headers the answer must have, in the same form, and its
 // whole body. Members of objects may come in any order; numbers must be written alike; nothing more and nothing less may be there.
 //
@@ -58,6 +61,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -81,12 +85,17 @@ type Target struct {
 	Gateway bool         // API Gateway stands in front of the handlers
 }
 
-// Run runs every script as a parallel subtest named by its path, in the order of the contract.
+// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract.
 func Run(t *testing.T, target Target) {
 	list, err := load(scripts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	rules, err := rules(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, rules...)
 	skipped := general("gateway")
 	if target.Gateway {
 		skipped = general("direct")
@@ -151,7 +160,7 @@ func (s *script) run(t *testing.T, target Target) {
 	s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
 	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
 	for _, step := range s.steps {
-		problems, err := step.run(t.Context(), target, vars)
+		problems, err := step.await(t.Context(), target, vars)
 		if err != nil {
 			t.Fatalf("%s: %v", step.title, err)
 		}
@@ -173,6 +182,22 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 	err := seeder.AddAPIKey(t.Context(), vars[key].text, id, []collab.Token{{Hash: hash, CreatedAt: time.Now().UnixMilli()}})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// patience is how long a step waits for what is on its way.
+const patience = 30 * time.Second
+
+// await is run, again and again where the step waits.
+func (s *step) await(ctx context.Context, target Target, vars variables) (problems string, err error) {
+	for end := time.Now().Add(patience); ; {
+		before := maps.Clone(vars)
+		problems, err = s.run(ctx, target, vars)
+		if !s.wait || err != nil || problems == "" || time.Now().After(end) {
+			return problems, err
+		}
+		clear(vars)
+		maps.Copy(vars, before)
 	}
 }
 

@@ -31,7 +31,7 @@ func RunHostile(t *testing.T, target Target) {
 			s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
 			s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
 			for _, step := range s.steps[:slices.Index(s.steps, last)] {
-				if problems, err := step.run(t.Context(), target, vars); err != nil || problems != "" {
+				if problems, err := step.await(t.Context(), target, vars); err != nil || problems != "" {
 					t.Fatal(step.title, problems, err)
 				}
 			}
@@ -118,4 +118,12 @@ func distort(v any, set func(any), try func()) {
 			distort(item, func(other any) { v[i] = other }, try)
 		}
 	}
+}
+
+// member returns a member of an object, the zero value where there is none.
+func (v value) member(key string) value {
+	if i := slices.Index(v.keys, key); i >= 0 {
+		return v.items[i]
+	}
+	return value{}
 }

@@ -7,8 +7,6 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
-
-	"collabdata/shared/api"
 )
 
 func TestMatch(t *testing.T) {
@@ -120,38 +118,6 @@ func TestEveryEndpoint(t *testing.T) {
 			t.Errorf("there is no script in the folder %s", folder)
 		}
 	}
-}
-
-// TestEveryOrganization holds that of every endpoint, but those of the account, a script tries a missing and a disabled organization.
-func TestEveryOrganization(t *testing.T) {
-	list, err := load(scripts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried := map[string]bool{} // by path and status
-	for _, s := range list {
-		for _, step := range s.steps {
-			tried[step.path+" "+step.answer.body.member("error").member("status").text] = true
-		}
-	}
-	for _, e := range api.Endpoints() {
-		if e.Path == "/v2/organizations/get" || strings.HasPrefix(e.Path, "/v2/webhooks/") {
-			continue
-		}
-		for _, status := range []string{"NOT_FOUND", "FAILED_PRECONDITION"} {
-			if !tried[e.Path+" "+status] {
-				t.Errorf("no script has %s answer %s", e.Path, status)
-			}
-		}
-	}
-}
-
-// member returns a member of an object, the zero value where there is none.
-func (v value) member(key string) value {
-	if i := slices.Index(v.keys, key); i >= 0 {
-		return v.items[i]
-	}
-	return value{}
 }
 
 // TestLoad holds that scripts run in the order of the contract, and that no file is passed over.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,11 +19,14 @@ type script struct {
 	folder string // the route of an endpoint, or a general one
 	seed   Seed
 	steps  []*step
+
+	samples map[string]json.RawMessage // what stands for variables in a document
 }
 
 // step is a request and its expected answer.
 type step struct {
 	title  string
+	wait   bool // until the answer is as expected
 	method string
 	path   string
 	header []header
@@ -63,6 +67,12 @@ func parse(text []byte, endpoint string) (*script, error) {
 		}
 		sections = sections[1:]
 	}
+	if len(sections) > 0 && sections[0].Name == "samples" {
+		if err := json.Unmarshal(sections[0].Data, &s.samples); err != nil {
+			return nil, fmt.Errorf("samples: %w", err)
+		}
+		sections = sections[1:]
+	}
 	if len(sections) == 0 {
 		return nil, errors.New("it has no request")
 	}
@@ -86,7 +96,8 @@ func parse(text []byte, endpoint string) (*script, error) {
 
 func parseStep(request, response txtar.File, endpoint string) (*step, error) {
 	head, body := divide(string(request.Data))
-	s := &step{title: request.Name, method: "POST", path: endpoint, body: body}
+	s := &step{method: http.MethodPost, path: endpoint, body: body}
+	s.title, s.wait = strings.CutPrefix(request.Name, "eventually: ")
 	if len(head) > 0 {
 		if m := requestLine.FindStringSubmatch(head[0]); m != nil {
 			s.method, s.path = m[1], m[2]

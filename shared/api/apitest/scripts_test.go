@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"collabdata/localstack/localstacktest"
+	"collabdata/shared/api"
 	"collabdata/shared/api/apitest"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
@@ -16,9 +17,11 @@ import (
 	"collabdata/shared/table"
 )
 
-// TestScripts runs every script against the handlers.
+// TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row.
 func TestScripts(t *testing.T) {
-	s, url := serve(t)
+	o := &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}}
+	s, url := serveWatched(t, o)
+	t.Cleanup(func() { o.judge(t) })
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Store})
 }
 
@@ -31,6 +34,12 @@ func TestHostile(t *testing.T) {
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
+	return serveWatched(t, &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}})
+}
+
+// serveWatched is serve, with an overseer of what the handlers call.
+func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
+	t.Helper()
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
 	name := fmt.Sprintf("scripts-%d", time.Now().UnixNano())
 	urls, err := queue.Create(t.Context(), sqs, name+"-")
@@ -38,7 +47,9 @@ func serve(t *testing.T) (s *app.Service, url string) {
 		t.Fatal(err)
 	}
 	dynamoDB, log := localstacktest.Config(localstacktest.DynamoDB(t)), slog.New(slog.DiscardHandler)
-	s = app.New(app.Config{DynamoDB: dynamoDB, SQS: sqs, Table: name, EventsURL: urls[table.EventsQueue], Log: log})
+	watchedDB, watchedSQS := dynamoDB, sqs
+	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
+	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[table.EventsQueue], Log: log})
 	if err := s.Store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +66,7 @@ func serve(t *testing.T) (s *app.Service, url string) {
 		defer close(delivered)
 		delivery.Run(ctx)
 	}()
-	server := httptest.NewServer(s.Handler())
+	server := httptest.NewServer(o.watch(s.Handler()))
 	t.Cleanup(func() {
 		server.Close()
 		cancel()

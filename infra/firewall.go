@@ -1,0 +1,88 @@
+package main
+
+import (
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awswafv2"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const (
+	firewallWindow     = 300  // seconds over which the firewall counts
+	firewallRetryAfter = "60" // about how many seconds it takes to notice that a caller has slowed down
+)
+
+// addFirewall limits the requests of each address, and those of each address with one API key. No rule counts a key alone: the firewall
+// cannot tell who has its token, and so whoever knows a key could use up its owner's share. A local cloud has no firewall to attach: it only
+// gets the rules.
+func (s *service) addFirewall(gateway awsapigateway.RestApi) {
+	if !s.settings.Firewall {
+		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")
+		return
+	}
+	firewall := awswafv2.NewCfnWebACL(s.stack, jsii.String("Firewall"), &awswafv2.CfnWebACLProps{
+		Scope:            jsii.String("REGIONAL"),
+		DefaultAction:    &awswafv2.CfnWebACL_DefaultActionProperty{Allow: &awswafv2.CfnWebACL_AllowActionProperty{}},
+		VisibilityConfig: visible("firewall"),
+		CustomResponseBodies: map[string]any{"throttled": &awswafv2.CfnWebACL_CustomResponseBodyProperty{
+			ContentType: jsii.String("APPLICATION_JSON"),
+			Content:     jsii.String(envelope(collab.ResourceExhausted, throttled)),
+		}},
+		Rules: &[]*awswafv2.CfnWebACL_RuleProperty{
+			rateRule(0, "rate-per-address", s.settings.WAFAddressRateLimit),
+			rateRule(1, "rate-per-address-and-api-key", s.settings.WAFRateLimit, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
+				Ip: map[string]any{},
+			}, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
+				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
+					Name:                jsii.String(auth.KeyHeader),
+					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
+				},
+			}),
+		},
+	})
+	if s.settings.Local() {
+		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "A local cloud has no association of a firewall.")
+		return
+	}
+	awswafv2.NewCfnWebACLAssociation(s.stack, jsii.String("FirewallAssociation"), &awswafv2.CfnWebACLAssociationProps{
+		ResourceArn: gateway.DeploymentStage().StageArn(),
+		WebAclArn:   firewall.AttrArn(),
+	})
+}
+
+// rateRule answers 429, in our envelope, to requests beyond a limit in the firewall's window: of each address, or of all that has the same
+// keys.
+func rateRule(priority float64, name string, limit int, keys ...*awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty) *awswafv2.CfnWebACL_RuleProperty {
+	rate := &awswafv2.CfnWebACL_RateBasedStatementProperty{
+		AggregateKeyType:    jsii.String("IP"),
+		EvaluationWindowSec: jsii.Number(firewallWindow),
+		Limit:               jsii.Number(limit),
+	}
+	if len(keys) > 0 {
+		rate.AggregateKeyType, rate.CustomKeys = jsii.String("CUSTOM_KEYS"), &keys
+	}
+	return &awswafv2.CfnWebACL_RuleProperty{
+		Name:      jsii.String(name),
+		Priority:  &priority,
+		Statement: &awswafv2.CfnWebACL_StatementProperty{RateBasedStatement: rate},
+		Action: &awswafv2.CfnWebACL_RuleActionProperty{Block: &awswafv2.CfnWebACL_BlockActionProperty{
+			CustomResponse: &awswafv2.CfnWebACL_CustomResponseProperty{
+				ResponseCode:          jsii.Number(429),
+				CustomResponseBodyKey: jsii.String("throttled"),
+				ResponseHeaders: &[]*awswafv2.CfnWebACL_CustomHTTPHeaderProperty{{
+					Name: jsii.String("Retry-After"), Value: jsii.String(firewallRetryAfter),
+				}},
+			},
+		}},
+		VisibilityConfig: visible(name),
+	}
+}
+
+// visible makes what a rule does a metric. It keeps no samples of requests: their headers hold credentials.
+func visible(metric string) *awswafv2.CfnWebACL_VisibilityConfigProperty {
+	return &awswafv2.CfnWebACL_VisibilityConfigProperty{
+		CloudWatchMetricsEnabled: jsii.Bool(true), MetricName: &metric, SampledRequestsEnabled: jsii.Bool(false),
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// gatewayError is an answer that the gateway makes itself, in the envelope that package rpc writes for all others.
+type gatewayError struct {
+	kind       string // API Gateway's name for the response type
+	status     string
+	code       collab.Code
+	message    string
+	retryAfter string // seconds; "" where a repetition does not help
+}
+
+func (e gatewayError) response() *awsapigateway.GatewayResponseOptions {
+	options := &awsapigateway.GatewayResponseOptions{
+		Type:       awsapigateway.ResponseType_Of(jsii.String(e.kind)),
+		StatusCode: jsii.String(e.status),
+		Templates:  &map[string]*string{"application/json": jsii.String(envelope(e.code, e.message))},
+	}
+	if e.retryAfter != "" {
+		options.ResponseHeaders = &map[string]*string{"Retry-After": jsii.String("'" + e.retryAfter + "'")}
+	}
+	return options
+}
+
+func envelope(code collab.Code, message string) string {
+	var body struct {
+		Error struct {
+			Message string      `json:"message"`
+			Status  collab.Code `json:"status"`
+		} `json:"error"`
+	}
+	body.Error.Message, body.Error.Status = message, code
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // two texts always have a JSON form
+	}
+	return string(text)
+}
+
+// throttled is told to a caller beyond one of the rates.
+const throttled = "too many requests; try again later"
+
+// gatewayErrors are all the response types that a REST API has.
+func gatewayErrors() []gatewayError {
+	const (
+		denied      = "the credentials are not valid"
+		notFound    = "there is no such operation; every operation is a POST"
+		internal    = "internal error"
+		unavailable = "the service does not answer; try again"
+	)
+	return []gatewayError{
+		{"UNAUTHORIZED", "401", collab.Unauthenticated, "the headers x-service-api-key and x-service-auth-token are required", ""},
+		{"ACCESS_DENIED", "403", collab.PermissionDenied, denied, ""},
+		{"INVALID_API_KEY", "403", collab.PermissionDenied, denied, ""},
+		{"INVALID_SIGNATURE", "403", collab.PermissionDenied, denied, ""},
+		{"EXPIRED_TOKEN", "403", collab.PermissionDenied, denied, ""},
+		{"MISSING_AUTHENTICATION_TOKEN", "404", collab.NotFound, notFound, ""}, // API Gateway's name for a path or method it does not have
+		{"RESOURCE_NOT_FOUND", "404", collab.NotFound, notFound, ""},
+		{"BAD_REQUEST_BODY", "400", collab.InvalidArgument, "the body is not valid", ""},
+		{"BAD_REQUEST_PARAMETERS", "400", collab.InvalidArgument, "the parameters are not valid", ""},
+		{"REQUEST_TOO_LARGE", "413", collab.InvalidArgument, "the body is larger than 5000000 bytes", ""},
+		{"UNSUPPORTED_MEDIA_TYPE", "415", collab.InvalidArgument, "the content type must be application/json", ""},
+		{"THROTTLED", "429", collab.ResourceExhausted, throttled, "1"},
+		{"QUOTA_EXCEEDED", "429", collab.ResourceExhausted, throttled, "1"},
+		{"WAF_FILTERED", "429", collab.ResourceExhausted, throttled, firewallRetryAfter}, // all that the firewall refuses is a rate
+		{"AUTHORIZER_FAILURE", "503", collab.Unavailable, unavailable, "1"},
+		{"AUTHORIZER_CONFIGURATION_ERROR", "503", collab.Unavailable, unavailable, "1"},
+		{"INTEGRATION_FAILURE", "503", collab.Unavailable, unavailable, "1"},
+		{"INTEGRATION_TIMEOUT", "504", collab.DeadlineExceeded, "the request took too long", ""},
+		{"API_CONFIGURATION_ERROR", "500", collab.Internal, internal, ""},
+		{"DEFAULT_4XX", "400", collab.InvalidArgument, "the request is not valid", ""},
+		{"DEFAULT_5XX", "500", collab.Internal, internal, ""},
+	}
+}

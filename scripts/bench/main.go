@@ -1,0 +1,126 @@
+// Bench runs the benchmarks package by package, shows each figure as it comes, and compares those that do not depend on the machine with the
+// ones that were saved:
+//
+//	make bench
+//	make bench ARGS='-run Service'   those whose names match
+//	make bench ARGS=-save            and save the figures
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const reference = "scripts/bench/reference.json"
+
+const meaning = `What the figures mean
+  ns/op, B/op, allocs/op  time, heap and allocations of one operation
+  x-raw-calls             time of a request, divided by that of the calls to the database that it made
+  calls/op                calls to the database of one operation
+  MB-heap, heap-MB        the most heap that was in use
+  …-ratio                 divided by the same without the disturbance, or of the smallest program
+  p50-ms, p99-ms          of 100 operations 50, or 99, took at most so long; …-without: the same without the disturbance
+Only ratios, calls and allocations are compared: the rest depends on the machine.
+`
+
+func main() {
+	pattern := flag.String("run", ".", "which benchmarks, a regular expression")
+	save := flag.Bool("save", false, "save the figures, in the place of those that were compared with")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *pattern, *save, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, pattern string, save bool, out io.Writer) error {
+	saved := figures{}
+	text, err := os.ReadFile(reference)
+	if err == nil {
+		err = json.Unmarshal(text, &saved)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	fmt.Fprint(out, meaning, "\n")
+	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
+	if err != nil {
+		return err
+	}
+	now := figures{}
+	for _, p := range strings.Fields(string(listed)) {
+		if !strings.HasPrefix(p, "collabdata/infra") {
+			if err := now.measure(ctx, p, pattern, out); err != nil {
+				return err
+			}
+		}
+	}
+	if len(now) == 0 {
+		return fmt.Errorf("no benchmark matches %q", pattern)
+	}
+	compare(out, saved, now)
+	if !save {
+		return nil
+	}
+	for name, values := range now {
+		saved[name] = values
+	}
+	if text, err = json.MarshalIndent(saved, "", "  "); err != nil {
+		return err
+	}
+	return os.WriteFile(reference, append(text, '\n'), 0o644)
+}
+
+// figures are the values of benchmarks by name and unit, those alone that do not depend on the machine.
+type figures map[string]map[string]float64
+
+// measure runs the benchmarks of a package, where it has any, and adds their figures.
+func (f figures) measure(ctx context.Context, pkg, pattern string, out io.Writer) error {
+	listed, err := exec.CommandContext(ctx, "go", "test", "-vet=off", "-list", "^Benchmark", pkg).Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", pkg, err, listed)
+	}
+	if !strings.Contains(string(listed), "Benchmark") {
+		return nil
+	}
+	start := time.Now()
+	fmt.Fprintf(out, "== %s\n", pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchmem", "-vet=off", "-timeout", "60m", pkg)
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	cmd.Stderr = cmd.Stdout
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	short := strings.TrimPrefix(pkg, "collabdata/")
+	lines := bufio.NewScanner(pipe)
+	for lines.Scan() {
+		if name, values, ok := parse(lines.Text()); ok {
+			f[short+"."+name] = values
+		}
+		if text := lines.Text(); strings.HasPrefix(text, "Benchmark") || strings.Contains(text, "FAIL") || strings.HasPrefix(text, " ") {
+			fmt.Fprintln(out, text)
+		}
+	}
+	if err := errors.Join(lines.Err(), cmd.Wait()); err != nil {
+		return fmt.Errorf("%s: %w", pkg, err)
+	}
+	fmt.Fprintf(out, "   it took %.0f s\n", time.Since(start).Seconds())
+	return nil
+}

@@ -1,0 +1,111 @@
+package apitest_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"collabdata/localstack/leadingkeys"
+	"collabdata/shared/api"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// overseer stands before the table and the queues, and notes which grants the calls of each endpoint need.
+type overseer struct {
+	mu    sync.Mutex
+	used  map[string]api.Grants // by path
+	wrong map[string]bool       // calls that no grant allows
+}
+
+type pathKey struct{}
+
+// watch tells the calls of an endpoint from those of others.
+func (o *overseer) watch(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), pathKey{}, r.URL.Path)))
+	})
+}
+
+// before returns a client whose calls are noted.
+func (o *overseer) before(next aws.HTTPClient) aws.HTTPClient { return noted{o, next} }
+
+type noted struct {
+	*overseer
+	next aws.HTTPClient
+}
+
+func (n noted) Do(r *http.Request) (*http.Response, error) {
+	path, ok := r.Context().Value(pathKey{}).(string)
+	if ok {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		n.note(path, r.Header.Get("X-Amz-Target"), body)
+	}
+	return n.next.Do(r)
+}
+
+// note adds the grants that a call needs.
+func (o *overseer) note(path, target string, body []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	service, operation, _ := strings.Cut(target, ".")
+	if service == "AmazonSQS" {
+		o.used[path] |= api.SendEvents
+		if !strings.HasPrefix(operation, "SendMessage") {
+			o.wrong[path+": "+operation] = true
+		}
+		return
+	}
+	partitions, err := leadingkeys.Of(operation, body)
+	if err != nil {
+		o.wrong[fmt.Sprintf("%s: %v", path, err)] = true
+	}
+	if partitions == nil {
+		o.used[path] |= api.ReadIndexes
+	}
+	for action, keys := range partitions {
+		table, webhooks := api.WriteTable, api.WriteWebhooks
+		switch action {
+		case "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query":
+			table, webhooks = api.ReadTable, api.ReadWebhooks
+		}
+		for _, key := range keys {
+			kind, _, _ := strings.Cut(key, "#")
+			switch {
+			case kind == "A", kind == "DUE" && table == api.WriteTable:
+				o.used[path] |= table
+			case kind == "HOOK":
+				o.used[path] |= webhooks
+			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
+			default:
+				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true
+			}
+		}
+	}
+}
+
+// judge reports calls that an endpoint's grants do not allow.
+func (o *overseer) judge(t *testing.T) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for call := range o.wrong {
+		t.Error(call)
+	}
+	for _, e := range api.Endpoints() {
+		if beyond := o.used[e.Path] &^ e.Grants; beyond != 0 {
+			t.Errorf("%s needs %b beyond the grants of its row, %b", e.Path, beyond, e.Grants)
+		}
+		if o.used[e.Path] == 0 {
+			t.Errorf("no call of %s was seen", e.Path)
+		}
+	}
+}

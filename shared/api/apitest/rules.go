@@ -1,0 +1,133 @@
+package apitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"collabdata/shared/api"
+	"collabdata/shared/collab"
+)
+
+// rules returns scripts of what holds for all endpoints. They are made of the rows of the table, and of the example of each.
+func rules(list []*script) ([]*script, error) {
+	i := slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no script %s", examplesName)
+	}
+	examples := list[i]
+	endpoints := make(map[string]api.Endpoint)
+	for _, e := range api.Endpoints() {
+		endpoints[e.Path] = e
+	}
+	missing := &script{name: "general/missing_organization"}
+	disabled := &script{name: "general/disabled_organization"}
+	disabled.seed.Organizations = []Organization{{ID: "closed", Disabled: true}}
+	disabled.seed.Documents = []Document{{Organization: "closed", ID: "plan"}}
+	keys := &script{name: "general/keys", seed: examples.seed}
+	made := []*script{missing, disabled, keys}
+	off := map[collab.Feature]*script{}
+	for feature, settings := range map[collab.Feature]collab.Settings{
+		collab.AdvancedQueries:         {AdvancedQueriesOff: true},
+		collab.NotificationPreferences: {NotificationPreferencesOff: true},
+	} {
+		s := &script{name: "general/" + strings.ReplaceAll(string(feature), " ", "_") + "_off", seed: examples.seed}
+		s.seed.Settings = settings
+		off[feature] = s
+		made = append(made, s)
+	}
+	for _, example := range examples.steps {
+		e := endpoints[example.path]
+		if example.belongsToOrganization() {
+			nowhere, err := example.with("organizationId", "nowhere")
+			if err != nil {
+				return nil, err
+			}
+			missing.refused(nowhere, collab.NotFound, "${:text}")
+			closed, err := example.with("organizationId", "closed")
+			if err == nil && has(e.Operation.Request, "createOrganization") {
+				closed, err = closed.with("createOrganization", true)
+			}
+			if err != nil {
+				return nil, err
+			}
+			disabled.refused(closed, collab.FailedPrecondition, "${:text}")
+		}
+		if e.Requires != "" {
+			off[e.Requires].refused(example, collab.FailedPrecondition, fmt.Sprintf("the setting %q of the account is off", e.Requires))
+		}
+		keys.twice(example, e.Idempotent(), fmt.Sprint(len(keys.steps)))
+	}
+	for _, s := range made {
+		s.folder = general("general")
+		if len(s.steps) == 0 {
+			return nil, fmt.Errorf("%s is of no endpoint", s.name)
+		}
+	}
+	return made, nil
+}
+
+// belongsToOrganization reports whether the request names an organization.
+func (s *step) belongsToOrganization() bool { return strings.Contains(s.body, `"organizationId"`) }
+
+// has reports whether a request type has a field.
+func has(request reflect.Type, name string) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(request), func(f reflect.StructField) bool { return f.Tag.Get("json") == name })
+}
+
+// with returns the step with another value in a field of its data.
+func (s *step) with(field string, value any) (*step, error) {
+	var body struct {
+		Data map[string]any `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(s.body), &body); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.title, err)
+	}
+	body.Data[field] = value
+	changed := *s
+	changed.body = compact(body)
+	return &changed, nil
+}
+
+// refused adds the request of an example, which is refused.
+func (s *script) refused(example *step, code collab.Code, message string) {
+	status := http.StatusBadRequest
+	if code == collab.NotFound {
+		status = http.StatusNotFound
+	}
+	s.steps = append(s.steps, &step{
+		title: example.path, method: example.method, path: example.path, body: example.body,
+		answer: answer{status: status, body: failure(code, message)},
+	})
+}
+
+func failure(code collab.Code, message string) value {
+	return value{kind: '{', keys: []string{"error"}, items: []value{{
+		kind: '{', keys: []string{"status", "message"}, items: []value{textValue(string(code)), textValue(message)},
+	}}}
+}
+
+// twice adds an example that is sent twice with an Idempotency-Key, and once more with another body. An endpoint that only reads has no
+// use for the key: it is sent once.
+func (s *script) twice(example *step, idempotent bool, name string) {
+	send := func(title, body, result string, status int) {
+		sent := *example
+		sent.title, sent.body = example.path+title, body
+		sent.header = []header{{name: "Idempotency-Key", value: "one"}}
+		sent.answer = answer{status: status, body: value{kind: '{', keys: []string{"result"}, items: []value{textValue(result)}}}
+		if status == http.StatusBadRequest {
+			sent.answer.body = failure(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
+		}
+		s.steps = append(s.steps, &sent)
+	}
+	if !idempotent {
+		s.steps = append(s.steps, example)
+		return
+	}
+	send("", example.body, "${answer"+name+":any}", http.StatusOK)
+	send(", again", example.body, "${answer"+name+"}", http.StatusOK)
+	send(", another body", example.body+" ", "", http.StatusBadRequest)
+}
