@@ -250,13 +250,18 @@ func TestSettings(t *testing.T) {
 	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on"),
 		"advanced-queries | off", "notification-preferences | off", "events | all", "mail-grouping | on", "permission-provider | https://example.com/may")
 	account, err := c.store.Account(t.Context(), "acme")
-	want := collab.Settings{
-		AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true,
-		PermissionProvider: &collab.PermissionProvider{URL: "https://example.com/may", Secret: "s3cret"},
-	}
+	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
+	kept := func(want collab.PermissionProvider) {
+		t.Helper()
+		got, err := c.store.PermissionProvider(t.Context(), "acme")
+		if err != nil || got == nil || *got != want {
+			t.Errorf("permission provider %+v, %v; want %+v", got, err, want)
+		}
+	}
+	kept(collab.PermissionProvider{URL: "https://example.com/may", Secret: "s3cret"})
 
 	for _, test := range []struct{ text, value string }{
 		{"events must be triggered or all, not \"none\"", "events=none"},
@@ -275,10 +280,12 @@ func TestSettings(t *testing.T) {
 	if kept, err := c.store.Account(t.Context(), "acme"); err != nil || !cmp.Equal(want, kept.Settings) {
 		t.Errorf("what was refused changed the settings to %+v, %v", kept.Settings, err)
 	}
+	kept(collab.PermissionProvider{URL: "https://example.com/may", Secret: "s3cret"})
 	if err := os.WriteFile(secret, []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c.must(t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8")
+	kept(collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "other"})
 	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
 	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered"),
 		"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "permission-provider | none")

@@ -16,24 +16,30 @@ type settingsCommands struct {
 	Set settingsSet `cmd:"" help:"Change settings of an account."`
 }
 
+// settings are those of an account, as the operator sees them.
+type settings struct {
+	collab.Settings
+	provider *collab.PermissionProvider
+}
+
 // setting is one line of an account's settings.
 type setting struct {
 	name string
-	get  func(collab.Settings) string
-	set  func(*collab.Settings, string) error
+	get  func(settings) string
+	set  func(*settings, string) error
 }
 
 // toggle is a setting of two values; the second one sets the flag.
-func toggle(name, unset, set string, flag func(*collab.Settings) *bool) setting {
+func toggle(name, unset, set string, flag func(*settings) *bool) setting {
 	return setting{
 		name: name,
-		get: func(s collab.Settings) string {
+		get: func(s settings) string {
 			if *flag(&s) {
 				return set
 			}
 			return unset
 		},
-		set: func(s *collab.Settings, value string) error {
+		set: func(s *settings, value string) error {
 			if value != set && value != unset {
 				return fmt.Errorf("%s must be %s or %s, not %q", name, unset, set, value)
 			}
@@ -48,26 +54,26 @@ const (
 	none               = "none"
 )
 
-func (a *admin) settings(secret []byte) []setting {
+func (a *admin) list(secret []byte) []setting {
 	return []setting{
-		toggle("advanced-queries", "on", "off", func(s *collab.Settings) *bool { return &s.AdvancedQueriesOff }),
-		toggle("notification-preferences", "on", "off", func(s *collab.Settings) *bool { return &s.NotificationPreferencesOff }),
-		toggle("events", "triggered", "all", func(s *collab.Settings) *bool { return &s.AllEvents }),
-		toggle("mail-grouping", "on", "off", func(s *collab.Settings) *bool { return &s.MailGroupingOff }),
-		{permissionProvider, getProvider, func(s *collab.Settings, value string) error { return a.setProvider(s, value, secret) }},
+		toggle("advanced-queries", "on", "off", func(s *settings) *bool { return &s.AdvancedQueriesOff }),
+		toggle("notification-preferences", "on", "off", func(s *settings) *bool { return &s.NotificationPreferencesOff }),
+		toggle("events", "triggered", "all", func(s *settings) *bool { return &s.AllEvents }),
+		toggle("mail-grouping", "on", "off", func(s *settings) *bool { return &s.MailGroupingOff }),
+		{permissionProvider, getProvider, func(s *settings, value string) error { return a.setProvider(s, value, secret) }},
 	}
 }
 
-func getProvider(s collab.Settings) string {
-	if s.PermissionProvider == nil {
+func getProvider(s settings) string {
+	if s.provider == nil {
 		return none
 	}
-	return s.PermissionProvider.URL
+	return s.provider.URL
 }
 
-func (a *admin) setProvider(s *collab.Settings, value string, secret []byte) error {
+func (a *admin) setProvider(s *settings, value string, secret []byte) error {
 	if value == none {
-		s.PermissionProvider = nil
+		s.provider = nil
 		return nil
 	}
 	guard, err := a.deployment.guard()
@@ -88,7 +94,7 @@ func (a *admin) setProvider(s *collab.Settings, value string, secret []byte) err
 	if len(text) > 1_000 || strings.Trim(text, bearerCharacters) != "" {
 		return errors.New("the secret must be at most 1000 letters, digits and - . _ ~ + / =: it is sent as `Authorization: Bearer SECRET`")
 	}
-	s.PermissionProvider = &collab.PermissionProvider{URL: value, Secret: text}
+	s.provider = &collab.PermissionProvider{URL: value, Secret: text}
 	return nil
 }
 
@@ -109,14 +115,18 @@ func (c *settingsGet) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return accountError(err)
 	}
-	a.show(account.Settings)
+	provider, err := s.PermissionProvider(ctx, account.ID)
+	if err != nil {
+		return err
+	}
+	a.show(settings{account.Settings, provider})
 	a.say("`admin settings set %s NAME=VALUE` changes one.", word(c.Account))
 	return nil
 }
 
 // show prints settings. The secret of the permission provider is not shown.
-func (a *admin) show(s collab.Settings) {
-	for _, setting := range a.settings(nil) {
+func (a *admin) show(s settings) {
+	for _, setting := range a.list(nil) {
 		a.line(setting.name, setting.get(s))
 	}
 }
@@ -127,9 +137,9 @@ type settingsSet struct {
 	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
 }
 
-// Run changes the settings, all of them or none.
+// Run changes the settings, none where one is not as it must be. The permission provider, which lies apart from the others, is the last.
 func (c *settingsSet) Run(ctx context.Context, a *admin) error {
-	change := func(s *collab.Settings) error {
+	change := func(s *settings) error {
 		for _, assignment := range c.Values {
 			if err := a.assign(s, assignment, c.Secret); err != nil {
 				return err
@@ -137,30 +147,44 @@ func (c *settingsSet) Run(ctx context.Context, a *admin) error {
 		}
 		return nil
 	}
-	if err := change(new(collab.Settings)); err != nil {
+	if err := change(new(settings)); err != nil {
 		return err
 	}
 	s, err := a.directory(ctx)
 	if err != nil {
 		return err
 	}
-	account, err := s.ChangeAccount(ctx, string(c.Account), func(account *collab.Account) error { return change(&account.Settings) })
+	before, err := s.PermissionProvider(ctx, string(c.Account))
 	if err != nil {
+		return err
+	}
+	var after settings
+	if _, err := s.ChangeAccount(ctx, string(c.Account), func(account *collab.Account) error {
+		after = settings{account.Settings, before}
+		err := change(&after)
+		account.Settings = after.Settings
+		return err
+	}); err != nil {
 		return accountError(err)
 	}
-	a.show(account.Settings)
+	if after.provider != before {
+		if err := s.SetPermissionProvider(ctx, string(c.Account), after.provider); err != nil {
+			return err
+		}
+	}
+	a.show(after)
 	a.say("Requests and deliveries follow these within 60 s.")
 	return nil
 }
 
 // assign carries out one NAME=VALUE.
-func (a *admin) assign(s *collab.Settings, assignment string, secret []byte) error {
+func (a *admin) assign(s *settings, assignment string, secret []byte) error {
 	name, value, ok := strings.Cut(assignment, "=")
 	if !ok {
 		return fmt.Errorf("%q is not of the form NAME=VALUE", assignment)
 	}
 	var names []string
-	for _, setting := range a.settings(secret) {
+	for _, setting := range a.list(secret) {
 		if setting.name == name {
 			return setting.set(s, value)
 		}

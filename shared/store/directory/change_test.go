@@ -178,6 +178,19 @@ func testMembers(t *testing.T, s *Store) {
 	}
 }
 
+// TestPermissionProvider sets, changes and removes a provider.
+func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
+
+func testPermissionProvider(t *testing.T, s *Store) {
+	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
+		must(t, s.SetPermissionProvider(t.Context(), "acct", want))
+		got, err := s.PermissionProvider(t.Context(), "acct")
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	}
+}
+
 // TestPreferences sets preferences and reads what holds.
 func TestPreferences(t *testing.T) { onEach(t, testPreferences) }
 
@@ -281,6 +294,9 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		table.Member("acct", "org", "u"): func() error {
 			_, err := s.ChangeMember(ctx, acme, "u", func(m *collab.Member) error { m.Name = nil; return nil })
 			return err
+		},
+		table.PermissionProvider("acct"): func() error {
+			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
 		},
 		table.Preference("acct", "org", "u", "d"): func() error {
 			return s.SetPreferences(ctx, acme, "u", "d", collab.Preferences{Inbox: collab.PreferAll})
