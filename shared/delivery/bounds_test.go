@@ -27,7 +27,7 @@ func TestLargeIcon(t *testing.T) {
 	thread := &collab.Thread{Annotation: collab.Annotation{
 		ID: "thread", Status: ev.Annotation.Status, StatusID: "REVIEW", AssignedTo: ev.Annotation.AssignedTo, CreatedAt: ev.Time, LastUpdated: ev.Time,
 	}}
-	w.must(a.store.AddAnnotation(t.Context(), a.doc, thread, a.ids().Mark(), ev))
+	a.add(thread, ev)
 	w.send(ev)
 	w.settle(w.start())
 	a.checkReached(t, ev, []string{"bob"}, []string{"bob"}, []string{"bob"})
@@ -76,7 +76,7 @@ func TestClickSendsBack(t *testing.T) {
 	w.settle(p)
 	clicked := a.event(collab.NotificationClicked)
 	clicked.Notify = false
-	_, ok, err := w.store.MarkNotification(t.Context(), a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
+	_, ok, err := w.outbox.MarkNotification(t.Context(), a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
 		clicked.Notification = &n
 		return clicked
 	})
@@ -123,7 +123,7 @@ func TestRenderingIsBounded(t *testing.T) {
 			for i := range 10 {
 				ev.Comments = append(ev.Comments, collab.EventComment{CommentID: int64(i + 10), HTML: &html, From: collab.JSON(`{"userId":"ann"}`)})
 			}
-			a.must(a.store.AddAnnotation(a.Context(), a.doc, thread, a.ids().Mark(), ev))
+			a.add(thread, ev)
 			return ev
 		},
 	} {

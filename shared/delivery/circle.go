@@ -22,7 +22,7 @@ func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab
 	if !w.event.Notify || w.toAllAtOnce() && d.Mailer == nil {
 		return &collab.Circle{}, nil
 	}
-	circle, err := d.Store.Circle(ctx, w.EventRef, cursor)
+	circle, err := d.Outbox.Circle(ctx, w.EventRef, cursor)
 	if err != nil || circle != nil {
 		return circle, err
 	}
@@ -40,13 +40,13 @@ func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab
 	if cursor == "" && next == "" && len(circle.Recipients) == 0 {
 		return circle, nil
 	}
-	return d.Store.KeepCircle(ctx, w.EventRef, cursor, circle)
+	return d.Outbox.KeepCircle(ctx, w.EventRef, cursor, circle)
 }
 
 // mailMode decides with the first part when the mails about an event are sent; the other parts follow it.
 func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, circle *collab.Circle) (collab.MailMode, error) {
 	if cursor != "" {
-		first, err := d.Store.Circle(ctx, w.EventRef, "")
+		first, err := d.Outbox.Circle(ctx, w.EventRef, "")
 		if err != nil || first == nil {
 			return collab.MailNone, err
 		}
@@ -79,7 +79,7 @@ func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (peop
 		}
 		return all[at:end], next, nil
 	}
-	members, more, err := d.Store.ListMembers(ctx, w.document.OrganizationRef, strings.TrimPrefix(cursor, "@"), collab.MaxCircle)
+	members, more, err := d.Directory.ListMembers(ctx, w.document.OrganizationRef, strings.TrimPrefix(cursor, "@"), collab.MaxCircle)
 	if err != nil {
 		return nil, "", err
 	}
@@ -153,7 +153,7 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 	preferences := map[string]collab.Preferences{}
 	if !w.settings.NotificationPreferencesOff {
 		var err error
-		if preferences, err = d.Store.UserPreferences(ctx, w.document, ids); err != nil {
+		if preferences, err = d.Directory.UserPreferences(ctx, w.document, ids); err != nil {
 			return nil, err
 		}
 	}
@@ -174,7 +174,7 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 		}
 		list = append(list, r)
 	}
-	members, err := d.Store.Members(ctx, w.document.OrganizationRef, unknown)
+	members, err := d.Directory.Members(ctx, w.document.OrganizationRef, unknown)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,11 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 
 // allowed returns those of the users who may see the event's document.
 func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[string]bool, error) {
-	if p := w.settings.PermissionProvider; p != nil {
+	p, err := d.Directory.PermissionProvider(ctx, w.Account)
+	if err != nil {
+		return nil, err
+	}
+	if p != nil {
 		allowed, err := d.askProvider(ctx, p, w.document, users)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -211,7 +215,7 @@ func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[s
 		}
 		return allowed, nil
 	}
-	doc, err := d.Store.Document(ctx, w.document)
+	doc, err := d.Directory.Document(ctx, w.document)
 	if collab.CodeOf(err) == collab.NotFound {
 		return nil, nil
 	}
@@ -229,7 +233,7 @@ func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[s
 			allowed[u] = true
 		}
 	case collab.AccessOrganization, "":
-		members, err := d.Store.Members(ctx, w.document.OrganizationRef, users)
+		members, err := d.Directory.Members(ctx, w.document.OrganizationRef, users)
 		if err != nil {
 			return nil, err
 		}

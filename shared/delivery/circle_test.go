@@ -82,7 +82,7 @@ func TestWhoIsConcerned(t *testing.T) {
 			ev.Annotation = &collab.EventAnnotation{Status: status, AssignedTo: collab.JSON(`{"userId":"assignee"}`)}
 			test.edit(ev)
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.store.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
+			_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
 			w.must(err)
 			w.send(ev)
 			w.settle(w.start())
@@ -121,9 +121,9 @@ func TestPreferences(t *testing.T) {
 			for _, u := range users {
 				mail := a.address(address(u))
 				people = append(people, collab.User{UserID: u, Email: &mail})
-				w.must(w.store.PutMember(t.Context(), a.doc.OrganizationRef, collab.Member{User: people[len(people)-1]}))
-				w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "", set[u].org))
-				w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "doc", set[u].doc))
+				a.memberIs(people[len(people)-1])
+				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "", set[u].org))
+				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "doc", set[u].doc))
 			}
 			ev := a.notification(func(ev *collab.Event) {
 				if ev.NotifyAll = test.all; !test.all {
@@ -171,12 +171,12 @@ func TestAccess(t *testing.T) {
 			a := w.account()
 			a.member("member")
 			a.member("listed")
-			doc := collab.Document{ID: "doc", Access: test.access, Users: []string{"listed"}}
+			document := "doc"
 			if test.access == "no such document" {
-				doc.ID = "another"
+				document = "another"
 				a.doc = a.doc.OrganizationRef.Document("gone")
 			}
-			w.must(w.store.PutDocument(t.Context(), a.doc.OrganizationRef, doc))
+			a.put(document, func(d *collab.Document) { d.Access, d.Users = test.access, []string{"listed"} })
 			ev := a.notification(func(ev *collab.Event) {
 				ev.VerifyAccess, ev.NotifyAll, ev.DocumentID = true, test.all, a.doc.Document
 				for _, u := range users {
@@ -230,9 +230,8 @@ func TestPermissionProvider(t *testing.T) {
 				}
 				test.answer(rw, req)
 			})
-			a := w.account(func(s *collab.Settings) {
-				s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s3cret"}
-			})
+			a := w.account()
+			a.provider(r.URL+"/may", "s3cret")
 			a.member("bob") // who is a member does not matter
 			ev := a.notification(func(ev *collab.Event) {
 				ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}, {UserID: "cid"}}
@@ -265,9 +264,8 @@ func TestPermissionProviderHangs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() })
-	a := w.account(func(s *collab.Settings) {
-		s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s"}
-	})
+	a := w.account()
+	a.provider(r.URL+"/may", "s")
 	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 	start := time.Now()
 	w.must(w.start().Event(t.Context(), event(ev)))
@@ -282,9 +280,8 @@ func TestPermissionProviderHangs(t *testing.T) {
 // TestRefusedProvider: a provider within a private network that the deployment does not list is not asked.
 func TestRefusedProvider(t *testing.T) {
 	w := newWorld(t)
-	a := w.account(func(s *collab.Settings) {
-		s.PermissionProvider = &collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "s"}
-	})
+	a := w.account()
+	a.provider("http://10.0.0.1/may", "s")
 	ev := a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, []collab.User{{UserID: "bob"}} })
 	w.must(w.start().Event(t.Context(), event(ev)))
 	if len(a.inbox("bob")) != 0 {
@@ -310,16 +307,15 @@ func TestManyRecipients(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		t.Run(fmt.Sprint("to all: ", all), func(t *testing.T) {
 			questions.Store(0)
-			a := w.account(func(s *collab.Settings) {
-				s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/may", Secret: "s"}
-			})
+			a := w.account()
+			a.provider(r.URL+"/may", "s")
 			const n = 450
 			var people []collab.User
 			for i := range n {
 				u := collab.User{UserID: fmt.Sprintf("user %03d", i)}
 				people = append(people, u)
 				if all {
-					w.must(w.store.PutMember(t.Context(), a.doc.OrganizationRef, collab.Member{User: u}))
+					a.memberIs(u)
 				}
 			}
 			ev := a.notification(func(ev *collab.Event) {
@@ -386,7 +382,7 @@ func TestCircleIsKept(t *testing.T) {
 	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}
-	w.must(w.store.SetPreferences(t.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
+	w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
 	w.send(ev)
 	w.settle(w.start())
 	if inbox, mail := a.reached(ev, "bob", "cid"); len(inbox) != 2 || len(mail) != 2 {

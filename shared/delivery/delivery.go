@@ -30,21 +30,29 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Store is what deliveries need of the table. Package store documents the methods.
-type Store interface {
+// Directory is what deliveries need to know of accounts and organizations. Package directory documents the methods.
+type Directory interface {
+	Account(ctx context.Context, id string) (collab.Account, error)
+	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
+	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
+	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Member, bool, error)
+	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
+}
+
+// Threads is what deliveries need to know of annotations. Package threads documents the method.
+type Threads interface {
+	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
+}
+
+// Outbox is what there is to deliver, and how far it is. Package outbox documents the methods.
+type Outbox interface {
 	Pending(ctx context.Context, ref collab.EventRef) (*collab.Event, collab.Progress, error)
 	Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error)
 	Finish(ctx context.Context, ref collab.EventRef, p collab.Progress) error
 	Circle(ctx context.Context, ref collab.EventRef, cursor string) (*collab.Circle, error)
 	KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error)
 	Event(ctx context.Context, acct, id string) (*collab.Event, error)
-
-	Account(ctx context.Context, id string) (collab.Account, error)
-	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
-	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
-	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Member, bool, error)
-	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
-	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
 
 	Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error)
 	MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
@@ -83,10 +91,12 @@ type Mailer interface {
 
 // Options are what a Deliverer is made of.
 type Options struct {
-	Store    Store
-	Events   Events
-	Webhooks Webhooks
-	Mailer   Mailer // nil: no mail is sent
+	Directory Directory
+	Threads   Threads
+	Outbox    Outbox
+	Events    Events
+	Webhooks  Webhooks
+	Mailer    Mailer // nil: no mail is sent
 
 	MailWindow time.Duration // 0 is the constant MailWindow
 

@@ -24,7 +24,7 @@ type work struct {
 
 // Event moves the delivery of an event on by one part of its recipients, wherever it stands: the message's cursor is but a hint for people.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
-	ev, at, err := d.Store.Pending(ctx, m.EventRef)
+	ev, at, err := d.Outbox.Pending(ctx, m.EventRef)
 	if collab.CodeOf(err) == collab.NotFound {
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", m.Account), slog.String("event", m.ID))
 		return nil
@@ -33,7 +33,7 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		return err
 	}
 	if at.Stage == collab.StageDone {
-		return d.Store.Finish(ctx, m.EventRef, at)
+		return d.Outbox.Finish(ctx, m.EventRef, at)
 	}
 	w := &work{
 		EventRef: m.EventRef, event: ev,
@@ -42,7 +42,7 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if at.Stage == collab.StageMail {
 		return d.mailStep(ctx, w, at)
 	}
-	account, err := d.Store.Account(ctx, m.Account)
+	account, err := d.Directory.Account(ctx, m.Account)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 			return err
 		}
 		if w.toAllAtOnce() {
-			if err := d.Store.AddToInboxOfAll(ctx, w.document.OrganizationRef, *w.event.Notification); err != nil {
+			if err := d.Outbox.AddToInboxOfAll(ctx, w.document.OrganizationRef, *w.event.Notification); err != nil {
 				return err
 			}
 			d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
@@ -80,7 +80,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 		return err
 	}
 	if circle.MailMode == collab.MailWaits { // the mails about earlier events on the thread may take these along
-		if err := eachMail(circle, func(r collab.Recipient) error { return d.Store.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
+		if err := eachMail(circle, func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
 			return err
 		}
 	}
@@ -91,13 +91,13 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 		return d.goOn(ctx, w, at, collab.StageSpread, circle.Next)
 	}
 	if circle.MailMode == collab.MailNone {
-		return d.Store.Finish(ctx, w.EventRef, at)
+		return d.Outbox.Finish(ctx, w.EventRef, at)
 	}
 	to := collab.Progress{Stage: collab.StageMail, Due: at.Due}
 	if mailTime := d.mailTime(w, circle.MailMode); mailTime > d.millis() {
 		to.Due = mailTime
 	}
-	moved, err := d.Store.Advance(ctx, w.EventRef, at, to)
+	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
 	if err != nil || !moved {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 
 // goOn moves the delivery on to the next part, and asks for it by a message, unless another run has done so.
 func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage collab.Stage, cursor string) error {
-	moved, err := d.Store.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due})
+	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due})
 	if err != nil || !moved {
 		return err
 	}
@@ -126,11 +126,11 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, circle *collab.Ci
 	}
 	n := notificationOf(w.event)
 	if w.event.Notification == nil {
-		if err := d.Store.MakeNotification(ctx, w.document.OrganizationRef, n); err != nil {
+		if err := d.Outbox.MakeNotification(ctx, w.document.OrganizationRef, n); err != nil {
 			return err
 		}
 	}
-	if err := d.Store.AddToInbox(ctx, w.document.OrganizationRef, n, users); err != nil {
+	if err := d.Outbox.AddToInbox(ctx, w.document.OrganizationRef, n, users); err != nil {
 		return err
 	}
 	d.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
@@ -139,12 +139,12 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, circle *collab.Ci
 
 // mailStep sends the mails of one part of the recipients, when it is time.
 func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress) error {
-	circle, err := d.Store.Circle(ctx, w.EventRef, at.Cursor)
+	circle, err := d.Outbox.Circle(ctx, w.EventRef, at.Cursor)
 	if err != nil {
 		return err
 	}
 	if circle == nil {
-		return d.Store.Finish(ctx, w.EventRef, at) // there is nobody
+		return d.Outbox.Finish(ctx, w.EventRef, at) // there is nobody
 	}
 	if d.mailTime(w, circle.MailMode) > d.millis() {
 		return nil // the relay brings it back
@@ -156,5 +156,5 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress) e
 	if circle.Next != "" {
 		return d.goOn(ctx, w, at, collab.StageMail, circle.Next)
 	}
-	return d.Store.Finish(ctx, w.EventRef, at)
+	return d.Outbox.Finish(ctx, w.EventRef, at)
 }

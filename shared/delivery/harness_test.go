@@ -26,6 +26,9 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/relay"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
@@ -61,7 +64,7 @@ func (c *clock) add(d time.Duration) { c.moveTo(c.Now().Add(d)) }
 type world struct {
 	testing.TB
 	clock
-	store  *store.Store // not that of any process
+	tables // not those of any process
 	table  string
 	urls   map[string]string
 	sender string
@@ -77,6 +80,21 @@ type world struct {
 	log     strings.Builder
 }
 
+// tables are the parts of the table.
+type tables struct {
+	directory *directory.Store
+	threads   *threads.Store
+	outbox    *outbox.Store
+}
+
+// open returns the table as it is reached by a client.
+func (w *world) open(cfg aws.Config) tables {
+	t := store.New(cfg, w.table, w.Now, rand.Reader)
+	d := directory.New(t)
+	o := outbox.New(t, d)
+	return tables{d, threads.New(t, d, o), o}
+}
+
 type delayed struct {
 	at      time.Time
 	webhook queue.Webhook
@@ -90,8 +108,8 @@ func newWorld(t testing.TB) *world {
 		sender: strings.ToLower(rand.Text()) + "@collab.example",
 	}
 	w.dynamo.HTTPClient, w.cloud.HTTPClient = client, client
-	w.store = store.New(w.dynamo, w.table, w.Now, rand.Reader)
-	w.must(w.store.CreateTable(t.Context()))
+	w.tables = w.open(w.dynamo)
+	w.must(w.outbox.CreateTable(t.Context()))
 	var err error
 	w.urls, err = queue.Create(t.Context(), w.cloud, w.table+"-")
 	w.must(err)
@@ -213,8 +231,9 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
 	mailer, err := mail.New(cloud, mail.Options{From: w.sender})
 	w.must(err)
+	of := w.open(dynamo)
 	o := delivery.Options{
-		Store:    store.New(dynamo, w.table, w.Now, rand.Reader),
+		Directory: of.directory, Threads: of.threads, Outbox: of.outbox,
 		Events:   queue.New(cloud, w.urls[table.EventsQueue], log),
 		Webhooks: sqs{w, p, queue.New(cloud, w.urls[table.WebhooksQueue], log)},
 		Mailer:   mailer,
@@ -291,8 +310,8 @@ func (w *world) drain(p *process) (done, failed int) {
 func (w *world) pending() []collab.DueWork {
 	w.Helper()
 	var all []collab.DueWork
-	for shard := range store.DueShards {
-		list, err := w.store.Due(w.Context(), shard, collab.MaxMillis, 10_000)
+	for shard := range table.DueShards {
+		list, err := w.outbox.Due(w.Context(), shard, collab.MaxMillis, 10_000)
 		w.must(err)
 		all = append(all, list...)
 	}
@@ -304,7 +323,7 @@ func (w *world) pending() []collab.DueWork {
 func (w *world) relay() {
 	w.Helper()
 	r := relay.Relay{
-		Store: w.store, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Store: w.outbox, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
@@ -380,8 +399,8 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 	for _, set := range settings {
 		set(&c.Settings)
 	}
-	w.must(w.store.PutAccount(w.Context(), c))
-	w.must(w.store.CheckDocument(w.Context(), a.doc, collab.CreateFlags{Organization: true, Document: true}))
+	w.must(w.directory.AddAccount(w.Context(), c))
+	w.must(w.directory.CheckDocument(w.Context(), a.doc, collab.CreateFlags{Organization: true, Document: true}))
 	return a
 }
 
@@ -392,7 +411,32 @@ func (a *account) address(user string) string { return user + "@" + a.id + ".exa
 func (a *account) member(user string) {
 	a.Helper()
 	address := a.address(user)
-	a.must(a.store.PutMember(a.Context(), a.doc.OrganizationRef, collab.Member{User: collab.User{UserID: user, Email: &address}}))
+	a.memberIs(collab.User{UserID: user, Email: &address})
+}
+
+func (a *account) memberIs(u collab.User) {
+	a.Helper()
+	_, err := a.directory.ChangeMember(a.Context(), a.doc.OrganizationRef, u.UserID, func(m *collab.Member) error {
+		m.User = u
+		return nil
+	})
+	a.must(err)
+}
+
+// provider sets the permission provider of the account.
+func (a *account) provider(url, secret string) {
+	a.Helper()
+	a.must(a.directory.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
+}
+
+// put makes the document of an id, or changes it.
+func (a *account) put(document string, change func(*collab.Document)) {
+	a.Helper()
+	_, err := a.directory.ChangeDocument(a.Context(), a.doc.OrganizationRef.Document(document), func(d *collab.Document) error {
+		change(d)
+		return nil
+	})
+	a.must(err)
 }
 
 // user is a user with an e-mail address.
@@ -424,8 +468,14 @@ func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 		Annotation: collab.Annotation{ID: ev.ID, Status: ev.Annotation.Status, StatusID: "OPEN", CreatedAt: ev.Time, LastUpdated: ev.Time},
 		Comments:   []collab.Comment{{ID: id, Text: &text, From: from, CreatedAt: ev.Time, LastUpdated: ev.Time}},
 	}
-	a.must(a.store.AddAnnotation(a.Context(), a.doc, t, a.ids().Mark(), ev))
+	a.add(t, ev)
 	return ev
+}
+
+// add adds a thread to the document, and records an event with it, nil for none; nothing is sent.
+func (a *account) add(t *collab.Thread, ev *collab.Event) {
+	a.Helper()
+	a.must(a.threads.AddAnnotation(a.Context(), a.doc, t, collab.NewAnnotation{Mark: a.ids().Mark(), Event: ev}))
 }
 
 // notification records a notification that ann adds; nothing is sent.
@@ -435,7 +485,7 @@ func (a *account) notification(change func(*collab.Event)) *collab.Event {
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time}
 	ev.Actor, ev.Notification = &n.ActionUser, &n
 	change(ev)
-	_, err := a.store.AddNotification(a.Context(), a.doc.OrganizationRef, n, ev)
+	_, err := a.outbox.AddNotification(a.Context(), a.doc.OrganizationRef, n, ev)
 	a.must(err)
 	return ev
 }
@@ -452,16 +502,15 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 	a.Helper()
 	secret, err := webhook.NewSecret(rand.Reader)
 	a.must(err)
-	_, err = a.store.PutWebhook(a.Context(), a.id, collab.Webhook{
+	a.must(a.outbox.AddWebhook(a.Context(), a.id, collab.Webhook{
 		ID: id, URL: url, EventTypes: types, Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: a.millis()}}, CreatedAt: a.millis(),
-	})
-	a.must(err)
+	}))
 }
 
 // inbox returns the ids of the notifications that a user has, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
-	list, next, err := a.store.Inbox(a.Context(), a.doc.OrganizationRef, user, "", 1000)
+	list, next, err := a.outbox.Inbox(a.Context(), a.doc.OrganizationRef, user, "", 1000)
 	a.must(err)
 	if next != "" {
 		a.Fatal("the inbox goes on")
@@ -490,7 +539,7 @@ func (w *world) mails() map[string][]localstack.Mail {
 // delivery returns the delivery of an event to an endpoint.
 func (a *account) delivery(hook, event string) collab.Delivery {
 	a.Helper()
-	d, err := a.store.Delivery(a.Context(), a.id, hook, event)
+	d, err := a.outbox.Delivery(a.Context(), a.id, hook, event)
 	a.must(err)
 	return d
 }

@@ -47,9 +47,7 @@ func scenarios() []scenario {
 		{
 			name: "notification to named people, whom the permission provider knows",
 			happens: func(a *account, receiver string) *collab.Event {
-				a.must(a.store.PutAccount(a.Context(), collab.Account{ID: a.id, Settings: collab.Settings{
-					PermissionProvider: &collab.PermissionProvider{URL: receiver + "/permissions", Secret: "secret"},
-				}}))
+				a.provider(receiver+"/permissions", "secret")
 				a.webhook("good", receiver+"/good/"+a.id)
 				return a.notification(func(ev *collab.Event) {
 					ev.VerifyAccess, ev.People = true, append(people(a), a.user("refused"))
@@ -65,7 +63,7 @@ func scenarios() []scenario {
 					a.member(user)
 				}
 				for _, user := range []string{"ann", "bob"} {
-					a.must(a.store.SetPreferences(a.Context(), a.doc.OrganizationRef, user, "", collab.Preferences{Email: collab.PreferAll}))
+					a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, user, "", collab.Preferences{Email: collab.PreferAll}))
 				}
 				return a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
 			},
@@ -207,13 +205,13 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 			t.Errorf("%s: delivery to %s is %+v", title, hook, d)
 		}
 	}
-	if hook, err := a.store.Webhook(t.Context(), a.id, "gone"); err == nil {
+	if hook, err := a.outbox.Webhook(t.Context(), a.id, "gone"); err == nil {
 		told := r.got("/good/" + a.id)
 		if !hook.Disabled || len(told) != 2 {
 			t.Errorf("%s: endpoint gone is disabled: %v; the other got %v", title, hook.Disabled, told)
 		}
 	}
-	if _, at, err := a.store.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
+	if _, at, err := a.outbox.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
 		t.Errorf("%s: progress %+v, %v", title, at, err)
 	}
 }

@@ -37,7 +37,7 @@ func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, a
 		return nil // it was decided when mail was sent
 	}
 	thread := w.thread(r)
-	claimed, err := d.Store.ClaimMail(ctx, thread, w.ID, alone, d.Now().Add(mailLease).UnixMilli())
+	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, alone, d.Now().Add(mailLease).UnixMilli())
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
@@ -55,9 +55,9 @@ func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, a
 		d.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		free, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		return errors.Join(withoutText(err), d.Store.FreeMail(free, thread, claimed))
+		return errors.Join(withoutText(err), d.Outbox.FreeMail(free, thread, claimed))
 	}
-	return d.Store.MailSent(ctx, thread, claimed)
+	return d.Outbox.MailSent(ctx, thread, claimed)
 }
 
 // withoutText returns the code of an error of the mail service, whose text may name addresses.

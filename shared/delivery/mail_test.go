@@ -118,13 +118,13 @@ func TestRejectedMail(t *testing.T) {
 func TestMailSays(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
-	w.must(w.store.PutDocument(t.Context(), a.doc.OrganizationRef, collab.Document{ID: "doc", Name: "The <Plan>"}))
+	a.put("doc", func(d *collab.Document) { d.Name = "The <Plan>" })
 	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
 	for i := range 5 {
 		text := fmt.Sprintf("earlier %d", i+1)
 		thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: collab.JSON(`{"userId":"cid","name":"Cid"}`)})
 	}
-	w.must(w.store.AddAnnotation(t.Context(), a.doc, thread, a.ids().Mark()))
+	a.add(thread, nil)
 	name := "Ann"
 	ev := a.event(collab.CommentAdded)
 	text := "Look, {{bob}} <b>here</b>"
@@ -133,9 +133,9 @@ func TestMailSays(t *testing.T) {
 	ev.Comments = []collab.EventComment{{
 		CommentID: 6, Text: &text, From: from, CreatedAt: ev.Time, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
 	}}
-	_, err := w.store.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
+	_, err := w.threads.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
 		Comments: []collab.Comment{{ID: 6, Text: &text, From: from}}, IDs: a.ids(),
-		Event: func(*collab.Annotation, []collab.Comment) (*collab.Event, error) { return ev, nil },
+		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return ev },
 	})
 	w.must(err)
 	told := a.notification(func(ev *collab.Event) {
@@ -212,12 +212,12 @@ func TestNotificationSays(t *testing.T) {
 		ev.AnnotationID, ev.People = "thread", []collab.User{{UserID: "bob"}}
 		test.edit(ev)
 		carrier := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-		_, err := w.store.AddNotification(t.Context(), a.doc.OrganizationRef, carrier, ev)
+		_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, carrier, ev)
 		w.must(err)
 		w.send(ev)
 		w.settle(w.start())
 		w.add(time.Millisecond)
-		list, _, err := w.store.Inbox(t.Context(), a.doc.OrganizationRef, "bob", "", 1)
+		list, _, err := w.outbox.Inbox(t.Context(), a.doc.OrganizationRef, "bob", "", 1)
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
@@ -241,9 +241,8 @@ func TestLogNamesNobody(t *testing.T) {
 		}
 		say(http.StatusOK, "secret answer")(rw, req)
 	})
-	a := w.account(grouping(true), func(s *collab.Settings) {
-		s.PermissionProvider = &collab.PermissionProvider{URL: r.URL + "/secret-provider", Secret: "secret-token"}
-	})
+	a := w.account(grouping(true))
+	a.provider(r.URL+"/secret-provider", "secret-token")
 	a.webhook("hook", r.URL+"/secret-path")
 	bad, name := "no address", "Bob Builder"
 	bob := a.user("bob")

@@ -12,7 +12,7 @@ import (
 func (d *Deliverer) payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
 	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
 		org := collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}
-		stored, err := d.Store.Notification(ctx, org, ev.Notification.ID)
+		stored, err := d.Outbox.Notification(ctx, org, ev.Notification.ID)
 		if err != nil && collab.CodeOf(err) != collab.NotFound {
 			return nil, err
 		}

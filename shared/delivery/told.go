@@ -60,7 +60,7 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, eve
 // threadNotice returns what all mails about the thread of the work's event have in common.
 func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, error) {
 	n := &mail.Notice{OrganizationID: w.event.OrganizationID, Document: w.event.DocumentID}
-	doc, err := d.Store.Document(ctx, w.document)
+	doc, err := d.Directory.Document(ctx, w.document)
 	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 	ev := w.event
 	if id != w.ID {
 		var err error
-		if ev, err = d.Store.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound {
+		if ev, err = d.Outbox.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound {
 			return nil, nil
 		}
 		if err != nil {
@@ -116,7 +116,7 @@ func (d *Deliverer) earlier(ctx context.Context, w *work) ([]collab.EventComment
 	for _, c := range ev.Comments {
 		before = min(before, c.CommentID)
 	}
-	comments, err := d.Store.RecentComments(ctx, w.document, ev.AnnotationID, before, recentComments)
+	comments, err := d.Threads.RecentComments(ctx, w.document, ev.AnnotationID, before, recentComments)
 	var list []collab.EventComment
 	for _, c := range comments {
 		list = append(list, collab.EventComment{

@@ -29,7 +29,7 @@ const (
 
 // spreadWebhooks records a delivery to each endpoint that wants the event, and puts their messages on the queue.
 func (d *Deliverer) spreadWebhooks(ctx context.Context, w *work) error {
-	hooks, err := d.Store.Webhooks(ctx, w.Account)
+	hooks, err := d.Outbox.Webhooks(ctx, w.Account)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (d *Deliverer) spreadWebhooks(ctx context.Context, w *work) error {
 	now := d.millis()
 	there := make([]collab.Delivery, len(hooks))
 	err = each(len(hooks), sideBySide, func(i int) (err error) {
-		there[i], err = d.Store.AddDelivery(ctx, w.Account, collab.Delivery{
+		there[i], err = d.Outbox.AddDelivery(ctx, w.Account, collab.Delivery{
 			WebhookID: hooks[i].ID, EventID: w.ID, Type: w.event.Type, State: collab.DeliveryPending,
 			NextAttempt: now, CreatedAt: now, LastUpdated: now,
 		})
@@ -80,7 +80,7 @@ func (d *Deliverer) Webhook(ctx context.Context, m queue.Webhook) error {
 	}
 	if hook.Health.Resting() {
 		now := d.Now()
-		probes, err := d.Store.ClaimProbe(ctx, m.Account, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli())
+		probes, err := d.Outbox.ClaimProbe(ctx, m.Account, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (d *Deliverer) Webhook(ctx context.Context, m queue.Webhook) error {
 
 // deliverable reads what a message is about; no webhook when there is nothing to post now. Then whatever comes next was seen to.
 func (d *Deliverer) deliverable(ctx context.Context, m queue.Webhook) (*collab.Webhook, *collab.Delivery, error) {
-	hook, del, err := d.Store.DeliveryWork(ctx, m.Account, m.WebhookID, m.ID)
+	hook, del, err := d.Outbox.DeliveryWork(ctx, m.Account, m.WebhookID, m.ID)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -134,7 +134,7 @@ func (d *Deliverer) rest(ctx context.Context, acct string, del collab.Delivery) 
 	}
 	after := del
 	after.Due = d.Now().Add(time.Duration(float64(restFor) * (1 + random))).UnixMilli()
-	_, err = d.Store.SaveDelivery(ctx, acct, del, after)
+	_, err = d.Outbox.SaveDelivery(ctx, acct, del, after)
 	return err
 }
 
@@ -142,13 +142,13 @@ func (d *Deliverer) rest(ctx context.Context, acct string, del collab.Delivery) 
 func (d *Deliverer) end(ctx context.Context, acct string, del collab.Delivery, state collab.DeliveryState) error {
 	after := del
 	after.State, after.Due = state, 0
-	_, err := d.Store.SaveDelivery(ctx, acct, del, after)
+	_, err := d.Outbox.SaveDelivery(ctx, acct, del, after)
 	return err
 }
 
 // attempt posts a delivery once and sees to what comes next.
 func (d *Deliverer) attempt(ctx context.Context, acct string, hook *collab.Webhook, del *collab.Delivery) error {
-	ev, err := d.Store.Event(ctx, acct, del.EventID)
+	ev, err := d.Outbox.Event(ctx, acct, del.EventID)
 	if collab.CodeOf(err) == collab.NotFound {
 		return d.end(ctx, acct, *del, collab.DeliveryCanceled)
 	}
@@ -189,12 +189,12 @@ func (d *Deliverer) report(ctx context.Context, acct string, hook *collab.Webhoo
 		if hook.Health == (collab.WebhookHealth{}) {
 			return false, nil
 		}
-		return false, d.Store.ForgetFailures(ctx, acct, hook.ID)
+		return false, d.Outbox.ForgetFailures(ctx, acct, hook.ID)
 	case webhook.Gone:
 		return true, d.disable(ctx, acct, hook.ID, "the endpoint "+attempt.Reason)
 	}
 	now := d.Now()
-	failing, err := d.Store.CountFailure(ctx, acct, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli())
+	failing, err := d.Outbox.CountFailure(ctx, acct, hook.ID, now.UnixMilli(), now.Add(probeEvery).UnixMilli())
 	if err != nil || failing == nil {
 		return false, err
 	}
@@ -215,7 +215,7 @@ func (d *Deliverer) disable(ctx context.Context, acct, id, reason string) error 
 		ID: collab.NewIDs(now, seed).Next(), Type: collab.WebhookDisabled, Account: acct, Time: now.UnixMilli(),
 		Webhook: &collab.EventWebhook{WebhookID: id, Reason: reason},
 	}
-	disabled, err := d.Store.DisableWebhook(ctx, acct, id, reason, ev)
+	disabled, err := d.Outbox.DisableWebhook(ctx, acct, id, reason, ev)
 	if err != nil || !disabled {
 		return err
 	}
@@ -256,7 +256,7 @@ func (d *Deliverer) record(ctx context.Context, acct string, del collab.Delivery
 				after.Due = after.NextAttempt
 			}
 		}
-		_, err := d.Store.SaveDelivery(ctx, acct, del, after)
+		_, err := d.Outbox.SaveDelivery(ctx, acct, del, after)
 		if err == nil {
 			d.Metrics.Add(figure, metrics.Webhook, 1)
 			if after.State != collab.DeliveryPending || after.Due != 0 {
@@ -270,7 +270,7 @@ func (d *Deliverer) record(ctx context.Context, acct string, del collab.Delivery
 			return err
 		}
 		// The relay has moved it, or another run has made an attempt too.
-		_, now, err := d.Store.DeliveryWork(ctx, acct, del.WebhookID, del.EventID)
+		_, now, err := d.Outbox.DeliveryWork(ctx, acct, del.WebhookID, del.EventID)
 		if err != nil || now == nil || now.State != collab.DeliveryPending {
 			return err
 		}

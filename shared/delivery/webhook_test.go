@@ -89,14 +89,14 @@ func TestReplay(t *testing.T) {
 		w.settle(p)
 	}
 	up.Store(true)
-	if _, err := w.store.ReplayDelivery(t.Context(), a.id, "hook", evs[0].ID); err != nil {
+	if _, err := w.outbox.ReplayDelivery(t.Context(), a.id, "hook", evs[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	w.settle(p)
 	if d := a.delivery("hook", evs[0].ID); d.State != collab.DeliveryDelivered || d.Made != 1 || len(d.Attempts) != 9 {
 		t.Errorf("replayed %+v", d)
 	}
-	n, next, err := w.store.ReplayDeliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{After: evs[1].Time}, "", 100)
+	n, next, err := w.outbox.ReplayDeliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{After: evs[1].Time}, "", 100)
 	if n != 2 || next != "" || err != nil {
 		t.Fatal(n, next, err)
 	}
@@ -162,7 +162,7 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("left to the relay: %v", byRelay)
 				}
 			}
-			hook, err := w.store.Webhook(t.Context(), a.id, "hook")
+			hook, err := w.outbox.Webhook(t.Context(), a.id, "hook")
 			if err != nil || hook.Disabled != test.disabled {
 				t.Errorf("endpoint %+v, %v", hook, err)
 			}
@@ -211,7 +211,7 @@ func TestDisabled(t *testing.T) {
 	p := w.start()
 	start := w.Now()
 	disabled := func() collab.Webhook {
-		hook, err := w.store.Webhook(t.Context(), a.id, "down")
+		hook, err := w.outbox.Webhook(t.Context(), a.id, "down")
 		w.must(err)
 		return hook
 	}
@@ -248,7 +248,7 @@ func TestDisabled(t *testing.T) {
 	after := a.quiet()
 	w.send(after)
 	w.settle(p)
-	if _, err := w.store.Delivery(t.Context(), a.id, "down", after.ID); collab.CodeOf(err) != collab.NotFound || len(r.posts) != before {
+	if _, err := w.outbox.Delivery(t.Context(), a.id, "down", after.ID); collab.CodeOf(err) != collab.NotFound || len(r.posts) != before {
 		t.Errorf("after it was disabled: %v, %d posts more", err, len(r.posts)-before)
 	}
 }
@@ -302,7 +302,7 @@ func TestRest(t *testing.T) {
 	if took := w.Now().Sub(start); took > 26*time.Hour {
 		t.Errorf("all was delivered after %v", took)
 	}
-	if hook, err := w.store.Webhook(t.Context(), a.id, "hook"); err != nil || hook.Health != (collab.WebhookHealth{}) {
+	if hook, err := w.outbox.Webhook(t.Context(), a.id, "hook"); err != nil || hook.Health != (collab.WebhookHealth{}) {
 		t.Errorf("endpoint %+v, %v", hook, err)
 	}
 }
@@ -367,13 +367,13 @@ func TestRotation(t *testing.T) {
 	var headers []http.Header
 	r := receive(t, func(_ http.ResponseWriter, req *http.Request) { headers = append(headers, req.Header) })
 	a.webhook("hook", r.URL+"/hook")
-	hook, err := w.store.Webhook(t.Context(), a.id, "hook")
-	w.must(err)
-	old := hook.Secrets[0].Secret
 	fresh, err := webhook.NewSecret(strings.NewReader(strings.Repeat("n", 32)))
 	w.must(err)
-	w.must(hook.Rotate("", fresh, w.millis()))
-	_, err = w.store.PutWebhook(t.Context(), a.id, hook)
+	var old string
+	_, err = w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(hook *collab.Webhook) error {
+		old = hook.Secrets[0].Secret
+		return hook.Rotate("", fresh, w.millis())
+	})
 	w.must(err)
 	verifies := func(n int, secret string) bool {
 		v, err := standardwebhooks.NewWebhook(secret)
@@ -403,7 +403,7 @@ func TestDeletedEndpoint(t *testing.T) {
 	w.send(ev)
 	p := w.start()
 	w.drain(p)
-	w.must(w.store.DeleteWebhook(t.Context(), a.id, "hook"))
+	w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "hook"))
 	w.settle(p)
 	if d := a.delivery("hook", ev.ID); d.State != collab.DeliveryCanceled || len(d.Attempts) != 1 {
 		t.Errorf("delivery %+v", d)

@@ -36,7 +36,9 @@ const (
 	Users     = "usr" // list of user ids
 	Email     = "mail"
 	AccountID = "acct"
-	Settings  = "set"  // JSON
+	Settings  = "set" // JSON
+	URL       = "url"
+	Secret    = "secret"
 	Tokens    = "tok"  // JSON
 	Inbox     = "inb"  // preference
 	Mail      = "eml"  // preference
