@@ -21,6 +21,9 @@ import (
 	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -42,8 +45,10 @@ type Config struct {
 
 // Service is the service put together.
 type Service struct {
-	Store  *store.Store
-	Events *queue.Queue
+	Directory *directory.Store
+	Threads   *threads.Store
+	Outbox    *outbox.Store
+	Events    *queue.Queue
 
 	guard  *webhook.Guard
 	now    func() time.Time
@@ -59,13 +64,18 @@ func New(c Config) *Service {
 	if c.Random == nil {
 		c.Random = rand.Reader
 	}
+	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
+	d := directory.New(t)
+	o := outbox.New(t, d)
 	return &Service{
-		Store:  store.New(c.DynamoDB, c.Table, c.Now, c.Random),
-		Events: queue.New(c.SQS, c.EventsURL, c.Log),
-		guard:  webhook.NewGuard(c.PrivateRanges),
-		now:    c.Now,
-		random: c.Random,
-		log:    c.Log,
+		Directory: d,
+		Threads:   threads.New(t, d, o),
+		Outbox:    o,
+		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
+		guard:     webhook.NewGuard(c.PrivateRanges),
+		now:       c.Now,
+		random:    c.Random,
+		log:       c.Log,
 	}
 }
 
@@ -73,7 +83,7 @@ func New(c Config) *Service {
 // them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	d := s.deps()
-	checker := &auth.Checker{Keys: auth.Cached(s.Store, s.now), Now: s.now}
+	checker := &auth.Checker{Keys: auth.Cached(s.Directory, s.now), Now: s.now}
 	all := api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
@@ -84,12 +94,12 @@ func (s *Service) Handler() http.Handler {
 
 func (s *Service) deps() api.Deps {
 	return api.Deps{
-		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Store},
-		Annotations:   &commentannotations.Service{Store: s.Store, Events: s.Events, Log: s.log},
-		Organizations: &organizations.Service{Store: s.Store},
-		Notifications: &notifications.Service{Store: s.Store, Events: s.Events},
+		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory},
+		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Events: s.Events, Log: s.log},
+		Organizations: &organizations.Service{Directory: s.Directory},
+		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Events: s.Events},
 		Webhooks: &webhooks.Service{
-			Store: s.Store, URLs: s.guard, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+			Store: s.Outbox, URLs: s.guard, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
 }

@@ -32,7 +32,7 @@ func Serve(path string) {
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
 	run(func(s *Service) (any, error) {
-		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Store, Now: s.now}, s.log), nil
+		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log), nil
 	})
 }
 

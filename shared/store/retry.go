@@ -115,6 +115,7 @@ func addWitness(stack *middleware.Stack) error {
 		if lost, ok := ctx.Value(lostKey{}).(*bool); ok && isLost(err) {
 			*lost = true
 		}
+		noteHeat(ctx, err)
 		return out, meta, err
 	}), (*retry.Attempt)(nil).ID(), middleware.After)
 }

@@ -14,6 +14,9 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -49,7 +52,26 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func (c Config) store() *store.Store    { return store.New(c.DynamoDB, c.Table, c.Now, c.Random) }
+// tables are the parts of the table that a delivery reads and writes.
+type tables struct {
+	*outboxTable
+	*directoryTable
+	*threadsTable
+}
+
+type (
+	outboxTable    = outbox.Store
+	directoryTable = directory.Store
+	threadsTable   = threads.Store
+)
+
+func (c Config) tables() tables {
+	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
+	d := directory.New(t)
+	o := outbox.New(t, d)
+	return tables{o, d, threads.New(t, d, o)}
+}
+
 func (c Config) events() *queue.Queue   { return queue.New(c.SQS, c.EventsURL, c.Log) }
 func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL, c.Log) }
 
@@ -57,7 +79,7 @@ func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL,
 func New(c Config) (*delivery.Deliverer, error) {
 	c = c.withDefaults()
 	o := delivery.Options{
-		Store: c.store(), Events: c.events(), Webhooks: c.webhooks(),
+		Store: c.tables(), Events: c.events(), Webhooks: c.webhooks(),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
 	}

@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/relay"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-lambda-go/lambda"
 )
@@ -43,7 +44,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 	}
 	log := app.NewLog(out)
 	return &relay.Relay{
-		Store:    store.New(cfg, table, time.Now, rand.Reader),
+		Store:    outbox.New(store.New(cfg, table, time.Now, rand.Reader), nil),
 		Events:   queue.New(cfg, events, log),
 		Webhooks: queue.New(cfg, webhooks, log),
 		Metrics:  metrics.New(out, stage, time.Now),

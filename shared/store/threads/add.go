@@ -14,6 +14,8 @@ import (
 // call succeeds. It fails with ALREADY_EXISTS when another annotation with this id is there; INVALID_ARGUMENT when the head or a comment is
 // larger than collab.MaxItemBytes, or all together are than a transaction; and collab.ErrClaimRefused where add.Claim could not be made.
 func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
+	ctx, spread := s.watch(ctx, doc.OrganizationRef)
+	defer spread()
 	t.Rev = 1
 	head, err := headItem(doc, &t.Annotation)
 	if err != nil {

@@ -19,6 +19,8 @@ import (
 // The head is touched first, then the comments are put: see the package. A given id is looked for before, so that a call that is refused
 // leaves the thread as it is.
 func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
+	ctx, spread := s.watch(ctx, doc.OrganizationRef)
+	defer spread()
 	a := &adding{s: s, doc: doc, ann: ann, add: add, mark: add.IDs.Mark()}
 	if err := a.number(0); err != nil {
 		return nil, err

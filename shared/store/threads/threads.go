@@ -24,11 +24,14 @@ type Store struct {
 	*store.Table
 	Directory *directory.Store
 	Outbox    *outbox.Store
+	// HotShards is over how many partitions an organization's annotations by time are spread once one was too hot, 1 to collab.MaxShards;
+	// collab.HotShards unless it is set before the Store is used. An organization that is spread over more stays so.
+	HotShards int
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o}
+	return &Store{Table: t, Directory: d, Outbox: o, HotShards: collab.HotShards}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {

@@ -23,6 +23,8 @@ const (
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
 // the same mark leaves as they are.
 func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+	ctx, spread := s.watch(ctx, doc.OrganizationRef)
+	defer spread()
 	errs := make([]error, len(ids))
 	if c.Comment != nil {
 		s.updateThreads(ctx, doc, ids, c, errs)

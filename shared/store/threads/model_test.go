@@ -1,0 +1,337 @@
+package threads
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+// model is what an organization holds, in memory and plain.
+type model struct {
+	documents map[string]string // folder by document
+	threads   map[string]map[string]*modelThread
+	clock     collab.Millis
+}
+
+type modelThread struct {
+	collab.Thread
+	key collab.Millis // where the time key stands
+}
+
+// byID compares ids as keys sort them.
+func byID(a, b string) int { return cmp.Compare(table.Escape(a), table.Escape(b)) }
+
+func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
+	has := func(list []string, v string) bool { return list == nil || slices.Contains(list, v) }
+	in := func(v collab.Millis, after, before *collab.Millis) bool {
+		return (after == nil || *after <= v) && (before == nil || v <= *before)
+	}
+	return has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
+		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) && in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
+}
+
+// walk returns the list that a query describes; nil stands for an id that does not exist.
+func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
+	inFolder := func(d string) bool { return q.Folder == "" || m.documents[d] == q.Folder }
+	documents := slices.SortedFunc(maps.Keys(m.documents), byID)
+	list := []*modelThread{}
+	if q.IDs != nil {
+		for _, id := range q.IDs {
+			exists := false
+			for _, d := range documents {
+				t := m.threads[d][id]
+				if t == nil || q.Documents != nil && !slices.Contains(q.Documents, d) {
+					continue
+				}
+				exists = true
+				if inFolder(d) && m.matches(&t.Thread, &q) {
+					list = append(list, t)
+				}
+			}
+			if !exists {
+				list = append(list, nil)
+			}
+		}
+		return threadsOf(list)
+	}
+	if q.Documents != nil {
+		documents = q.Documents
+	}
+	for _, d := range documents {
+		for _, id := range slices.SortedFunc(maps.Keys(m.threads[d]), byID) {
+			if t := m.threads[d][id]; inFolder(d) && m.matches(&t.Thread, &q) {
+				list = append(list, t)
+			}
+		}
+	}
+	across := q.Documents == nil && q.Folder == ""
+	order := func(key func(*modelThread) int64) {
+		slices.SortStableFunc(list, func(a, b *modelThread) int {
+			if !across && a.Document != b.Document {
+				return cmp.Compare(slices.Index(documents, a.Document), slices.Index(documents, b.Document))
+			}
+			return cmp.Compare(key(a), key(b))
+		})
+	}
+	switch {
+	case q.UpdatedAfter != nil || q.UpdatedBefore != nil:
+		order(func(t *modelThread) int64 { return t.key })
+	case q.Locations != nil:
+		order(func(t *modelThread) int64 { return int64(slices.Index(q.Locations, t.LocationID)) })
+	case q.Creators != nil:
+		order(func(t *modelThread) int64 { return int64(slices.Index(q.Creators, t.CreatorID)) })
+	case q.Statuses != nil:
+		order(func(t *modelThread) int64 { return int64(slices.Index(q.Statuses, t.StatusID)) })
+	case q.CreatedAfter != nil || q.CreatedBefore != nil:
+		order(func(t *modelThread) int64 { return t.key })
+	}
+	return threadsOf(list)
+}
+
+func threadsOf(list []*modelThread) []*collab.Thread {
+	threads := make([]*collab.Thread, len(list))
+	for i, t := range list {
+		if t != nil {
+			threads[i] = &t.Thread
+		}
+	}
+	return threads
+}
+
+// Names that the model draws from: few, so that they meet, and such that their keys are escaped.
+var (
+	someDocuments   = []string{"d", "d ", "d#1", "d%", "é"}
+	someAnnotations = []string{"a", "a b", "a#b", "a%20b", "b", "z"}
+	someUsers       = []string{"u", "u 1", "u#CMT#"}
+	somePlaces      = []string{"", "l", "l!", "l#d"}
+	someStatuses    = []string{"OPEN", "DONE", "s#1"}
+)
+
+func drawSome(t *rapid.T, from []string, label string) []string {
+	if rapid.IntRange(0, 3).Draw(t, label) > 0 {
+		return nil
+	}
+	return rapid.Permutation(from).Draw(t, label)[:rapid.IntRange(1, len(from)).Draw(t, label+"s")]
+}
+
+// drawTime returns nil, or a time at or beside one that an annotation has.
+func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
+	if rapid.IntRange(0, 4).Draw(t, label) > 0 {
+		return nil
+	}
+	times := []collab.Millis{m.clock}
+	for _, th := range m.walk(collab.AnnotationQuery{}) {
+		times = append(times, th.CreatedAt, th.LastUpdated)
+	}
+	v := max(0, rapid.SampledFrom(times).Draw(t, label)+rapid.Int64Range(-1, 1).Draw(t, label))
+	return &v
+}
+
+// drawQuery returns any query but one whose window ends before it begins.
+func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
+	q := collab.AnnotationQuery{
+		Documents: drawSome(t, someDocuments, "document"), IDs: drawSome(t, someAnnotations, "id"),
+		Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator"),
+		Statuses: drawSome(t, someStatuses, "status"),
+		Folder:   rapid.SampledFrom([]string{"", "", "f", collab.RootFolder}).Draw(t, "folder"),
+	}
+	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
+	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
+	return q
+}
+
+// fewChecks has rapid make n checks, unless the command line says how many.
+func fewChecks(t *testing.T, n int) {
+	f := flag.Lookup("rapid.checks")
+	if before := f.Value.String(); before == f.DefValue {
+		f.Value.Set(strconv.Itoa(n))
+		t.Cleanup(func() { f.Value.Set(before) })
+	}
+}
+
+// TestModel writes annotations and comments as it draws them, and holds that all ways to read say what the model says.
+func TestModel(t *testing.T) { onEach(t, testModel) }
+
+func testModel(t *testing.T, s *Store) {
+	fewChecks(t, 20)
+	var orgs atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := t.Context()
+		org := collab.OrganizationRef{Account: "acct#", Organization: fmt.Sprint("org ", orgs.Add(1))}
+		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000}
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := s.Directory.ChangeOrganization(ctx, org, func(*collab.Organization) error { return nil })
+		must(err)
+		_, err = s.Directory.ChangeFolder(ctx, org, "f", func(*collab.Folder) error { return nil })
+		must(err)
+		for i, d := range someDocuments[:4] { // the last one does not exist
+			folder := []string{collab.RootFolder, "f"}[i%2]
+			_, err = s.Directory.ChangeDocument(ctx, org.Document(d), func(d *collab.Document) error {
+				d.Folder = folder
+				return nil
+			})
+			must(err)
+			m.documents[d], m.threads[d] = folder, map[string]*modelThread{}
+		}
+		must(s.Directory.Spread(ctx, org, rapid.SampledFrom([]int{1, 3}).Draw(t, "shards")))
+		document := rapid.SampledFrom(someDocuments[:4])
+		annotation := rapid.SampledFrom(someAnnotations)
+		newIDs := func() *collab.IDs {
+			m.clock += rapid.Int64Range(0, 300).Draw(t, "later")
+			return collab.NewIDs(time.UnixMilli(m.clock), rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "seed"))
+		}
+		drawComments := func(t *rapid.T, first int64) []collab.Comment {
+			comments := make([]collab.Comment, rapid.SampledFrom([]int{1, 1, 2, 3, 8, 30, 90}).Draw(t, "comments"))
+			for i := range comments {
+				comments[i] = newComment(first+int64(i), rapid.SampledFrom(someUsers).Draw(t, "author"), 5)
+				comments[i].CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
+				earliest := max(comments[i].CreatedAt, m.clock-rapid.SampledFrom([]int64{100, m.clock}).Draw(t, "lately"))
+				comments[i].LastUpdated = rapid.Int64Range(earliest, m.clock).Draw(t, "updated")
+			}
+			return comments
+		}
+
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				ids := newIDs()
+				th := &modelThread{Thread: collab.Thread{Document: document.Draw(t, "document")}}
+				th.ID = annotation.Draw(t, "annotation")
+				if m.threads[th.Document][th.ID] != nil {
+					return
+				}
+				th.StatusID = rapid.SampledFrom(someStatuses).Draw(t, "status")
+				th.Status = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.StatusID))
+				if th.LocationID = rapid.SampledFrom(somePlaces).Draw(t, "location"); th.LocationID != "" {
+					th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
+				}
+				th.CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
+				th.LastUpdated = th.CreatedAt
+				if rapid.IntRange(0, 4).Draw(t, "bare") > 0 {
+					th.Comments = drawComments(t, 1)
+					th.SetCreator(&th.Comments[0])
+				}
+				th.LastUpdated, th.Rev = th.Latest(), 1
+				th.key = th.LastUpdated
+				sent := th.Thread
+				sent.Comments = slices.Clone(sent.Comments)
+				must(s.AddAnnotation(ctx, org.Document(th.Document), &sent, collab.NewAnnotation{Mark: ids.Mark()}))
+				for i := range th.Comments {
+					th.Comments[i].Rev = 1
+				}
+				m.threads[th.Document][th.ID] = th
+			},
+			"comment": func(t *rapid.T) {
+				ids := newIDs()
+				th := m.threads[document.Draw(t, "document")][annotation.Draw(t, "annotation")]
+				if th == nil {
+					return
+				}
+				first := int64(1)
+				if n := len(th.Comments); n > 0 {
+					first = th.Comments[n-1].ID + rapid.Int64Range(1, 3).Draw(t, "gap")
+				}
+				comments := drawComments(t, first)
+				_, err := s.AddComments(ctx, org.Document(th.Document), th.ID, collab.NewComments{Comments: slices.Clone(comments), IDs: ids})
+				must(err)
+				at := collab.Millis(0)
+				for _, c := range comments {
+					c.Rev, at = 1, max(at, c.LastUpdated)
+					th.Comments = append(th.Comments, c)
+				}
+				th.SetCreator(&comments[0])
+				th.LastUpdated, th.key = th.Latest(), keyFor(th.key, at)
+			},
+			"walk": func(t *rapid.T) {
+				q := m.drawQuery(t)
+				got := []*collab.Thread{}
+				for from := []byte(nil); ; {
+					next, err := s.Walk(ctx, org, q, from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
+						func(id string, th *collab.Thread) bool {
+							got = append(got, th)
+							return true
+						})
+					must(err)
+					if from = next; next == nil {
+						break
+					}
+				}
+				if diff := gocmp.Diff(m.walk(q), got, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("%+v (- want, + got):\n%s", q, diff)
+				}
+			},
+			"list comments": func(t *rapid.T) {
+				d, id := document.Draw(t, "document"), annotation.Draw(t, "annotation")
+				var want []collab.Comment
+				if th := m.threads[d][id]; th != nil {
+					want = th.Comments
+				}
+				borders := []int64{0, 150}
+				for _, c := range want {
+					borders = append(borders, c.ID)
+				}
+				border := rapid.SampledFrom(borders).Draw(t, "after")
+				behind := slices.IndexFunc(want, func(c collab.Comment) bool { return c.ID > border })
+				if behind < 0 {
+					behind = len(want)
+				}
+				most := rapid.IntRange(1, 50).Draw(t, "most")
+				recent, err := s.RecentComments(ctx, org.Document(d), id, border+1, most)
+				must(err)
+				if diff := gocmp.Diff(want[max(0, behind-most):behind], recent, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("recent (- want, + got):\n%s", diff)
+				}
+				var got []collab.Comment
+				for more := true; more; {
+					more, err = s.ListComments(ctx, org.Document(d), id, border, most, func(c *collab.Comment) bool {
+						got, border = append(got, *c), c.ID
+						return true
+					})
+					if m.threads[d][id] == nil {
+						if collab.CodeOf(err) != collab.NotFound {
+							t.Fatal(err)
+						}
+						return
+					}
+					must(err)
+				}
+				if diff := gocmp.Diff(want[behind:], got, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("list (- want, + got):\n%s", diff)
+				}
+			},
+			"select": func(t *rapid.T) {
+				d := document.Draw(t, "document")
+				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
+				ids, err := s.Select(ctx, org.Document(d), sel, 100)
+				must(err)
+				q := collab.AnnotationQuery{Documents: []string{d}}
+				var want []string
+				for _, th := range m.walk(q) {
+					if m.matches(th, &collab.AnnotationQuery{Locations: sel.Locations, Creators: sel.Creators}) {
+						want = append(want, th.ID)
+					}
+				}
+				if diff := gocmp.Diff(want, ids, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
+				}
+			},
+		})
+	})
+}
