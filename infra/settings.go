@@ -223,6 +223,14 @@ func (s Settings) architecture() awslambda.Architecture {
 	return awslambda.Architecture_ARM_64()
 }
 
+// organizationShards is the number as the functions read it, "" for their own default.
+func (s Settings) organizationShards() string {
+	if s.OrganizationShards == collab.HotShards {
+		return ""
+	}
+	return strconv.Itoa(s.OrganizationShards)
+}
+
 // allowedPrivateCIDRs is the list as the functions read it.
 func (s Settings) allowedPrivateCIDRs() string {
 	var texts []string
