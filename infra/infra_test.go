@@ -382,6 +382,22 @@ func TestGateway(t *testing.T) {
 	}
 }
 
+// A page for people has no authorizer, and nothing else is without one.
+func TestPublic(t *testing.T) {
+	page := api.Endpoint{Path: "/v2/pages/show", Grants: api.ReadTable, Public: true}
+	m := synthesize(t, nil, []api.Endpoint{api.Endpoints()[0], page})
+	got := map[string]int{}
+	for _, method := range m.ofType("AWS::ApiGateway::Method") {
+		got[fmt.Sprint(method.Properties["HttpMethod"], " ", method.Properties["AuthorizationType"])]++
+	}
+	if diff := cmp.Diff(map[string]int{"POST CUSTOM": 1, "GET NONE": 1, "POST NONE": 1}, got); diff != "" {
+		t.Errorf("methods (-want +got):\n%s", diff)
+	}
+	if len(m.findings) > 0 {
+		t.Errorf("findings of cdk-nag: %v", m.findings)
+	}
+}
+
 // Who knows a key may not use up its owner's share from elsewhere, and keys that do not exist must count too.
 func TestFirewall(t *testing.T) {
 	m := synthesize(t, map[string]any{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, api.Endpoints()[:1])
