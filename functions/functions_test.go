@@ -26,9 +26,12 @@ import (
 const (
 	serve = `package main
 
-import "collabdata/shared/app"
+import (
+	"collabdata/shared/api"
+	"collabdata/shared/app"
+)
 
-func main() { app.Serve(%q) }
+func main() { app.Serve(api.%s()) }
 `
 	authorizer = `package main
 
@@ -54,7 +57,11 @@ func main() { relay.Serve() }
 func TestMains(t *testing.T) {
 	want := map[string]string{"authorizer/main.go": authorizer, "deliver/main.go": deliver, "relay/main.go": relay}
 	for _, e := range api.Endpoints() {
-		want[e.Path[1:]+"/main.go"] = fmt.Sprintf(serve, e.Path)
+		row := ""
+		for word := range strings.SplitSeq(e.Path[1:], "/") {
+			row += strings.ToUpper(word[:1]) + word[1:]
+		}
+		want[e.Path[1:]+"/main.go"] = fmt.Sprintf(serve, row)
 	}
 	got := make(map[string]string)
 	err := fs.WalkDir(os.DirFS("."), ".", func(file string, d fs.DirEntry, err error) error {
@@ -170,6 +177,14 @@ func TestInvoke(t *testing.T) {
 		if strings.Count(log, "\n") != 1 || !strings.Contains(log, want) {
 			t.Errorf("logged %s, want one line with %s", log, want)
 		}
+	}
+
+	program, err := os.ReadFile(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(program, []byte("organizations.(*Service).Get")) || bytes.Contains(program, []byte("commentannotations.(*Service)")) {
+		t.Error("the program does not hold its own operation alone: a change of another would change it")
 	}
 
 	answer, log = invoke(t, build(t, "authorizer"), map[string]any{

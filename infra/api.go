@@ -63,19 +63,29 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 		ResultsCacheTtl: awscdk.Duration_Seconds(jsii.Number(authorizerSeconds)),
 	})
 	for _, e := range endpoints {
-		method := gateway.Root().ResourceForPath(&e.Path).AddMethod(jsii.String("POST"),
-			awsapigateway.NewIntegration(&awsapigateway.IntegrationProps{
-				Type:                  awsapigateway.IntegrationType_AWS_PROXY,
-				IntegrationHttpMethod: jsii.String("POST"),
-				Uri: s.stack.FormatArn(&awscdk.ArnComponents{
-					Service: jsii.String("apigateway"), Account: jsii.String("lambda"), Resource: jsii.String("path"),
-					ResourceName: jsii.String("2015-03-31/functions/" + *functions[e.Path].FunctionArn() + "/invocations"),
-				}),
-				Options: &awsapigateway.IntegrationOptions{
-					CredentialsRole: invoker,
-					Timeout:         awscdk.Duration_Seconds(jsii.Number(gatewaySeconds)),
-				},
+		integration := awsapigateway.NewIntegration(&awsapigateway.IntegrationProps{
+			Type:                  awsapigateway.IntegrationType_AWS_PROXY,
+			IntegrationHttpMethod: jsii.String("POST"),
+			Uri: s.stack.FormatArn(&awscdk.ArnComponents{
+				Service: jsii.String("apigateway"), Account: jsii.String("lambda"), Resource: jsii.String("path"),
+				ResourceName: jsii.String("2015-03-31/functions/" + *functions[e.Path].FunctionArn() + "/invocations"),
 			}),
+			Options: &awsapigateway.IntegrationOptions{
+				CredentialsRole: invoker,
+				Timeout:         awscdk.Duration_Seconds(jsii.Number(gatewaySeconds)),
+			},
+		})
+		resource := gateway.Root().ResourceForPath(&e.Path)
+		if e.Public {
+			for _, method := range []string{"GET", "POST"} {
+				m := resource.AddMethod(&method, integration, &awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_NONE})
+				const reason = "A page for people who have no credentials: the function checks the token of its address."
+				suppress(m, "AwsSolutions-APIG4", reason)
+				suppress(m, "AwsSolutions-COG4", reason)
+			}
+			continue
+		}
+		method := resource.AddMethod(jsii.String("POST"), integration,
 			&awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_CUSTOM, Authorizer: verdict})
 		suppress(method, "AwsSolutions-COG4", "Callers are back ends with an API key and a token, which the authorizer checks; no users sign in.")
 	}

@@ -99,6 +99,22 @@ var (
 	productionMade made
 )
 
+// varied is a stack of one endpoint with other settings than the default ones, made once.
+func varied(t *testing.T) made {
+	t.Helper()
+	variedOnce.Do(func() {
+		variedMade = synthesize(t, map[string]any{
+			"logRetentionDays": "7", "stageRate": "50", "wafRateLimit": "500", "wafAddressRateLimit": "900", "mailFrom": "no-reply@example.com",
+		}, api.Endpoints()[:1])
+	})
+	return variedMade
+}
+
+var (
+	variedOnce sync.Once
+	variedMade made
+)
+
 // ofType returns the resources of a type by their logical id.
 func (m made) ofType(name string) map[string]resource {
 	found := map[string]resource{}
@@ -143,7 +159,7 @@ func TestNag(t *testing.T) {
 		"mailFrom": "no-reply@example.com", "mailUnsubscribe": "mailto:bye@example.com", "customDomain": "collab.example.com",
 		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "allowedPrivateCidrs": "10.0.0.0/8",
 	}
-	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, everything, api.Endpoints())} {
+	for name, m := range map[string]made{"defaults": production(t), "everything": synthesize(t, everything, api.Endpoints()[:1])} {
 		for _, finding := range m.findings {
 			t.Errorf("%s: %s", name, finding)
 		}
@@ -204,7 +220,7 @@ func TestNothingShowsCredentials(t *testing.T) {
 // Nothing is logged where it is kept for ever: not by the functions, and not by the gateway, which makes the log of its own errors when it
 // finds none.
 func TestRetention(t *testing.T) {
-	m := synthesize(t, map[string]any{"logRetentionDays": "7"}, api.Endpoints()[:1])
+	m := varied(t)
 	logs := m.ofType("AWS::Logs::LogGroup")
 	if functions := len(m.ofType("AWS::Lambda::Function")); len(logs) != functions+2 {
 		t.Errorf("%d log groups for %d functions, want one each, and two of the gateway", len(logs), functions)
@@ -323,7 +339,7 @@ func TestGatewayErrors(t *testing.T) {
 
 func TestProtection(t *testing.T) {
 	protected := production(t).only(t, "AWS::DynamoDB::Table")
-	local := synthesize(t, map[string]any{"stage": "local", "arch": "x86_64", "mailFrom": "no-reply@example.com"}, api.Endpoints())
+	local := synthesize(t, map[string]any{"stage": "local", "arch": "x86_64", "mailFrom": "no-reply@example.com"}, api.Endpoints()[:1])
 	loose := local.only(t, "AWS::DynamoDB::Table")
 	if protected.DeletionPolicy != "Retain" || protected.Properties["DeletionProtectionEnabled"] != true {
 		t.Errorf("the table can be lost: %s, %v", protected.DeletionPolicy, protected.Properties["DeletionProtectionEnabled"])
@@ -354,7 +370,7 @@ func TestProtection(t *testing.T) {
 func TestCustomDomain(t *testing.T) {
 	m := synthesize(t, map[string]any{
 		"customDomain": "collab.example.com", "certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b",
-	}, api.Endpoints())
+	}, api.Endpoints()[:1])
 	if got := m.outputs["BaseUrl"].Value; got != "https://collab.example.com" {
 		t.Errorf("BaseUrl is %v", got)
 	}
@@ -375,16 +391,32 @@ func checkTLS(t *testing.T, address resource) {
 
 func TestGateway(t *testing.T) {
 	checkTLS(t, production(t).only(t, "AWS::ApiGateway::RestApi"))
-	stage := synthesize(t, map[string]any{"stageRate": "50"}, api.Endpoints()[:1]).only(t, "AWS::ApiGateway::Stage").Properties
+	stage := varied(t).only(t, "AWS::ApiGateway::Stage").Properties
 	settings := stage["MethodSettings"].([]any)[0].(map[string]any)
 	if settings["ThrottlingRateLimit"] != 50.0 || settings["ThrottlingBurstLimit"] != 100.0 {
 		t.Errorf("throttled by %v", settings)
 	}
 }
 
+// A page for people has no authorizer, and nothing else is without one.
+func TestPublic(t *testing.T) {
+	page := api.Endpoint{Path: "/v2/pages/show", Grants: api.ReadTable, Public: true}
+	m := synthesize(t, nil, []api.Endpoint{api.Endpoints()[0], page})
+	got := map[string]int{}
+	for _, method := range m.ofType("AWS::ApiGateway::Method") {
+		got[fmt.Sprint(method.Properties["HttpMethod"], " ", method.Properties["AuthorizationType"])]++
+	}
+	if diff := cmp.Diff(map[string]int{"POST CUSTOM": 1, "GET NONE": 1, "POST NONE": 1}, got); diff != "" {
+		t.Errorf("methods (-want +got):\n%s", diff)
+	}
+	if len(m.findings) > 0 {
+		t.Errorf("findings of cdk-nag: %v", m.findings)
+	}
+}
+
 // Who knows a key may not use up its owner's share from elsewhere, and keys that do not exist must count too.
 func TestFirewall(t *testing.T) {
-	m := synthesize(t, map[string]any{"wafRateLimit": "500", "wafAddressRateLimit": "900"}, api.Endpoints()[:1])
+	m := varied(t)
 	type rule struct {
 		Limit float64
 		By    string
@@ -431,7 +463,7 @@ func TestSwitchedOff(t *testing.T) {
 }
 
 func TestMail(t *testing.T) {
-	m := synthesize(t, map[string]any{"mailFrom": "no-reply@example.com"}, api.Endpoints()[:1])
+	m := varied(t)
 	set := m.only(t, "AWS::SES::ConfigurationSet").Properties
 	want := map[string]any{"SuppressedReasons": []any{"BOUNCE", "COMPLAINT"}}
 	if diff := cmp.Diff(want, set["SuppressionOptions"]); diff != "" {
@@ -447,7 +479,7 @@ func TestMail(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored", "organizationShards": "16"}, api.Endpoints())
+	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored", "organizationShards": "16"}, api.Endpoints()[:1])
 	for id, f := range m.ofType("AWS::Lambda::Function") {
 		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
 		if variables["TABLE_NAME"] != "collabdata-restored" || variables["ORGANIZATION_SHARDS"] != "16" {

@@ -16,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestDeployment(t *testing.T) {
 		apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
 	})
 	t.Run("gateway errors", d.gatewayErrors)
-	t.Run("rights", d.rights)
+	t.Run("rights", func(t *testing.T) { d.rights(t, guard) })
 	t.Run("side by side", func(t *testing.T) {
 		t.Run("delivery", func(t *testing.T) {
 			t.Parallel()
@@ -364,8 +365,8 @@ func (d *deployment) setProgram(t *testing.T, f function, folder string) {
 }
 
 // rights holds that a function which is given another's work is refused by IAM: the get function with the program of add may read,
-// and neither write the table nor send events.
-func (d *deployment) rights(t *testing.T) {
+// and neither write the table nor send events; with that of webhooks get, it may not read the signing secrets.
+func (d *deployment) rights(t *testing.T, guard *guard) {
 	const get, add = "v2/organizations/get", "v2/commentannotations/add"
 	f := d.function(t, "POST /"+get)
 	work := `{"data": {"organizationId": "rights", "createOrganization": true, "documentId": "d", "createDocument": true,
@@ -375,6 +376,12 @@ func (d *deployment) rights(t *testing.T) {
 	d.send(t, "POST", "/"+get, work).expect(t, 500, collab.Internal)
 	if made, err := d.store.Organizations(t.Context(), "e2e", []string{"rights"}); err != nil || len(made) > 0 {
 		t.Errorf("organizations %v, error %v; want none", made, err)
+	}
+
+	d.setProgram(t, f, "v2/webhooks/get")
+	refused := guard.refusals(func() { d.send(t, "POST", "/"+get, `{"data": {}}`).expect(t, 500, collab.Internal) })
+	if want := []string{`Query: dynamodb:Query on ["HOOK#e2e"]`}; !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
 	}
 
 	d.setProgram(t, f, get)

@@ -29,12 +29,12 @@ import (
 // dynamodb:LeadingKeys, at which the local cloud does not look. All else of IAM the local cloud enforces.
 type guard struct {
 	*httptest.Server
-	refused func(string) // told of every call that is refused
 
-	mu    sync.Mutex
-	cloud *url.URL
-	roles map[string][]statement // by access key
-	calls int                    // seen so far
+	mu      sync.Mutex
+	refused func(string) // told of every call that is refused
+	cloud   *url.URL
+	roles   map[string][]statement // by access key
+	calls   int                    // seen so far
 }
 
 func (g *guard) seen() int {
@@ -47,6 +47,21 @@ func (g *guard) seen() int {
 type statement struct {
 	actions    []string
 	partitions []string // patterns
+}
+
+// refusals returns the calls that are refused while do runs.
+func (g *guard) refusals(do func()) []string {
+	var calls []string
+	tell := func(refused func(string)) (before func(string)) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		before, g.refused = g.refused, refused
+		return before
+	}
+	before := tell(func(call string) { calls = append(calls, call) })
+	defer tell(before)
+	do()
+	return calls
 }
 
 func newGuard(t *testing.T, refused func(string)) *guard {
@@ -165,7 +180,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
+		g.mu.Lock()
 		g.refused(fmt.Sprintf("%s: %v", operation, err))
+		g.mu.Unlock()
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprintf(w, `{"__type": "com.amazon.coral.service#AccessDeniedException", "Message": %q}`, "dynamodb:LeadingKeys: "+fmt.Sprint(err))

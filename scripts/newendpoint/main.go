@@ -1,5 +1,5 @@
-// Newendpoint writes the four pieces of a new endpoint: its operation file, its row in the table of endpoints, its main and its first
-// script test, which fails until the rule is written.
+// Newendpoint writes the pieces of a new endpoint: its operation file, its row in the table of endpoints, its main and its first script
+// test, which fails until the rule is written.
 //
 //	go run ./scripts/newendpoint /v2/organizations/folders/add
 package main
@@ -56,8 +56,8 @@ func run(args []string) error {
 type piece struct{ path, text, next string }
 
 var (
-	form      = regexp.MustCompile(`^/v[0-9]+/([a-z]+)((?:/[a-z]+)+)$`)
-	lastOfRow = "\t}\n}\n"
+	form    = regexp.MustCompile(`^/v[0-9]+/([a-z]+)((?:/[a-z]+)+)$`)
+	lastRow = "\t}\n}\n"
 )
 
 // pieces returns the files of a new endpoint, the changed table among them.
@@ -75,7 +75,7 @@ func pieces(root, path string) ([]piece, error) {
 		return nil, fmt.Errorf("%s is there already: another version belongs into it by hand, under or over the one that is there", operation)
 	}
 	const table = "shared/api/endpoints.go"
-	rows, err := os.ReadFile(filepath.Join(root, table))
+	list, err := os.ReadFile(filepath.Join(root, table))
 	if err != nil {
 		return nil, err
 	}
@@ -84,21 +84,32 @@ func pieces(root, path string) ([]piece, error) {
 		return nil, err
 	}
 	service := regexp.MustCompile(`(?m)^func (\w+)\(d Deps\) \*` + pkg + `\.Service `).FindSubmatch(deps)
-	before, after, ok := strings.Cut(string(rows), "func Endpoints()")
-	if service == nil || !ok {
+	if service == nil {
 		return nil, fmt.Errorf("api.Deps has no %s.Service: write the package shared/api/%s with its Service, its field of Deps and the function that returns that, and its value in shared/app, first", pkg, pkg)
 	}
-	method := ""
-	for _, w := range words {
-		method += strings.ToUpper(w[:1]) + w[1:]
+	rows := "shared/api/" + pkg + ".go"
+	others, err := os.ReadFile(filepath.Join(root, rows))
+	if err != nil {
+		return nil, err
 	}
-	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", method, "'", "`").Replace
+	row := name(strings.Split(path[1:], "/"))
+	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", name(words), "ROW", row, "'", "`").Replace
 	return []piece{
 		{operation, fill(operationText), "write the request's fields, the rule and the answer"},
-		{table, before + "func Endpoints()" + strings.Replace(after, lastOfRow, fill(rowText)+lastOfRow, 1), "say what it does, and what rights it has"},
+		{rows, string(others) + fill(rowText), "say what it does, and what rights it has"},
+		{table, strings.Replace(string(list), lastRow, "\t\t"+row+"(),\n"+lastRow, 1), "done"},
 		{"functions" + path + "/main.go", fill(mainText), "done"},
 		{"shared/api/apitest/scripts" + path + "/first.txtar", fill(scriptText), "say what it shows; it fails until the rule is written"},
 	}, nil
+}
+
+// name makes one name of words: folders, add is FoldersAdd.
+func name(words []string) string {
+	name := ""
+	for _, w := range words {
+		name += strings.ToUpper(w[:1]) + w[1:]
+	}
+	return name
 }
 
 const operationText = `package PACKAGE
@@ -124,19 +135,26 @@ func (s *Service) METHOD(ctx context.Context, call *rpc.Call, req *METHODRequest
 }
 `
 
-const rowText = `		{
-			Path:      "PATH",
-			Summary:   "METHOD has yet to be written",
-			Grants:    ReadTable,
-			Operation: operation(FIELD, (*PACKAGE.Service).METHOD),
-		},
+const rowText = `
+// ROW is POST PATH.
+func ROW() Endpoint {
+	return Endpoint{
+		Path:      "PATH",
+		Summary:   "METHOD has yet to be written",
+		Grants:    ReadTable,
+		Operation: operation(FIELD, (*PACKAGE.Service).METHOD),
+	}
+}
 `
 
 const mainText = `package main
 
-import "collabdata/shared/app"
+import (
+	"collabdata/shared/api"
+	"collabdata/shared/app"
+)
 
-func main() { app.Serve("PATH") }
+func main() { app.Serve(api.ROW()) }
 `
 
 const scriptText = `What PATH does.

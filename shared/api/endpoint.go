@@ -20,6 +20,7 @@ type Endpoint struct {
 	Grants    Grants
 	Requires  collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
 	Operation Operation
+	Public    bool // without credentials, and to GET too: a page for people
 }
 
 // Grants are the rights to the deployment that an endpoint has. The CDK app grants exactly these.
@@ -91,7 +92,10 @@ func webhook(d Deps) *webhooks.Service { return d.Webhooks }
 func Handler(d Deps, identify func(http.Handler) http.Handler) http.Handler {
 	handlers := make(map[string]http.Handler)
 	for _, e := range Endpoints() {
-		handlers[e.Path] = identify(e.Handler(d))
+		handlers[e.Path] = e.Handler(d)
+		if !e.Public {
+			handlers[e.Path] = identify(handlers[e.Path])
+		}
 	}
 	notFound := d.Server.NotFound()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -19,35 +19,23 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Serve runs the function of the endpoint at a path. It reads the environment once and does not return.
-func Serve(path string) {
-	run(func(s *Service) (any, error) {
-		for _, e := range api.Endpoints() {
-			if e.Path == path {
-				return lambdahttp.Handler(e.Handler(s.deps())), nil
-			}
-		}
-		return nil, fmt.Errorf("there is no endpoint %s", path)
-	})
+// Serve runs the function of an endpoint. It reads the environment once and does not return.
+func Serve(e api.Endpoint) {
+	run(func(s *Service) any { return lambdahttp.Handler(e.Handler(s.deps())) })
 }
 
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
-	run(func(s *Service) (any, error) {
-		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log), nil
-	})
+	run(func(s *Service) any { return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log) })
 }
 
 // run serves the handler that is made of the service which the environment describes.
-func run(handler func(*Service) (any, error)) {
+func run(handler func(*Service) any) {
 	log := NewLog(os.Stdout)
 	c, err := fromEnvironment(context.Background(), os.LookupEnv)
 	if err == nil {
 		c.Log = log
-		var h any
-		if h, err = handler(New(c)); err == nil {
-			lambda.StartWithOptions(h, lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
-		}
+		lambda.StartWithOptions(handler(New(c)), lambda.WithSetEscapeHTML(false)) // the answer is as long on the wire as rpc.WrappedLen says
 	}
 	log.Error("start", "cause", err)
 	os.Exit(1)

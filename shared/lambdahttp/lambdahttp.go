@@ -52,7 +52,7 @@ func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http
 	}
 	r := &http.Request{
 		Method:        event.HTTPMethod,
-		URL:           &url.URL{Path: path},
+		URL:           &url.URL{Path: path, RawQuery: queryOf(event).Encode()},
 		Proto:         "HTTP/1.1",
 		ProtoMajor:    1,
 		ProtoMinor:    1,
@@ -68,6 +68,18 @@ func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http
 		r.ContentLength = -1
 	}
 	return r.WithContext(ctx)
+}
+
+// queryOf prefers the parameters with all their values, as headerOf does.
+func queryOf(event *events.APIGatewayProxyRequest) url.Values {
+	if len(event.MultiValueQueryStringParameters) > 0 {
+		return event.MultiValueQueryStringParameters
+	}
+	q := url.Values{}
+	for name, value := range event.QueryStringParameters {
+		q.Set(name, value)
+	}
+	return q
 }
 
 // headerOf prefers the headers with all their values, which some senders of events leave out. A name that was spelt in two ways is one

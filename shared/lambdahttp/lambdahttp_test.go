@@ -36,7 +36,10 @@ func event(body string) events.APIGatewayProxyRequest {
 		HTTPMethod:        "POST",
 		Headers:           map[string]string{"content-type": "application/json", "X-Twice": "b"},
 		MultiValueHeaders: map[string][]string{"content-type": {"application/json"}, "X-Twice": {"a", "b"}},
-		Body:              body,
+
+		QueryStringParameters:           map[string]string{"q": "2 &"},
+		MultiValueQueryStringParameters: map[string][]string{"q": {"1", "2 &"}},
+		Body:                            body,
 		RequestContext: events.APIGatewayProxyRequestContext{
 			Stage: "prod",
 			Authorizer: map[string]any{
@@ -51,11 +54,11 @@ func event(body string) events.APIGatewayProxyRequest {
 
 func TestRequest(t *testing.T) {
 	type seen struct {
-		Method, Path, Body, ContentType string
-		Twice                           []string
-		Length                          int64
-		Identity                        collab.Identity
-		Left                            time.Duration
+		Method, Path, Query, Body, ContentType string
+		Twice                                  []string
+		Length                                 int64
+		Identity                               collab.Identity
+		Left                                   time.Duration
 	}
 	start := time.Now()
 	ctx, cancel := context.WithDeadline(t.Context(), start.Add(time.Hour))
@@ -69,7 +72,7 @@ func TestRequest(t *testing.T) {
 			}
 			deadline, _ := r.Context().Deadline()
 			identity, _ := collab.IdentityOf(r.Context())
-			got = seen{r.Method, r.URL.Path, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], r.ContentLength, identity, deadline.Sub(start)}
+			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], r.ContentLength, identity, deadline.Sub(start)}
 		}))
 		if _, err := h(ctx, e); err != nil {
 			t.Fatal(err)
@@ -78,7 +81,7 @@ func TestRequest(t *testing.T) {
 	}
 
 	want := seen{
-		"POST", "/v2/things/get", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
+		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
 		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
 		time.Hour - 5*time.Second,
 	}
@@ -88,7 +91,8 @@ func TestRequest(t *testing.T) {
 
 	encoded := event(base64.StdEncoding.EncodeToString([]byte(`{"data":{}}`)))
 	encoded.IsBase64Encoded, encoded.MultiValueHeaders, encoded.Resource, encoded.Path = true, nil, "", "/v2/things/get"
-	want.Length, want.Twice = -1, []string{"b"}
+	encoded.MultiValueQueryStringParameters = nil
+	want.Length, want.Twice, want.Query = -1, []string{"b"}, "q=2+%26"
 	if diff := cmp.Diff(want, see(encoded)); diff != "" {
 		t.Errorf("base64, single headers, no resource: %s", diff)
 	}

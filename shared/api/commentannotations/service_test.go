@@ -320,7 +320,7 @@ func TestLimits(t *testing.T) {
 		return `"taggedUserContacts":[` + repeat(n, func(i int) string { return fmt.Sprintf(`{"userId":"u%d"}`, i) }) + `]`
 	}
 	ids := func(n int) string { return repeat(n, func(i int) string { return fmt.Sprintf(`"i%d"`, i) }) }
-	numbers := func(n int) string { return repeat(n, func(i int) string { return fmt.Sprint(i + 1) }) }
+	numbers := func(n int) string { return repeat(n, func(i int) string { return fmt.Sprint(i%90 + 1) }) } // of comments that are there
 	users := func(n int) string {
 		return `"updateUsers":[` + repeat(n, func(i int) string {
 			return fmt.Sprintf(`{"oldUser":{"userId":"x%d"},"newUser":{"userId":"y"}}`, i)

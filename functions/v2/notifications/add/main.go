@@ -1,5 +1,8 @@
 package main
 
-import "collabdata/shared/app"
+import (
+	"collabdata/shared/api"
+	"collabdata/shared/app"
+)
 
-func main() { app.Serve("/v2/notifications/add") }
+func main() { app.Serve(api.V2NotificationsAdd()) }
