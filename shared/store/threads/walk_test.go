@@ -90,10 +90,13 @@ func testLargeThread(t *testing.T, s *Store) {
 	s.mustAdd(t, doc, newThread("a", "u", 1, 10))
 	s.mustAdd(t, doc, newThread("b", "u", comments/2, 100_000))
 	rest := newThread("b", "u", comments, 100_000).Comments[comments/2:]
+	rest[len(rest)-1].LastUpdated = 1_100 // moves the time key to 1,250
 	if _, err := s.AddComments(t.Context(), doc, "b", collab.NewComments{Comments: rest, IDs: requestIDs()}); err != nil {
 		t.Fatal(err)
 	}
-	s.mustAdd(t, doc, newThread("c", "u", 2, 10))
+	c := newThread("c", "u", 2, 10)
+	c.LastUpdated = 2_000
+	s.mustAdd(t, doc, c)
 	for name, q := range map[string]collab.AnnotationQuery{
 		"document": {Documents: []string{"doc"}}, "ids": {IDs: []string{"a", "b", "c"}}, "creator": {Creators: []string{"u"}},
 		"organization": {}, "window": {Documents: []string{"doc"}, UpdatedAfter: ptr(int64(1))},
@@ -111,6 +114,9 @@ func testLargeThread(t *testing.T, s *Store) {
 				cut := ""
 				if th.Truncated {
 					cut = "…"
+					if th.LastUpdated != 1_250 {
+						t.Errorf("%s: a cut thread was updated at %d, not at its time key", name, th.LastUpdated)
+					}
 				}
 				for i, c := range th.Comments {
 					if c.ID != int64(i+1) {
