@@ -1,0 +1,329 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// The rate at which this process writes to a partition that has refused writes for lack of capacity. Each write that had to wait and was
+// taken raises it a little, each refusal cuts it, so that about one write in fifteen is refused whatever the partition takes, and however
+// many processes share it: each finds its part alone.
+const (
+	firstRate  = 50.0 // write units a second, after the first refusal
+	leastRate  = 0.5
+	growth     = 0.02 // of the rate, by a write that was taken
+	growthBy   = 0.4  // write units a second, beside it: lets slow processes catch up with quick ones
+	cut        = 0.3  // of the rate, by a refusal
+	longestGap = 2 * time.Second
+	quiet      = 10 * time.Second // after the last refusal a partition is no longer paced
+	mostPaces  = 1000             // partitions paced at a time; refusals by others are only repeated with jitter
+)
+
+// paces are the rates of the partitions that lately refused writes, by place: see charge. Writes to others pass.
+type paces struct {
+	now    func() time.Time
+	random io.Reader
+
+	mu sync.Mutex
+	of map[string]*pace
+}
+
+// pace is the rate of one partition.
+type pace struct {
+	rate    float64   // write units a second
+	next    time.Time // before it nothing is sent
+	refused time.Time
+	cut     time.Time // refusals of what was sent before it don't count again
+	waiting []*turn   // earliest call first
+	timer   bool      // one is set for the next turn
+}
+
+// turn is a call that waits.
+type turn struct {
+	began time.Time // the call, so that its repeats go before later calls
+	units float64
+	come  chan struct{} // closed when it may be sent
+}
+
+func newPaces(now func() time.Time, random io.Reader) *paces {
+	return &paces{now: now, random: random, of: map[string]*pace{}}
+}
+
+// charge is what a call writes to one place: a partition of the table by its key, or, as "indexes of …", those of an organization.
+// DynamoDB tells neither which partition of an index refuses nor, in an update, which ones are written.
+type charge struct {
+	place string
+	units float64 // about
+}
+
+// send has a call's next attempt sent in its turn, and notes what becomes of it.
+func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
+	var all []charge
+	limited := false
+	if p.any() {
+		all = together(charges(c.input))
+		limited = p.wait(ctx, c.began, all)
+	}
+	sent := p.now()
+	err := attempt()
+	switch {
+	case isThrottle(err):
+		if refused, ok := refusedBy(err, charges(c.input)); ok {
+			p.refuse(refused, sent)
+		}
+	case limited && err == nil:
+		p.took(all)
+	}
+	return err
+}
+
+func (p *paces) any() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.of) > 0
+}
+
+// wait returns when the call may be sent, or its time is up. limited reports that it had to wait.
+func (p *paces) wait(ctx context.Context, began time.Time, charges []charge) (limited bool) {
+	for _, c := range charges {
+		t := p.queue(c, began)
+		if t == nil {
+			continue
+		}
+		limited = true
+		var up <-chan time.Time
+		if deadline, ok := ctx.Deadline(); ok {
+			timer := time.NewTimer(time.Until(deadline) - reserve)
+			defer timer.Stop()
+			up = timer.C
+		}
+		select {
+		case <-t.come:
+			continue
+		case <-ctx.Done():
+		case <-up:
+		}
+		p.leave(c.place, t)
+		return limited
+	}
+	return limited
+}
+
+// queue returns the turn to wait for, nil where the call may be sent at once.
+func (p *paces) queue(c charge, began time.Time) *turn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.of[c.place]
+	if q == nil {
+		return nil
+	}
+	now := p.now()
+	if len(q.waiting) == 0 {
+		if now.Sub(q.refused) > quiet {
+			delete(p.of, c.place)
+			return nil
+		}
+		if !now.Before(q.next) {
+			q.next = now.Add(p.gap(q, c.units))
+			return nil
+		}
+	}
+	t := &turn{began: began, units: c.units, come: make(chan struct{})}
+	i, _ := slices.BinarySearchFunc(q.waiting, began, func(t *turn, began time.Time) int {
+		if t.began.After(began) {
+			return 1
+		}
+		return -1
+	})
+	q.waiting = slices.Insert(q.waiting, i, t)
+	p.arm(q, now)
+	return t
+}
+
+// arm sets the timer for the next turn.
+func (p *paces) arm(q *pace, now time.Time) {
+	if q.timer || len(q.waiting) == 0 {
+		return
+	}
+	q.timer = true
+	time.AfterFunc(q.next.Sub(now), func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		q.timer = false
+		now := p.now()
+		if len(q.waiting) > 0 {
+			t := q.waiting[0]
+			q.waiting = q.waiting[1:]
+			q.next = now.Add(p.gap(q, t.units))
+			close(t.come)
+		}
+		p.arm(q, now)
+	})
+}
+
+// leave gives a turn up.
+func (p *paces) leave(place string, t *turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q := p.of[place]; q != nil {
+		q.waiting = slices.DeleteFunc(q.waiting, func(other *turn) bool { return other == t })
+	}
+}
+
+// gap is the time to leave behind a write, up to half more or less, so that processes do not fall into step.
+func (p *paces) gap(q *pace, units float64) time.Duration {
+	seconds := units / q.rate
+	var b [8]byte
+	if _, err := io.ReadFull(p.random, b[:]); err == nil {
+		seconds *= 0.5 + float64(binary.BigEndian.Uint64(b[:])>>11)/(1<<53)
+	}
+	return min(time.Duration(seconds*float64(time.Second)), longestGap)
+}
+
+// took notes a write that was not refused.
+func (p *paces) took(charges []charge) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range charges {
+		if q := p.of[c.place]; q != nil {
+			q.rate += growth*q.rate + growthBy
+		}
+	}
+}
+
+// refuse notes that a place refused a write that was sent at a time.
+func (p *paces) refuse(c charge, sent time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	q := p.of[c.place]
+	switch {
+	case q == nil:
+		if !p.room(now) {
+			return
+		}
+		q = &pace{rate: firstRate, cut: now}
+		q.next = now.Add(p.gap(q, c.units))
+		p.of[c.place] = q
+	case !sent.Before(q.cut):
+		q.rate, q.cut = max(leastRate, q.rate*(1-cut)), now
+	}
+	q.refused = now
+}
+
+// room makes room for one more pace where it can.
+func (p *paces) room(now time.Time) bool {
+	if len(p.of) < mostPaces {
+		return true
+	}
+	for place, q := range p.of {
+		if len(q.waiting) == 0 && now.Sub(q.refused) > quiet {
+			delete(p.of, place)
+		}
+	}
+	return len(p.of) < mostPaces
+}
+
+// charges are the places that each write of a call writes to: that of the table, then that of its indexes.
+func charges(input any) [][]charge {
+	switch in := input.(type) {
+	case *dynamodb.PutItemInput:
+		return [][]charge{putting(in.Item, 1)}
+	case *dynamodb.UpdateItemInput:
+		return [][]charge{changing(in.Key, 1)}
+	case *dynamodb.DeleteItemInput:
+		return [][]charge{changing(in.Key, 1)}
+	case *dynamodb.TransactWriteItemsInput:
+		const twice = 2 // a transaction's writes cost it
+		list := make([][]charge, len(in.TransactItems))
+		for i, w := range in.TransactItems {
+			switch {
+			case w.Put != nil:
+				list[i] = putting(w.Put.Item, twice)
+			case w.Update != nil:
+				list[i] = changing(w.Update.Key, twice)
+			case w.Delete != nil:
+				list[i] = changing(w.Delete.Key, twice)
+			case w.ConditionCheck != nil:
+				list[i] = changing(w.ConditionCheck.Key, twice)[:1]
+			}
+		}
+		return list
+	}
+	return nil
+}
+
+func putting(it Item, times float64) []charge {
+	list := changing(it, times)
+	list[0].units = times * float64(it.Size()/1024+1)
+	indexed := func(ix table.Index) bool { return it[ix.SortKey] != nil }
+	if !slices.ContainsFunc(table.Indexes(), indexed) {
+		return list[:1]
+	}
+	return list
+}
+
+func changing(key Item, times float64) []charge {
+	pk := key.Text(table.PK)
+	list := []charge{{pk, times}}
+	if organization := table.OrganizationOf(pk); organization != "" {
+		list = append(list, charge{"indexes of " + organization, 1})
+	}
+	return list
+}
+
+// together adds up the charges of a call by place.
+func together(list [][]charge) (sum []charge) {
+	for _, charges := range list {
+		for _, c := range charges {
+			i := slices.IndexFunc(sum, func(s charge) bool { return s.place == c.place })
+			if i < 0 {
+				sum = append(sum, c)
+			} else {
+				sum[i].units += c.units
+			}
+		}
+	}
+	return sum
+}
+
+// refusedBy returns the place that refused a call for lack of capacity.
+func refusedBy(err error, list [][]charge) (charge, bool) {
+	item := max(0, reason(err, throttled...))
+	if item >= len(list) || len(list[item]) == 0 {
+		return charge{}, false
+	}
+	index := false
+	for _, r := range cancellation(err) {
+		index = index || strings.Contains(aws.ToString(r.Message), "global secondary index")
+	}
+	for _, r := range throttlingReasons(err) {
+		index = index || strings.HasPrefix(aws.ToString(r.Reason), "Index")
+	}
+	if index {
+		return list[item][len(list[item])-1], true
+	}
+	return list[item][0], true
+}
+
+func throttlingReasons(err error) []types.ThrottlingReason {
+	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
+		return e.ThrottlingReasons
+	}
+	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
+		return e.ThrottlingReasons
+	}
+	return nil
+}
