@@ -18,13 +18,13 @@ import (
 )
 
 // The rate at which this process writes to a partition that has refused writes for lack of capacity. Each write that had to wait and was
-// taken raises it a little, each refusal cuts it, so that about one write in fifteen is refused whatever the partition takes, and however
-// many processes share it: each finds its part alone.
+// taken raises it a little and each refusal cuts it, so that one write in ten or so is refused whatever the partition takes, and
+// processes that share it each find their part alone.
 const (
 	firstRate  = 50.0 // write units a second, after the first refusal
 	leastRate  = 0.5
-	growth     = 0.02 // of the rate, by a write that was taken
-	growthBy   = 0.4  // write units a second, beside it: lets slow processes catch up with quick ones
+	growth     = 0.01 // of the rate, by a write that was taken
+	growthBy   = 0.5  // write units a second, beside it: lets slow processes catch up with quick ones
 	cut        = 0.3  // of the rate, by a refusal
 	longestGap = 2 * time.Second
 	quiet      = 10 * time.Second // after the last refusal a partition is no longer paced
