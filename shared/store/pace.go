@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"hash/maphash"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +23,7 @@ import (
 // taken raises it a little and each refusal cuts it, so that one write in ten or so is refused whatever the partition takes, and
 // processes that share it each find their part alone.
 const (
-	firstRate  = 50.0 // write units a second, after the first refusal
+	firstRate  = 10.0 // write units a second after the first refusal, unless more were taken in the second before
 	leastRate  = 0.5
 	growth     = 0.01 // of the rate, by a write that was taken
 	growthBy   = 0.5  // write units a second, beside it: lets slow processes catch up with quick ones
@@ -29,6 +31,7 @@ const (
 	longestGap = 2 * time.Second
 	quiet      = 10 * time.Second // after the last refusal a partition is no longer paced
 	mostPaces  = 1000             // partitions paced at a time; refusals by others are only repeated with jitter
+	counters   = 1024             // a place shares its counter with few others, or none
 )
 
 // paces are the rates of the partitions that lately refused writes, by place: see charge. Writes to others pass.
@@ -36,8 +39,23 @@ type paces struct {
 	now    func() time.Time
 	random io.Reader
 
-	mu sync.Mutex
-	of map[string]*pace
+	seed maphash.Seed
+
+	mu    sync.Mutex
+	of    map[string]*pace
+	count [counters]counter // by hash of the place, of all writes that were taken
+}
+
+// counter is what was taken in about a second: each unit counts less as time goes by.
+type counter struct {
+	units float64
+	at    time.Time
+}
+
+func (c *counter) add(units float64, now time.Time) float64 {
+	c.units = c.units*math.Exp(-now.Sub(c.at).Seconds()) + units
+	c.at = now
+	return c.units
 }
 
 // pace is the rate of one partition.
@@ -58,7 +76,7 @@ type turn struct {
 }
 
 func newPaces(now func() time.Time, random io.Reader) *paces {
-	return &paces{now: now, random: random, of: map[string]*pace{}}
+	return &paces{now: now, random: random, seed: maphash.MakeSeed(), of: map[string]*pace{}}
 }
 
 // charge is what a call writes to one place: a partition of the table by its key, or, as "indexes of …", those of an organization.
@@ -70,29 +88,20 @@ type charge struct {
 
 // send has a call's next attempt sent in its turn, and notes what becomes of it.
 func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
-	var all []charge
-	limited := false
-	if p.any() {
-		all = together(charges(c.input))
-		limited = p.wait(ctx, c.began, all)
-	}
+	writes := charges(c.input)
+	all := together(writes)
+	limited := p.wait(ctx, c.began, all)
 	sent := p.now()
 	err := attempt()
 	switch {
+	case err == nil:
+		p.took(all, limited)
 	case isThrottle(err):
-		if refused, ok := refusedBy(err, charges(c.input)); ok {
+		if refused, ok := refusedBy(err, writes); ok {
 			p.refuse(refused, sent)
 		}
-	case limited && err == nil:
-		p.took(all)
 	}
 	return err
-}
-
-func (p *paces) any() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.of) > 0
 }
 
 // wait returns when the call may be sent, or its time is up. limited reports that it had to wait.
@@ -192,15 +201,21 @@ func (p *paces) gap(q *pace, units float64) time.Duration {
 	return min(time.Duration(seconds*float64(time.Second)), longestGap)
 }
 
-// took notes a write that was not refused.
-func (p *paces) took(charges []charge) {
+// took notes a write that was taken, and whether it had to wait before.
+func (p *paces) took(charges []charge, limited bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := p.now()
 	for _, c := range charges {
-		if q := p.of[c.place]; q != nil {
+		p.counter(c.place).add(c.units, now)
+		if q := p.of[c.place]; q != nil && limited {
 			q.rate += growth*q.rate + growthBy
 		}
 	}
+}
+
+func (p *paces) counter(place string) *counter {
+	return &p.count[maphash.String(p.seed, place)%counters]
 }
 
 // refuse notes that a place refused a write that was sent at a time.
@@ -214,7 +229,7 @@ func (p *paces) refuse(c charge, sent time.Time) {
 		if !p.room(now) {
 			return
 		}
-		q = &pace{rate: firstRate, cut: now}
+		q = &pace{rate: max(firstRate, p.counter(c.place).add(0, now)), cut: now}
 		q.next = now.Add(p.gap(q, c.units))
 		p.of[c.place] = q
 	case !sent.Before(q.cut):

@@ -24,7 +24,7 @@ func BenchmarkThrottledImport(b *testing.B) {
 	const (
 		limit = 200.0 // write units a second
 		units = 4.0   // of an annotation in the document's partition
-		runs  = 20 * time.Second
+		runs  = 10 * time.Second
 	)
 	proxy := localstacktest.StartAWSLike(b)
 	proxy.Set(b, "wcu", fmt.Sprint(limit))

@@ -172,16 +172,16 @@ func TestPaceOfOnePartition(t *testing.T) {
 		}
 		put := func() { _ = p.send(t.Context(), &call{input: putTo("hot", 100), began: time.Now()}, attempt) }
 
-		put() // refused: 50 units a second from now on, so a gap of 10 ms
-		put() // refused, with the same gap behind it: 35
-		put() // refused, with a gap of 14.3 ms: 24.5
+		put() // refused: 10 units a second from now on, so a gap of 50 ms
+		put() // refused, with the same gap behind it: 7
+		put() // refused, with a gap of 71.4 ms: 4.9
 		refuse = false
-		put() // taken: 24.5 + 1 % + 0.5
-		want := []float64{0, 10, 20, 20 + 500/35.0}
+		put() // taken: 4.9 + 1 % + 0.5
+		want := []float64{0, 50, 100, 100 + 500/7.0}
 		if diff := cmp.Diff(want, sent, cmpopts.EquateApprox(0, 0.001)); diff != "" {
 			t.Error(diff)
 		}
-		if got, want := p.of["hot"].rate, 24.5*1.01+0.5; math.Abs(got-want) > 1e-9 {
+		if got, want := p.of["hot"].rate, 4.9*1.01+0.5; math.Abs(got-want) > 1e-9 {
 			t.Errorf("the rate is %v, not %v", got, want)
 		}
 
@@ -193,7 +193,7 @@ func TestPaceOfOnePartition(t *testing.T) {
 		}
 		time.Sleep(quiet)
 		put()
-		if p.any() {
+		if len(p.of) > 0 {
 			t.Error("the partition is still paced long after its last refusal")
 		}
 	})
@@ -215,6 +215,21 @@ func TestRefusalsOfOneBurst(t *testing.T) {
 		wg.Wait()
 		if got := p.of["hot"].rate; got != firstRate {
 			t.Errorf("the rate is %v, not %v", got, firstRate)
+		}
+	})
+}
+
+// TestFirstRate is what was taken in the second before the first refusal.
+func TestFirstRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaces(time.Now, fixed{})
+		for range 500 {
+			p.took([]charge{{"hot", 3}, {"other", 1}}, false)
+			time.Sleep(10 * time.Millisecond)
+		}
+		p.refuse(charge{"hot", 3}, time.Now())
+		if got := p.of["hot"].rate; math.Abs(got-300) > 10 {
+			t.Errorf("the rate is %v, not about 300", got)
 		}
 	})
 }
@@ -402,7 +417,7 @@ func TestTableIsPaced(t *testing.T) {
 		if err := tab.Delete(t.Context(), table.Annotation("acct", "org", "doc", "ann")); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := time.Since(start), 10*time.Millisecond; got != want {
+		if got, want := time.Since(start), 50*time.Millisecond; got != want {
 			t.Errorf("taken after %v, not %v", got, want)
 		}
 		if tab.paces.of["indexes of "+table.OrganizationPartition("acct", "org")] == nil {
