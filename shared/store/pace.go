@@ -8,15 +8,10 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
 // The rate at which this process writes to a partition that has refused writes for lack of capacity. Each write that had to wait and was
@@ -79,13 +74,6 @@ func newPaces(now func() time.Time, random io.Reader) *paces {
 	return &paces{now: now, random: random, seed: maphash.MakeSeed(), of: map[string]*pace{}}
 }
 
-// charge is what a call writes to one place: a partition of the table by its key, or, as "indexes of …", those of an organization.
-// DynamoDB tells neither which partition of an index refuses nor, in an update, which ones are written.
-type charge struct {
-	place string
-	units float64 // about
-}
-
 // send has a call's next attempt sent in its turn, and notes what becomes of it.
 func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
 	writes := charges(c.input)
@@ -93,13 +81,14 @@ func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
 	limited := p.wait(ctx, c.began, all)
 	sent := p.now()
 	err := attempt()
+	_, answered := errors.AsType[smithy.APIError](err)
 	switch {
-	case err == nil:
-		p.took(all, limited)
 	case isThrottle(err):
 		if refused, ok := refusedBy(err, writes); ok {
 			p.refuse(refused, sent)
 		}
+	case err == nil || answered: // what a condition refuses takes capacity too
+		p.took(all, limited)
 	}
 	return err
 }
@@ -249,96 +238,4 @@ func (p *paces) room(now time.Time) bool {
 		}
 	}
 	return len(p.of) < mostPaces
-}
-
-// charges are the places that each write of a call writes to: that of the table, then that of its indexes.
-func charges(input any) [][]charge {
-	switch in := input.(type) {
-	case *dynamodb.PutItemInput:
-		return [][]charge{putting(in.Item, 1)}
-	case *dynamodb.UpdateItemInput:
-		return [][]charge{changing(in.Key, 1)}
-	case *dynamodb.DeleteItemInput:
-		return [][]charge{changing(in.Key, 1)}
-	case *dynamodb.TransactWriteItemsInput:
-		const twice = 2 // a transaction's writes cost it
-		list := make([][]charge, len(in.TransactItems))
-		for i, w := range in.TransactItems {
-			switch {
-			case w.Put != nil:
-				list[i] = putting(w.Put.Item, twice)
-			case w.Update != nil:
-				list[i] = changing(w.Update.Key, twice)
-			case w.Delete != nil:
-				list[i] = changing(w.Delete.Key, twice)
-			case w.ConditionCheck != nil:
-				list[i] = changing(w.ConditionCheck.Key, twice)[:1]
-			}
-		}
-		return list
-	}
-	return nil
-}
-
-func putting(it Item, times float64) []charge {
-	list := changing(it, times)
-	list[0].units = times * float64(it.Size()/1024+1)
-	indexed := func(ix table.Index) bool { return it[ix.SortKey] != nil }
-	if !slices.ContainsFunc(table.Indexes(), indexed) {
-		return list[:1]
-	}
-	return list
-}
-
-func changing(key Item, times float64) []charge {
-	pk := key.Text(table.PK)
-	list := []charge{{pk, times}}
-	if organization := table.OrganizationOf(pk); organization != "" {
-		list = append(list, charge{"indexes of " + organization, 1})
-	}
-	return list
-}
-
-// together adds up the charges of a call by place.
-func together(list [][]charge) (sum []charge) {
-	for _, charges := range list {
-		for _, c := range charges {
-			i := slices.IndexFunc(sum, func(s charge) bool { return s.place == c.place })
-			if i < 0 {
-				sum = append(sum, c)
-			} else {
-				sum[i].units += c.units
-			}
-		}
-	}
-	return sum
-}
-
-// refusedBy returns the place that refused a call for lack of capacity.
-func refusedBy(err error, list [][]charge) (charge, bool) {
-	item := max(0, reason(err, throttled...))
-	if item >= len(list) || len(list[item]) == 0 {
-		return charge{}, false
-	}
-	index := false
-	for _, r := range cancellation(err) {
-		index = index || strings.Contains(aws.ToString(r.Message), "global secondary index")
-	}
-	for _, r := range throttlingReasons(err) {
-		index = index || strings.HasPrefix(aws.ToString(r.Reason), "Index")
-	}
-	if index {
-		return list[item][len(list[item])-1], true
-	}
-	return list[item][0], true
-}
-
-func throttlingReasons(err error) []types.ThrottlingReason {
-	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
-		return e.ThrottlingReasons
-	}
-	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
-		return e.ThrottlingReasons
-	}
-	return nil
 }

@@ -100,7 +100,7 @@ func TestPaces(t *testing.T) {
 		{1, 1, 200, []int{3000}},
 		{1, 16, 200, []int{3000}},
 		{16, 1, 200, []int{3000}},
-		{4, 4, 200, []int{100, 100, 100, 20_000}},
+		{4, 4, 200, []int{100, 100, 100, 5000}},
 		{1, 500, 200, []int{3000}},
 		{16, 16, 1000, []int{3000}},
 		{1, 64, 1000, []int{100}},
@@ -183,6 +183,11 @@ func TestPaceOfOnePartition(t *testing.T) {
 		}
 		if got, want := p.of["hot"].rate, 4.9*1.01+0.5; math.Abs(got-want) > 1e-9 {
 			t.Errorf("the rate is %v, not %v", got, want)
+		}
+
+		_ = p.send(t.Context(), &call{input: putTo("hot", 100), began: time.Now()}, func() error { return &types.ConditionalCheckFailedException{} })
+		if got, want := p.of["hot"].rate, (4.9*1.01+0.5)*1.01+0.5; math.Abs(got-want) > 1e-9 {
+			t.Errorf("the rate is %v, not %v, after a write whose condition did not hold", got, want)
 		}
 
 		time.Sleep(5 * time.Second)
