@@ -59,14 +59,17 @@ func isConflict(err error) bool {
 	return reason(err, "TransactionConflict") >= 0
 }
 
+// throttled are the reasons for which a transaction is cancelled for lack of capacity.
+var throttled = []string{"ThrottlingError", "ProvisionedThroughputExceeded"}
+
 // isThrottle reports a refusal for lack of capacity.
 func isThrottle(err error) bool {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if _, throttled := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; throttled {
+		if _, ok := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; ok {
 			return true
 		}
 	}
-	return reason(err, "ThrottlingError", "ProvisionedThroughputExceeded") >= 0
+	return reason(err, throttled...) >= 0
 }
 
 // reason returns the first item for which a transaction was cancelled with one of the codes, -1 for none.

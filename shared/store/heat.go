@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -45,11 +46,8 @@ func tooHot(err error, index string) bool {
 		}
 	}
 	for _, r := range cancellation(err) {
-		switch aws.ToString(r.Code) {
-		case "ThrottlingError", "ProvisionedThroughputExceeded":
-			if strings.Contains(aws.ToString(r.Message), "index") {
-				return true
-			}
+		if slices.Contains(throttled, aws.ToString(r.Code)) && strings.Contains(aws.ToString(r.Message), "index") {
+			return true
 		}
 	}
 	return false

@@ -50,8 +50,8 @@ func (r *retryer) RetryDelay(attempt int, _ error) (time.Duration, error) {
 // GetRetryToken refuses a repeat for which there is no time.
 func (r *retryer) GetRetryToken(ctx context.Context, _ error) (func(error) error, error) {
 	deadline, ok := ctx.Deadline()
-	tries, _ := ctx.Value(triesKey{}).(*int)
-	if ok && time.Until(deadline) < reserve || !ok && tries != nil && *tries >= endless {
+	c, _ := ctx.Value(callKey{}).(*call)
+	if ok && time.Until(deadline) < reserve || !ok && c != nil && c.tries >= endless {
 		return nil, errNoTime
 	}
 	return released, nil
@@ -91,27 +91,42 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 	}
 }
 
+// call is one call of the SDK, all its attempts together.
+type call struct {
+	input any
+	began time.Time
+	tries int
+}
+
 type (
-	triesKey struct{} // *int: attempts of the call so far
-	lostKey  struct{} // *bool: set when an attempt's answer was lost, so that it may have been carried out
+	callKey struct{} // *call
+	lostKey struct{} // *bool: set when an attempt's answer was lost, so that it may have been carried out
 )
 
-// addWitness notes in the context what became of each attempt of a call.
-func addWitness(stack *middleware.Stack) error {
-	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CountTries", func(
+// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and notes in the context what became
+// of it.
+func (t *Table) addAttempts(stack *middleware.Stack) error {
+	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BeginCall", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
-		return next.HandleInitialize(context.WithValue(ctx, triesKey{}, new(int)), in)
+		return next.HandleInitialize(context.WithValue(ctx, callKey{}, &call{input: in.Parameters, began: t.now()}), in)
 	}), middleware.Before); err != nil {
 		return err
 	}
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Witness", func(
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
-	) (middleware.FinalizeOutput, middleware.Metadata, error) {
-		if tries, ok := ctx.Value(triesKey{}).(*int); ok {
-			*tries++
+	) (out middleware.FinalizeOutput, meta middleware.Metadata, err error) {
+		c := ctx.Value(callKey{}).(*call)
+		c.tries++
+		attempt := func() error {
+			out, meta, err = next.HandleFinalize(ctx, in)
+			return err
 		}
-		out, meta, err := next.HandleFinalize(ctx, in)
+		if t.paces != nil {
+			err = t.paces.send(ctx, c, attempt)
+		} else {
+			err = attempt()
+		}
 		if lost, ok := ctx.Value(lostKey{}).(*bool); ok && isLost(err) {
 			*lost = true
 		}

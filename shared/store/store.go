@@ -24,17 +24,18 @@ type Table struct {
 	now    func() time.Time
 	random io.Reader
 	retry  *retryer
+	paces  *paces // nil: writes are not paced
 }
 
 // New returns the table of a name. now is the clock; random, which must be safe for concurrent use, spreads the repeats of calls that
 // failed and makes the marks of writes.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader, options ...Option) *Table {
-	t := &Table{name: name, now: now, random: random, retry: newRetryer(random)}
+	t := &Table{name: name, now: now, random: random, retry: newRetryer(random), paces: newPaces(now, random)}
 	for _, o := range options {
 		o(t)
 	}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, addMeter, addWitness)
+		o.APIOptions = append(o.APIOptions, addMeter, t.addAttempts)
 		o.Retryer = t.retry
 	})
 	return t
@@ -43,8 +44,10 @@ func New(cfg aws.Config, name string, now func() time.Time, random io.Reader, op
 // Option changes a Table that is made.
 type Option func(*Table)
 
-// Waits sets how long is waited before repeat n of a call, from 0.
-func Waits(wait func(n int) time.Duration) Option { return func(t *Table) { t.retry.wait = wait } }
+// Waits sets how long is waited before repeat n of a call, from 0, whatever the partition takes.
+func Waits(wait func(n int) time.Duration) Option {
+	return func(t *Table) { t.retry.wait, t.paces = wait, nil }
+}
 
 // At returns the table as one with another clock has it.
 func (t *Table) At(now func() time.Time) *Table {

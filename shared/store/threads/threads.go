@@ -28,6 +28,8 @@ type Store struct {
 	// HotShards is over how many partitions an organization's annotations by time are spread once one was too hot, 1 to collab.MaxShards;
 	// collab.HotShards unless it is set before the Store is used. An organization that is spread over more stays so.
 	HotShards int
+
+	busy busyThreads
 }
 
 // New returns the annotations of a table.

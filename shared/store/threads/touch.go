@@ -48,27 +48,46 @@ func timeKey(it store.Item) collab.Millis {
 }
 
 // touch makes a thread ready for a comment of the time at to be put: its time key is not earlier then, and by, unless nil, is its creator
-// where it had none. It returns the head as it was. It fails with NOT_FOUND when the annotation does not exist. Without knowing the head it
-// first tries what is right in a quiet thread; what the head is comes back either way.
+// where it had none. It returns the head as it was. It fails with NOT_FOUND when the annotation does not exist. It reads the head first where
+// the time key was seen to be late enough; else it first tries what is right in a thread as it was seen, or in a quiet one, and what the head
+// is comes back either way.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
+	k := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	ready := func(head store.Item) bool { return timeKey(head) >= at && (by == nil || head[table.Creator] != nil) }
 	key, bound := at, at-quarter
+	switch seen := s.busy.seen(k); {
+	case seen >= at:
+		head, err := s.Get(ctx, k)
+		if err != nil || ready(head) {
+			return head, err
+		}
+	case seen >= bound:
+		key = keyFor(seen, at)
+		bound = key
+	}
 	for {
 		w, err := s.touching(ctx, doc, ann, at, key, bound, by)
 		if err != nil {
 			return nil, err
 		}
 		before, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllOld)
-		if err != nil || refused == nil {
-			return before, err
+		if err != nil {
+			return nil, err
+		}
+		if refused == nil {
+			s.busy.note(k, key)
+			return before, nil
 		}
 		there := refused.Of[0].There
 		if there == nil {
 			return nil, annotationMissing(doc, ann)
 		}
+		s.busy.note(k, timeKey(there))
+		if ready(there) {
+			return there, nil
+		}
 		if key = keyFor(timeKey(there), at); key > timeKey(there) {
 			bound = key
-		} else if by == nil || there[table.Creator] != nil {
-			return there, nil
 		} else {
 			bound = 0 // only the creator is missing
 		}
