@@ -37,13 +37,13 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 		f(&c)
 	}
 	s := app.New(c)
-	if err := s.Store.CreateTable(t.Context()); err != nil {
+	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := s.Directory.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.PutAPIKey(t.Context(), "key", "acme", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}); err != nil {
+	if err := s.Directory.AddAPIKey(t.Context(), "key", "acme", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -78,7 +78,7 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	event, err := s.Store.Event(t.Context(), message.Account, message.ID)
+	event, err := s.Outbox.Event(t.Context(), message.Account, message.ID)
 	if err != nil || message.Account != "acme" || event.Type != collab.AnnotationAdded || event.DocumentID != "plan" {
 		t.Errorf("the event is %+v, %v", event, err)
 	}

@@ -51,9 +51,9 @@ func newBench(b *testing.B) *bench {
 	})
 	ctx := b.Context()
 	for _, err := range []error{
-		service.Store.CreateTable(ctx),
-		service.Store.PutAccount(ctx, collab.Account{ID: "acct"}),
-		service.Store.PutAPIKey(ctx, "key", "acct", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
+		service.Directory.CreateTable(ctx),
+		service.Directory.AddAccount(ctx, collab.Account{ID: "acct"}),
+		service.Directory.AddAPIKey(ctx, "key", "acct", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
 	} {
 		if err != nil {
 			b.Fatal(err)

@@ -78,7 +78,7 @@ func newDeployment(t *testing.T) *deployment {
 	d.table = &refusing{HTTPClient: c.DynamoDB.HTTPClient}
 	c.DynamoDB.HTTPClient = d.table
 	d.service = New(c)
-	if err := d.service.Store.CreateTable(t.Context()); err != nil {
+	if err := d.service.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return d

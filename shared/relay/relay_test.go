@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/relay"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 
 	"golang.org/x/sync/errgroup"
@@ -28,7 +29,7 @@ type world struct {
 	testing.TB
 	mu               sync.Mutex
 	now              time.Time
-	store            *store.Store
+	store            *outbox.Store
 	events, webhooks *queue.Queue
 	sent             sent
 	metrics, log     bytes.Buffer
@@ -50,7 +51,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{TB: t, now: time.UnixMilli(time.Now().UnixMilli())}
 	name := "relay-" + rand.Text()
-	w.store = store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader)
+	w.store = outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader), nil)
 	if err := w.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}

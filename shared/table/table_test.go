@@ -57,7 +57,6 @@ func longest(fill string) map[string]Key {
 		"Webhook":                Webhook(id, id),
 		"Delivery":               Delivery(id, id, id),
 		"Idempotency":            Idempotency(id, [32]byte{}),
-		"InLocation":             InLocation(id, id, id, doc, id),
 		"LocationPartition":      {PK: LocationPartition(id, id, id)},
 		"FolderPartition":        {PK: FolderPartition(id, id, id)},
 		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
@@ -127,8 +126,8 @@ func TestOrder(t *testing.T) {
 			Time(10) + AfterChildren, UpdatedInDocument(1_700_000_000_000, "a"), UpdatedInDocument(collab.MaxMillis, "a"),
 		},
 		"documents, then annotations": {
-			InLocation("a", "o", "l", "d", "z").SK, InLocation("a", "o", "l", "d$", "a").SK, InLocation("a", "o", "l", "d ", "a").SK,
-			InLocation("a", "o", "l", "d#", "a").SK, InLocation("a", "o", "l", "d0", "a").SK,
+			Join("d", "z"), Join("d$", "a"), Join("d ", "a"),
+			Join("d#", "a"), Join("d0", "a"),
 		},
 		"an event, its people, its marks": {
 			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd, EventMark("a", "e", ProgressMark).SK,

@@ -22,13 +22,13 @@ func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
 	t.Cleanup(func() { o.judge(t) })
-	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Store})
+	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
 }
 
 // TestHostile holds that no request whatever is answered as a fault of the service.
 func TestHostile(t *testing.T) {
 	s, url := serve(t)
-	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: s.Store})
+	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
 }
 
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
@@ -50,7 +50,7 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	watchedDB, watchedSQS := dynamoDB, sqs
 	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
 	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[table.EventsQueue], Log: log})
-	if err := s.Store.CreateTable(t.Context()); err != nil {
+	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	delivery, err := deliver.NewLocal(deliver.Config{

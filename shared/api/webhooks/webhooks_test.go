@@ -21,13 +21,15 @@ import (
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/webhook"
 )
 
 // fixture is the service on a table of its own.
 type fixture struct {
 	*webhooks.Service
-	store  *store.Store
+	store  *outbox.Store
 	server *rpc.Server
 	now    time.Time
 	secret int // of the secrets made
@@ -37,11 +39,12 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return f.now }
-	f.store = store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
+	table := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
+	f.store = outbox.New(table, nil)
 	if err := f.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: f.store}
+	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: directory.New(table)}
 	f.Service = &webhooks.Service{Store: f.store, URLs: webhook.NewGuard(nil), NewSecret: func() (string, error) {
 		f.secret++
 		return fmt.Sprintf("whsec_%d", f.secret), nil

@@ -52,24 +52,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// tables are the parts of the table that a delivery reads and writes.
-type tables struct {
-	*outboxTable
-	*directoryTable
-	*threadsTable
-}
-
-type (
-	outboxTable    = outbox.Store
-	directoryTable = directory.Store
-	threadsTable   = threads.Store
-)
-
-func (c Config) tables() tables {
+// tables returns the parts of the table that a delivery reads and writes.
+func (c Config) tables() (*directory.Store, *threads.Store, *outbox.Store) {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	d := directory.New(t)
 	o := outbox.New(t, d)
-	return tables{o, d, threads.New(t, d, o)}
+	return d, threads.New(t, d, o), o
 }
 
 func (c Config) events() *queue.Queue   { return queue.New(c.SQS, c.EventsURL, c.Log) }
@@ -78,8 +66,9 @@ func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL,
 // New puts the delivery together. It calls nothing. The error says what is wrong with Mail.
 func New(c Config) (*delivery.Deliverer, error) {
 	c = c.withDefaults()
+	d, t, outbox := c.tables()
 	o := delivery.Options{
-		Store: c.tables(), Events: c.events(), Webhooks: c.webhooks(),
+		Directory: d, Threads: t, Outbox: outbox, Events: c.events(), Webhooks: c.webhooks(),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
 	}

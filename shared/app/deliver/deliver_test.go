@@ -21,6 +21,7 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
@@ -63,13 +64,19 @@ func config(t testing.TB, out io.Writer) Config {
 	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.store().CreateTable(t.Context()); err != nil {
+	d, _, _ := c.tables()
+	if err := d.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.store().PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := d.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	return c
+}
+
+func (c Config) outbox() *outbox.Store {
+	_, _, o := c.tables()
+	return o
 }
 
 // receive starts a receiver of webhooks, adds it to the account, and returns the ids that are posted to it.
@@ -82,10 +89,9 @@ func receive(t *testing.T, c Config) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.store().PutWebhook(t.Context(), "acme", collab.Webhook{
+	if err := c.outbox().AddWebhook(t.Context(), "acme", collab.Webhook{
 		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
-	})
-	if err != nil {
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return posts
@@ -94,7 +100,7 @@ func receive(t *testing.T, c Config) <-chan string {
 // add records a notification for bob.
 func add(t *testing.T, c Config, address string) *collab.Event {
 	t.Helper()
-	s := c.store()
+	s := c.outbox()
 	now := time.Now()
 	ev := &collab.Event{
 		ID: collab.NewIDs(now, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
@@ -110,7 +116,7 @@ func add(t *testing.T, c Config, address string) *collab.Event {
 
 func inbox(t *testing.T, c Config) int {
 	t.Helper()
-	list, _, err := c.store().Inbox(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, "bob", "", 10)
+	list, _, err := c.outbox().Inbox(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, "bob", "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +239,7 @@ func TestLocal(t *testing.T) {
 		t.Errorf("got %s", id)
 	}
 	done := func(ev *collab.Event) bool {
-		_, at, err := c.store().Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID})
+		_, at, err := c.outbox().Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 		}
 	}
 	c := config(t, io.Discard)
-	s := c.store()
+	s := c.outbox()
 	client := sqs.NewFromConfig(c.SQS)
 	count := func() (waiting, held int) {
 		out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
@@ -103,8 +103,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 	for id, url := range hooks {
 		secret, err := webhook.NewSecret(rand.Reader)
 		must(err)
-		_, err = s.PutWebhook(t.Context(), "acme", collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}})
-		must(err)
+		must(s.AddWebhook(t.Context(), "acme", collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}}))
 	}
 	l, err := NewLocal(c)
 	must(err)

@@ -35,7 +35,8 @@ func NewLocal(c Config) (*Local, error) {
 		return nil, err
 	}
 	l := &Local{deliverer: d, events: c.events(), webhooks: c.webhooks(), config: c}
-	l.relay = &relay.Relay{Store: c.tables().outboxTable, Events: l.events, Webhooks: l.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
+	_, _, outbox := c.tables()
+	l.relay = &relay.Relay{Store: outbox, Events: l.events, Webhooks: l.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
 	return l, nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 )
 
@@ -31,7 +32,7 @@ func TestServe(t *testing.T) {
 	}
 	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[table.EventsQueue], urls[table.WebhooksQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
-	s := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader)
+	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader), nil)
 	if err := s.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
