@@ -118,12 +118,16 @@ type crash struct {
 	crashed bool
 }
 
-func (c *crash) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
-	return c.Store.Webhook(ctx, acct, id)
+func (c *crash) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
+	return c.after(c.Store.AddWebhook(ctx, acct, w))
 }
 
-func (c *crash) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
-	err := c.Store.AddWebhook(ctx, acct, w)
+func (c *crash) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
+	w, err := c.Store.UpdateWebhook(ctx, acct, id, change)
+	return w, c.after(err)
+}
+
+func (c *crash) after(err error) error {
 	if err == nil && !c.crashed {
 		c.crashed = true
 		return errors.New("crash")
