@@ -40,10 +40,8 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Directory.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Directory.AddAPIKey(t.Context(), "key", "acme", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}); err != nil {
+	token := collab.Token{Hash: sha256.Sum256([]byte("token"))}
+	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}
 	return s

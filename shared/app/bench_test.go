@@ -52,8 +52,7 @@ func newBench(b *testing.B) *bench {
 	ctx := b.Context()
 	for _, err := range []error{
 		service.Directory.CreateTable(ctx),
-		service.Directory.AddAccount(ctx, collab.Account{ID: "acct"}),
-		service.Directory.AddAPIKey(ctx, "key", "acct", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
+		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct"}, "key", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
 	} {
 		if err != nil {
 			b.Fatal(err)

@@ -32,7 +32,7 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 			continue
 		}
 		if err != nil || len(writes) == 0 {
-			return Fail(ctx, err)
+			return err
 		}
 		refused, err := t.Write(ctx, writes...)
 		if err != nil || refused == nil || refused.By(mark) {

@@ -277,7 +277,7 @@ func TestLargestPayload(t *testing.T) {
 	for range collab.MaxPeople {
 		worst.People = append(worst.People, *worst.Actor)
 	}
-	for range 100 {
+	for range 51 {
 		worst.Participants = append(worst.Participants, id)
 	}
 	notified := examples()[6]

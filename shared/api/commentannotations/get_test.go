@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,13 +21,15 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/pagetoken"
-	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
+	"collabdata/shared/store/threads"
 )
 
 // reader reads annotations of the organization org on a table of its own.
 type reader struct {
-	store   *store.Store
+	threads *threads.Store
 	service *commentannotations.Service
 	server  *rpc.Server
 	account string
@@ -35,14 +38,16 @@ type reader struct {
 func newReader(t testing.TB, documents ...string) *reader {
 	t.Helper()
 	s := storetest.New(t)
+	d := directory.New(s)
+	th := threads.New(s, d, outbox.New(s, d))
 	r := &reader{
-		store:   s,
-		service: &commentannotations.Service{Store: s},
+		threads: th,
+		service: &commentannotations.Service{Directory: d, Threads: th},
 		server:  &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
 		account: "acct",
 	}
-	for _, d := range documents {
-		if err := s.CheckDocument(t.Context(), r.document(d), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	for _, id := range documents {
+		if err := d.CheckDocument(t.Context(), r.document(id), collab.CreateFlags{Organization: true, Document: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,8 +68,16 @@ func (r *reader) add(t testing.TB, document, id string, n int, text string) {
 	for i := range n {
 		thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: user, CreatedAt: 1, LastUpdated: 1})
 	}
-	if err := r.store.AddAnnotation(t.Context(), r.document(document), thread, rand.Text()); err != nil {
+	rest := thread.Comments[min(n, 1):]
+	thread.Comments = thread.Comments[:min(n, 1)]
+	if err := r.threads.AddAnnotation(t.Context(), r.document(document), thread, collab.NewAnnotation{Mark: rand.Text()}); err != nil {
 		t.Error(err)
+	}
+	for part := range slices.Chunk(rest, 10) {
+		add := collab.NewComments{Comments: part, IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
+		if _, err := r.threads.AddComments(t.Context(), r.document(document), id, add); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -291,11 +304,13 @@ func TestGetWhileOthersWrite(t *testing.T) {
 	writers.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			r.add(t, "doc", fmt.Sprintf("%04d-%d", i*37%1_000, i), 1, "new")
-			err := r.store.UpdateAnnotation(t.Context(), r.document("doc"), want[i*53%1_000], rand.Text(), false,
-				func(th *collab.Thread) ([]*collab.Event, error) {
-					th.Context, th.LastUpdated = collab.JSON(`{"changed":true}`), collab.Millis(i)
+			err := r.threads.UpdateAnnotations(t.Context(), r.document("doc"), []string{want[i*53%1_000]}, collab.AnnotationChange{
+				Mark: rand.Text(), Now: collab.Millis(i),
+				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+					a.Context, a.LastUpdated = collab.JSON(`{"changed":true}`), max(a.LastUpdated, collab.Millis(i))
 					return nil, nil
-				})
+				},
+			})[0]
 			if err != nil {
 				t.Error(err)
 			}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -21,14 +20,16 @@ import (
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
+	"collabdata/shared/store/threads"
 )
 
 // fixture is the service on a table of its own, with the organization org and the document doc.
 type fixture struct {
 	*commentannotations.Service
-	store    *store.Store
+	outbox   *outbox.Store
 	server   *rpc.Server
 	identity collab.Identity
 	log      bytes.Buffer
@@ -47,11 +48,13 @@ func (f *fixture) Send(_ context.Context, refs ...collab.EventRef) {
 func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	t.Helper()
 	s := storetest.New(t)
-	f := &fixture{store: s, identity: collab.Identity{Account: "acct", Settings: settings}}
-	f.Service = &commentannotations.Service{Store: s, Events: f, Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
+	d := directory.New(s)
+	o := outbox.New(s, d)
+	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Events: f, Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	if err := s.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if err := d.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -64,7 +67,7 @@ func (f *fixture) events(t *testing.T) []*collab.Event {
 	defer f.mu.Unlock()
 	var list []*collab.Event
 	for _, ref := range f.sent {
-		ev, err := f.store.Event(t.Context(), ref.Account, ref.ID)
+		ev, err := f.outbox.Event(t.Context(), ref.Account, ref.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,14 +138,13 @@ func must(t *testing.T, a answer) {
 
 // told is what an event tells, in short.
 type told struct {
-	Type         collab.EventType
-	Annotation   string
-	Notify       bool
-	Actor        string
-	Comments     []int64
-	Recent       []int64
-	Participants []string
-	People       []string
+	Type       collab.EventType
+	Annotation string
+	Notify     bool
+	Actor      string
+	Comments   []int64
+	Recent     []int64
+	People     []string
 }
 
 func tell(events []*collab.Event) []told {
@@ -156,7 +158,6 @@ func tell(events []*collab.Event) []told {
 	for _, ev := range events {
 		e := told{
 			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ids(ev.Comments), Recent: ids(ev.RecentComments),
-			Participants: ev.Participants,
 		}
 		if ev.Actor != nil {
 			e.Actor = ev.Actor.DisplayName()
@@ -216,11 +217,11 @@ func TestEvents(t *testing.T) {
 				)+`},{"annotationId":"a3"}]`),
 				[]told{{
 					Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6}, Recent: []int64{2, 3, 4},
-					Participants: []string{"ann", "bob", "cat", "dan"}, People: []string{"TIM", "TOM"},
+					People: []string{"TIM", "TOM"},
 				}}, []told{
 					{
 						Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6, 1, 2, 3, 4},
-						Participants: []string{"ann", "bob", "cat", "dan"}, People: []string{"TIM", "TOM"},
+						People: []string{"TIM", "TOM"},
 					},
 					{Type: added, Annotation: "a3"},
 				})
@@ -229,36 +230,35 @@ func TestEvents(t *testing.T) {
 				nil, []told{{Type: added, Annotation: "a4", Comments: []int64{1}}})
 			check("add a comment without a trigger",
 				post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(2, "bob", ""))),
-				nil, []told{{Type: collab.CommentAdded, Annotation: "a1", Comments: []int64{2}, Participants: []string{"ann"}}})
+				nil, []told{{Type: collab.CommentAdded, Annotation: "a1", Comments: []int64{2}}})
 			check("add comments with a trigger",
 				post(t, f, f.AddComments, `"annotationId":"a1",`+list(comment(3, "cat", ""), comment(4, "dan", trigger+tag("tim")))),
 				[]told{{
 					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4},
-					Participants: []string{"ann", "bob"}, People: []string{"TIM"},
+					People: []string{"TIM"},
 				}}, []told{{
 					Type: collab.CommentAdded, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 3},
-					Participants: []string{"ann", "bob"}, People: []string{"TIM"},
+					People: []string{"TIM"},
 				}})
 			check("update comments",
 				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[2,4,2],"updatedData":{"commentText":"new"}`),
 				nil, []told{{Type: collab.CommentUpdated, Annotation: "a1", Comments: []int64{2, 4}}})
 
-			everyone := []string{"ann", "bob", "cat", "dan"}
 			check("update annotations without a trigger",
 				post(t, f, f.Update, `"annotationIds":["a1"],"updatedData":{"context":{}}`),
-				nil, []told{{Type: updated, Annotation: "a1", Participants: everyone}})
+				nil, []told{{Type: updated, Annotation: "a1"}})
 			check("update annotations with a trigger",
 				post(t, f, f.Update, `"annotationIds":["a4","a1"],"updatedData":{"context":{},"status":{"id":"RESOLVED"},"assignedTo":{"userId":"zoe"}},"triggerNotification":true`),
 				[]told{
-					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
-					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
-					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true, Participants: everyone},
-					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true, Participants: everyone},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true},
+					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true},
+					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true},
 				}, []told{
-					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
-					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true, Participants: []string{"ann"}},
-					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true, Participants: everyone},
-					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true, Participants: everyone},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true},
+					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true},
+					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true},
+					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true},
 				})
 			check("replace nobody",
 				post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"nobody"},"newUser":{"userId":"x"}}],"triggerNotification":true`),
@@ -314,7 +314,7 @@ func TestLimits(t *testing.T) {
 		}) + `]`
 	}
 	comments := func(n int) string {
-		return `"annotationId":"l1-500-0",` + list(repeat(n, func(i int) string { return comment(1000*n+i, "u", "") }))
+		return `"annotationId":"l1-90-0",` + list(repeat(n, func(i int) string { return comment(1000*n+i, "u", "") }))
 	}
 	tags := func(n int) string {
 		return `"taggedUserContacts":[` + repeat(n, func(i int) string { return fmt.Sprintf(`{"userId":"u%d"}`, i) }) + `]`
@@ -343,16 +343,16 @@ func TestLimits(t *testing.T) {
 			collab.InvalidArgument, "data.commentAnnotations must have at most 500 items, not 501",
 		},
 		{
-			"comments of an annotation", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 500), annotations(1, 501),
-			collab.InvalidArgument, "data.commentAnnotations[0].commentData must have at most 500 items, not 501",
+			"comments of an annotation", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 90), annotations(1, 91),
+			collab.InvalidArgument, "data.commentAnnotations[0].commentData must hold at most 90 comments, not 91: add the rest by /v2/commentannotations/comments/add",
 		},
 		{
-			"comments of all annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 10), annotations(14, 358),
-			collab.InvalidArgument, "data.commentAnnotations must hold at most 5000 comments in all, not 5012",
+			"comments of all annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 10), annotations(59, 85),
+			collab.InvalidArgument, "data.commentAnnotations must hold at most 5000 comments in all, not 5015",
 		},
 		{
-			"comments to add", func(d string) answer { return post(t, f, f.AddComments, d) }, comments(500), comments(501),
-			collab.InvalidArgument, "data.commentData must have at most 500 items, not 501",
+			"comments to add", func(d string) answer { return post(t, f, f.AddComments, d) }, comments(90), comments(91),
+			collab.InvalidArgument, "data.commentData must hold at most 90 comments, not 91: add the rest by /v2/commentannotations/comments/add",
 		},
 		{
 			"tagged users of an annotation", func(d string) answer { return post(t, f, f.Add, d) },
@@ -362,36 +362,36 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"tagged users of added comments", func(d string) answer { return post(t, f, f.AddComments, d) },
-			`"annotationId":"l1-500-0","commentData":[{"commentText":"x","from":{"userId":"u"},"triggerNotification":true,` + tags(1000) + `}]`,
-			`"annotationId":"l1-500-0","commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]`,
+			`"annotationId":"l1-90-0","commentData":[{"commentText":"x","from":{"userId":"u"},"triggerNotification":true,` + tags(1000) + `}]`,
+			`"annotationId":"l1-90-0","commentData":[{"commentText":"x","from":{"userId":"u"},` + tags(1001) + `}]`,
 			collab.InvalidArgument, "data.commentData must tag at most 1000 users in all, not 1001",
 		},
 		{
 			"tagged users of updated comments", func(d string) answer { return post(t, f, f.UpdateComments, d) },
-			`"annotationId":"l1-500-0","commentIds":[1],"updatedData":{` + tags(1000) + `}`,
-			`"annotationId":"l1-500-0","commentIds":[1],"updatedData":{` + tags(1001) + `}`,
+			`"annotationId":"l1-90-0","commentIds":[1],"updatedData":{` + tags(1000) + `}`,
+			`"annotationId":"l1-90-0","commentIds":[1],"updatedData":{` + tags(1001) + `}`,
 			collab.InvalidArgument, "data.updatedData.taggedUserContacts must tag at most 1000 users in all, not 1001",
 		},
 		{
 			"comments to update", func(d string) answer { return post(t, f, f.UpdateComments, d) },
-			`"annotationId":"l1-500-0","commentIds":[` + numbers(500) + `],"updatedData":{"commentText":"x"}`,
-			`"annotationId":"l1-500-0","commentIds":[` + numbers(501) + `],"updatedData":{"commentText":"x"}`,
+			`"annotationId":"l1-90-0","commentIds":[` + numbers(500) + `],"updatedData":{"commentText":"x"}`,
+			`"annotationId":"l1-90-0","commentIds":[` + numbers(501) + `],"updatedData":{"commentText":"x"}`,
 			collab.InvalidArgument, "data.commentIds must have at most 500 items, not 501",
 		},
 		{
 			"users to replace", func(d string) answer { return post(t, f, f.Update, d) },
-			`"annotationIds":["l1-500-0"],` + users(500), `"annotationIds":["l1-500-0"],` + users(501),
+			`"annotationIds":["l1-90-0"],` + users(500), `"annotationIds":["l1-90-0"],` + users(501),
 			collab.InvalidArgument, "data.updateUsers must have at most 500 items, not 501",
 		},
 		{
 			"locations", func(d string) answer { return post(t, f, f.Update, d) },
-			`"annotationIds":["l1-500-0"],"locationIds":[` + ids(500) + `],"updatedData":{"context":{}}`,
-			`"annotationIds":["l1-500-0"],"locationIds":[` + ids(501) + `],"updatedData":{"context":{}}`,
+			`"annotationIds":["l1-90-0"],"locationIds":[` + ids(500) + `],"updatedData":{"context":{}}`,
+			`"annotationIds":["l1-90-0"],"locationIds":[` + ids(501) + `],"updatedData":{"context":{}}`,
 			collab.InvalidArgument, "data.locationIds must have at most 500 items, not 501",
 		},
 		{
 			"annotations named in an update", func(d string) answer { return post(t, f, f.Update, d) },
-			`"annotationIds":["l1-500-0",` + strings.Repeat(`"l1-500-0",`, 10_000) + `"l1-500-0"],"updatedData":{"context":{}}`,
+			`"annotationIds":["l1-90-0",` + strings.Repeat(`"l1-90-0",`, 10_000) + `"l1-90-0"],"updatedData":{"context":{}}`,
 			`"annotationIds":[` + ids(10_001) + `],"updatedData":{"context":{}}`,
 			collab.FailedPrecondition, "the request names more than 10000 annotations",
 		},
@@ -453,10 +453,10 @@ func TestUpdateInOneAnswer(t *testing.T) {
 			return fmt.Sprintf(`"%s%06d"`, strings.Repeat(`\\`, 250), i) // grows at every level of quoting
 		})+`],"updatedData":{"context":{"`+key+`":1}}`)
 	}
-	if a := update(1_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 1000 failed" || rpc.WrappedLen(a.Result.Data) > maxAnswer {
+	if a := update(2_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 2000 failed" || rpc.WrappedLen(a.Result.Data) > maxAnswer {
 		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
 	}
-	if a := update(2_000, "over"); a.code != http.StatusBadRequest || a.Error.Message != "one answer does not hold what would become of these 2001 annotations: select fewer" {
+	if a := update(3_000, "over"); a.code != http.StatusBadRequest || a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
 	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
@@ -539,39 +539,35 @@ func TestConcurrentUpdates(t *testing.T) {
 		must(t, a)
 	}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	var got collab.Thread
-	read := errors.New("read")
-	err := f.store.UpdateAnnotation(t.Context(), doc, "a1", "mark", true, func(th *collab.Thread) ([]*collab.Event, error) {
-		got = *th
-		return nil, read
+	var got *collab.Thread
+	_, err := f.Threads.Walk(t.Context(), doc.OrganizationRef, collab.AnnotationQuery{IDs: []string{"a1"}}, nil, 1, func(_ string, th *collab.Thread) bool {
+		got = th
+		return true
 	})
-	if err != read {
+	if err != nil {
 		t.Fatal(err)
 	}
 	if got.LocationID != "l1" || string(got.AssignedTo) != `{"userId":"bob"}` || got.CreatorID != "eve" || len(got.Comments) != 2 ||
 		string(got.Status) != `{"id":"OPEN","name":"Open","type":"default","color":"red"}` ||
-		string(got.Comments[0].From) != `{"userId":"eve"}` || collab.Deref(got.Comments[0].HTML) != "<p>" {
+		string(got.Comments[0].From) != `{"userId":"eve"}` || got.Comments[0].AuthorID != "eve" || collab.Deref(got.Comments[0].HTML) != "<p>" {
 		t.Errorf("%+v", got)
-	}
-	if _, ok := got.Authors["ann"]; ok || len(got.Authors) != 2 {
-		t.Errorf("authors %v", got.Authors)
 	}
 }
 
 // overtaken is the store where another writer comes between the reading and the writing of every update.
 type overtaken struct {
-	*store.Store
+	commentannotations.Threads
 	write func()
 }
 
-func (o overtaken) UpdateAnnotation(ctx context.Context, doc collab.DocumentRef, id, mark string, withComments bool,
-	change func(*collab.Thread) ([]*collab.Event, error),
-) error {
-	return o.Store.UpdateAnnotation(ctx, doc, id, mark, withComments, func(t *collab.Thread) ([]*collab.Event, error) {
-		events, err := change(t)
+func (o overtaken) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+	change := c.Head
+	c.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
+		events, err := change(i, a, commentsChanged)
 		o.write()
 		return events, err
-	})
+	}
+	return o.Threads.UpdateAnnotations(ctx, doc, ids, c)
 }
 
 func (o overtaken) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
@@ -580,47 +576,59 @@ func (o overtaken) UpdateComments(ctx context.Context, doc collab.DocumentRef, a
 		o.write()
 		return change(comment)
 	}
-	return o.Store.UpdateComments(ctx, doc, ann, c)
+	return o.Threads.UpdateComments(ctx, doc, ann, c)
 }
 
 func TestOvertaken(t *testing.T) {
-	writes := 0
-	var most int        // writes of the other
-	var location string // that the other gives to the annotation
+	writes, most := 0, 0 // of the other writer
+	var write func() answer
 	f := newFixture(t, collab.Settings{AllEvents: true})
 	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
 	other := *f.Service
 	other.Events = discard{}
-	f.Service.Store = overtaken{f.store, func() {
+	f.Service.Threads = overtaken{f.Threads, func() {
 		if writes++; writes <= most {
-			must(t, post(t, f, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location)))
+			must(t, write())
 		}
 	}}
 	update := func() answer { return post(t, f, f.Update, `"locationIds":["l0"],"updatedData":{"context":{}}`) }
 	updateComments := func() answer {
 		return post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"commentText":"new"}`)
 	}
+	head := func(location string) func() answer {
+		return func() answer {
+			return post(t, f, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location))
+		}
+	}
+	theComment := func() answer {
+		return post(t, f, other.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"context":{}}`)
+	}
+	aComment := func() answer {
+		return post(t, f, other.AddComments, `"annotationId":"a1",`+list(`{"commentText":"x","from":{"userId":"u"}}`))
+	}
+	aborted := item{Code: collab.Aborted, Message: `others are writing annotation "a1": try again`}
+	updated := map[string]item{"a1": {Success: true, Message: "the comment annotation was updated"}}
+	commentUpdated := map[string]item{"1": {Success: true, Message: "the comment was updated"}}
 	for _, test := range []struct {
-		name     string
-		most     int
-		location string
-		post     func() answer
-		want     map[string]item
-		events   int
+		name   string
+		most   int
+		write  func() answer
+		post   func() answer
+		want   map[string]item
+		events int
 	}{
-		{"update, once", 1, "l0", update, map[string]item{"a1": {Success: true, Message: "the comment annotation was updated"}}, 1},
-		{"update, always", 100, "l0", update, map[string]item{
-			"a1": {Code: collab.Aborted, Message: `others are writing annotation "a1": try again`},
-		}, 0},
-		{"update comments, once", 1, "l0", updateComments, map[string]item{"1": {Success: true, Message: "the comment was updated"}}, 1},
-		{"update comments, always", 100, "l0", updateComments, map[string]item{
-			"1": {Code: collab.Aborted, Message: `others are writing annotation "a1": try again`},
-		}, 0},
-		{"moved out of the selection", 1, "l1", update, map[string]item{}, 0},
+		{"update, once", 1, head("l0"), update, updated, 1},
+		{"update, always", 100, head("l0"), update, map[string]item{"a1": aborted}, 0},
+		{"update, a comment is updated always", 100, theComment, update, updated, 1},
+		{"update comments, once", 1, theComment, updateComments, commentUpdated, 1},
+		{"update comments, always", 100, theComment, updateComments, map[string]item{"1": aborted}, 0},
+		{"update comments, the head is updated always", 100, head("l0"), updateComments, commentUpdated, 1},
+		{"update comments, others are added always", 100, aComment, updateComments, commentUpdated, 1},
+		{"moved out of the selection", 1, head("l1"), update, map[string]item{}, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f.events(t)
-			writes, most, location = 0, test.most, test.location
+			writes, most, write = 0, test.most, test.write
 			a := test.post()
 			if _, got := a.items(t); !cmp.Equal(test.want, got) {
 				t.Error(cmp.Diff(test.want, got))
@@ -644,7 +652,8 @@ func TestHiddenFailuresAreLogged(t *testing.T) {
 	var req commentannotations.AddRequest
 	req.OrganizationID, req.DocumentID = "org", "doc"
 	req.CommentAnnotations = make([]commentannotations.NewAnnotation, 3)
-	call := &rpc.Call{Identity: f.identity, Path: "/path", IDs: collab.NewIDs(time.Now(), make([]byte, 16))}
+	req.Validate(new(rpc.Mistakes))
+	call := &rpc.Call{Identity: f.identity, Path: "/path", Now: time.Now(), IDs: collab.NewIDs(time.Now(), make([]byte, 16))}
 	results, err := f.Add(ctx, call, &req)
 	if err != nil || len(results) != 3 {
 		t.Fatalf("%v %v", results, err)

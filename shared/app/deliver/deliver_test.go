@@ -64,19 +64,14 @@ func config(t testing.TB, out io.Writer) Config {
 	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
 		t.Fatal(err)
 	}
-	d, _, _ := c.tables()
-	if err := d.CreateTable(t.Context()); err != nil {
+	directory, _, _ := c.tables()
+	if err := directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := directory.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func (c Config) outbox() *outbox.Store {
-	_, _, o := c.tables()
-	return o
 }
 
 // receive starts a receiver of webhooks, adds it to the account, and returns the ids that are posted to it.
@@ -285,4 +280,9 @@ func TestLocal(t *testing.T) {
 	if strings.Contains(out.String(), "WARN") {
 		t.Errorf("logged\n%s", &out)
 	}
+}
+
+func (c Config) outbox() *outbox.Store {
+	_, _, o := c.tables()
+	return o
 }

@@ -39,7 +39,7 @@ func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann str
 			return a.ids(), err
 		}
 	}
-	return nil, store.ErrAborted("annotation " + ann)
+	return nil, store.ErrAborted(nameOf(ann))
 }
 
 // tries is how often generated ids are drawn anew because others took them.

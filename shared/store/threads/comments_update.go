@@ -77,7 +77,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 	for len(ids) > 0 {
 		n := 0 // how many one write takes
 		if err == nil {
-			err = u.s.Try(ctx, "annotation "+u.ann, u.c.Mark, func(ctx context.Context) (writes []store.Write, err error) {
+			err = u.s.Try(ctx, nameOf(u.ann), u.c.Mark, func(ctx context.Context) (writes []store.Write, err error) {
 				if found == nil {
 					if found, err = u.s.GetAll(ctx, u.keys(ids), true); err != nil {
 						return nil, err

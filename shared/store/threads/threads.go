@@ -12,6 +12,7 @@ package threads
 
 import (
 	"context"
+	"strconv"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -37,6 +38,9 @@ func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
 func annotationMissing(doc collab.DocumentRef, id string) error {
 	return collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
 }
+
+// nameOf is an annotation as callers know it.
+func nameOf(id string) string { return "annotation " + strconv.Quote(id) }
 
 // record returns the writes that record an event, none for nil.
 func (s *Store) record(ctx context.Context, ev *collab.Event) ([]store.Write, error) {

@@ -75,7 +75,7 @@ func (u *update) key() table.Key {
 // head changes an annotation's head, which was read as found; nil for none.
 func (u *update) head(ctx context.Context, found store.Item) error {
 	first := true
-	return u.s.Try(ctx, "annotation "+u.id, u.c.Mark, func(ctx context.Context) (_ []store.Write, err error) {
+	return u.s.Try(ctx, nameOf(u.id), u.c.Mark, func(ctx context.Context) (_ []store.Write, err error) {
 		if !first {
 			if found, err = u.s.Get(ctx, u.key()); err != nil {
 				return nil, err

@@ -11,7 +11,7 @@ import (
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
 // ahead of the head.
 func (u *update) thread(ctx context.Context) error {
-	return u.s.Try(ctx, "annotation "+u.id, u.c.Mark, func(ctx context.Context) ([]store.Write, error) {
+	return u.s.Try(ctx, nameOf(u.id), u.c.Mark, func(ctx context.Context) ([]store.Write, error) {
 		w := &threadUpdate{update: u}
 		q := store.Scan{PK: u.key().PK, Keys: threadSpan(u.key().SK), Strong: true}
 		for more := true; more; {
