@@ -446,12 +446,12 @@ func TestMail(t *testing.T) {
 	}
 }
 
-func TestRestoredTable(t *testing.T) {
-	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored"}, api.Endpoints())
+func TestVariables(t *testing.T) {
+	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored", "organizationShards": "16"}, api.Endpoints())
 	for id, f := range m.ofType("AWS::Lambda::Function") {
 		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
-		if variables["TABLE_NAME"] != "collabdata-restored" {
-			t.Errorf("%s uses table %v", id, variables["TABLE_NAME"])
+		if variables["TABLE_NAME"] != "collabdata-restored" || variables["ORGANIZATION_SHARDS"] != "16" {
+			t.Errorf("%s has %v", id, variables)
 		}
 	}
 	m.only(t, "AWS::DynamoDB::Table") // the stack's own stays

@@ -37,6 +37,7 @@ type Config struct {
 	EventsURL string     // URL of the events queue
 
 	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
+	HotShards     int            // see threads.Store; 0 for its default
 
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
@@ -67,9 +68,13 @@ func New(c Config) *Service {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	d := directory.New(t)
 	o := outbox.New(t, d)
+	th := threads.New(t, d, o)
+	if c.HotShards != 0 {
+		th.HotShards = c.HotShards
+	}
 	return &Service{
 		Directory: d,
-		Threads:   threads.New(t, d, o),
+		Threads:   th,
 		Outbox:    o,
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		guard:     webhook.NewGuard(c.PrivateRanges),

@@ -28,3 +28,20 @@ func TestLog(t *testing.T) {
 		t.Errorf("logged %s", &out)
 	}
 }
+
+// TestFromEnvironment holds what a function takes from its variables, and refuses.
+func TestFromEnvironment(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-west-1")
+	for _, tt := range []struct {
+		shards, wrong string
+		want          int
+	}{
+		{"", "", 0}, {"1", "", 1}, {"64", "", 64}, {"0", "1 to 64", 0}, {"65", "1 to 64", 0}, {"many", "ORGANIZATION_SHARDS", 0},
+	} {
+		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q", "ORGANIZATION_SHARDS": tt.shards}
+		c, err := fromEnvironment(t.Context(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
+		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) || c.HotShards != tt.want {
+			t.Errorf("%q: %d, %v", tt.shards, c.HotShards, err)
+		}
+	}
+}

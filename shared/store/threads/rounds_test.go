@@ -58,7 +58,7 @@ func (c *recorder) Do(r *http.Request) (*http.Response, error) {
 // TestConsistency holds which reads see every acknowledged write: those by document and by id.
 func TestConsistency(t *testing.T) {
 	c := &recorder{seen: map[string]bool{}}
-	s := over(storetest.Through(t, storetest.New(t), func(next aws.HTTPClient) aws.HTTPClient {
+	s := on(storetest.Through(t, storetest.New(t), func(next aws.HTTPClient) aws.HTTPClient {
 		c.next = next
 		return c
 	}))
@@ -145,14 +145,14 @@ func (w *wave) Do(r *http.Request) (*http.Response, error) {
 // TestIDsTakeTwoRounds walks 20 ids without documents: the check and all look-ups go side by side, then all threads.
 func TestIDsTakeTwoRounds(t *testing.T) {
 	table := storetest.New(t)
-	org := over(table).mustOrganization(t, "org", "d1", "d2")
+	org := on(table).mustOrganization(t, "org", "d1", "d2")
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, fmt.Sprint("a", i))
-		over(table).mustAdd(t, org.Document([]string{"d1", "d2"}[i%2]), newThread(ids[i], "u", 1, 10))
+		on(table).mustAdd(t, org.Document([]string{"d1", "d2"}[i%2]), newThread(ids[i], "u", 1, 10))
 	}
 	w := &wave{}
-	s := over(storetest.Through(t, table, func(next aws.HTTPClient) aws.HTTPClient {
+	s := on(storetest.Through(t, table, func(next aws.HTTPClient) aws.HTTPClient {
 		w.next = next
 		return w
 	}))

@@ -56,23 +56,23 @@ func TestSpread(t *testing.T) {
 		want  int
 	}{
 		{"add", table.IndexOrg, func(s *Store, doc collab.DocumentRef) error {
-			return s.AddAnnotation(t.Context(), doc, newThread("b", "u", 1, 1), collab.NewAnnotation{Mark: newIDs().Mark()})
+			return s.AddAnnotation(t.Context(), doc, newThread("b", "u", 1, 1), collab.NewAnnotation{Mark: requestIDs().Mark()})
 		}, 5},
 		{"comment", table.IndexOrg, func(s *Store, doc collab.DocumentRef) error {
 			c := newComment(7, "u", 1)
 			c.LastUpdated = 2_000
-			_, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: newIDs()})
+			_, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: requestIDs()})
 			return err
 		}, 5},
 		{"comment, another index", table.IndexUpd, func(s *Store, doc collab.DocumentRef) error {
 			c := newComment(7, "u", 1)
 			c.LastUpdated = 2_000
-			_, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: newIDs()})
+			_, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: requestIDs()})
 			return err
 		}, 1},
 		{"update of comments", table.IndexOrg, func(s *Store, doc collab.DocumentRef) error {
 			_, err := s.UpdateComments(t.Context(), doc, "a", collab.CommentChange{
-				IDs: []int64{1}, Mark: newIDs().Mark(), Now: 2_000, Change: func(c *collab.Comment) error {
+				IDs: []int64{1}, Mark: requestIDs().Mark(), Now: 2_000, Change: func(c *collab.Comment) error {
 					c.Text, c.LastUpdated = ptr("new"), 2_000
 					return nil
 				},
@@ -81,7 +81,7 @@ func TestSpread(t *testing.T) {
 		}, 5},
 		{"update", table.IndexOrg, func(s *Store, doc collab.DocumentRef) error {
 			return s.UpdateAnnotations(t.Context(), doc, []string{"a"}, collab.AnnotationChange{
-				Mark: newIDs().Mark(), Now: 2_000,
+				Mark: requestIDs().Mark(), Now: 2_000,
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 					a.LastUpdated = 2_000
 					return nil, nil
@@ -91,10 +91,10 @@ func TestSpread(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plain := storetest.New(t)
-			doc := over(plain).mustOrganization(t, "org").Document("doc")
-			over(plain).mustAdd(t, doc, newThread("a", "u", 1, 1))
+			doc := on(plain).mustOrganization(t, "org").Document("doc")
+			on(plain).mustAdd(t, doc, newThread("a", "u", 1, 1))
 			h := &hot{index: tt.index}
-			s := over(storetest.Through(t, plain, func(next aws.HTTPClient) aws.HTTPClient {
+			s := on(storetest.Through(t, plain, func(next aws.HTTPClient) aws.HTTPClient {
 				h.next = next
 				return h
 			}))

@@ -2,30 +2,20 @@ package threads
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/directory"
-	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
 )
 
-// over returns the threads of a table.
-func over(t *store.Table) *Store {
-	d := directory.New(t)
-	return New(t, d, outbox.New(t, d))
-}
-
-func newStore(t testing.TB) *Store { return over(storetest.New(t)) }
+func newStore(t testing.TB) *Store { return on(storetest.New(t)) }
 
 // onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
 func onEach(t *testing.T, test func(*testing.T, *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, over(table)) })
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, on(table)) })
 }
 
 func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) collab.OrganizationRef {
@@ -55,20 +45,12 @@ func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder stri
 	}
 }
 
-func newIDs() *collab.IDs {
-	seed := make([]byte, 16)
-	rand.Read(seed)
-	return collab.NewIDs(time.Now(), seed)
-}
-
 func ptr[T any](v T) *T { return &v }
-
-func userJSON(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
 
 // newThread returns an annotation by creator with comments 1 to n of size bytes each.
 func newThread(id, creator string, n, size int) *collab.Thread {
 	t := &collab.Thread{Annotation: collab.Annotation{
-		ID: id, From: userJSON(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
+		ID: id, From: userObject(creator), CreatorID: creator, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN",
 		CreatedAt: 1_000, LastUpdated: 1_000,
 	}}
 	for i := range n {
@@ -79,13 +61,13 @@ func newThread(id, creator string, n, size int) *collab.Thread {
 
 func newComment(id int64, author string, size int) collab.Comment {
 	return collab.Comment{
-		ID: id, Text: ptr(strings.Repeat("x", size)), From: userJSON(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
+		ID: id, Text: ptr(strings.Repeat("x", size)), From: userObject(author), AuthorID: author, CreatedAt: 1_000, LastUpdated: 1_000,
 	}
 }
 
 func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread) {
 	t.Helper()
-	if err := s.AddAnnotation(t.Context(), doc, th, collab.NewAnnotation{Mark: newIDs().Mark()}); err != nil {
+	if err := s.AddAnnotation(t.Context(), doc, th, collab.NewAnnotation{Mark: requestIDs().Mark()}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -122,11 +104,4 @@ func spent(t testing.TB, f func(ctx context.Context) error) (units float64, call
 	}
 	read, write, calls := u.Total()
 	return read + write, calls
-}
-
-func wantCode(t testing.TB, what string, err error, want collab.Code) {
-	t.Helper()
-	if got := collab.CodeOf(err); got != want {
-		t.Errorf("%s: %v, want code %q", what, err, want)
-	}
 }

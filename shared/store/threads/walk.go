@@ -22,9 +22,12 @@ import (
 // An annotation's lastUpdated is the latest of its own and of its comments, and windows are exact. Only where a thread is larger than a
 // page, so that not all of its comments are read, it is the time key of the head: at most a quarter of a second later.
 //
-// Reads by id and by named documents alone are strongly consistent. Others go through an index, which may lag by a second: of what was
-// written since then, one that has moved between two of the values asked for may come at its old place or not at all. It fails like
-// directory.Store.FindDocuments, and with INVALID_ARGUMENT when from is no position of this query. Unknown documents are passed over.
+// Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index, which
+// may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as they
+// were from a second before it until its end, a window none that was not written in that time. A later walk has them.
+//
+// It fails like directory.Store.FindDocuments, and with INVALID_ARGUMENT when from is no position of this query. Unknown documents are passed
+// over.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {

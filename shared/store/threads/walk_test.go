@@ -90,7 +90,7 @@ func testLargeThread(t *testing.T, s *Store) {
 	s.mustAdd(t, doc, newThread("a", "u", 1, 10))
 	s.mustAdd(t, doc, newThread("b", "u", comments/2, 100_000))
 	rest := newThread("b", "u", comments, 100_000).Comments[comments/2:]
-	if _, err := s.AddComments(t.Context(), doc, "b", collab.NewComments{Comments: rest, IDs: newIDs()}); err != nil {
+	if _, err := s.AddComments(t.Context(), doc, "b", collab.NewComments{Comments: rest, IDs: requestIDs()}); err != nil {
 		t.Fatal(err)
 	}
 	s.mustAdd(t, doc, newThread("c", "u", 2, 10))
@@ -182,7 +182,7 @@ func TestForgedPositions(t *testing.T) {
 	}
 	for _, p := range []string{`{"v":1}`, `{"v":-1}`, `{"k":"` + strings.Repeat("k", 1025) + `"}`, `{"d":""}x`, "x"} {
 		_, err := s.Walk(t.Context(), org, collab.AnnotationQuery{}, []byte(p), 1000, nil)
-		wantCode(t, p[:min(len(p), 20)], err, collab.InvalidArgument)
+		mustCode(t, p[:min(len(p), 20)], err, collab.InvalidArgument)
 	}
 }
 
@@ -205,8 +205,8 @@ func TestForgedPosition(t *testing.T) {
 			return walk(collab.AnnotationQuery{UpdatedAfter: new(collab.Millis)}, position)
 		},
 	} {
-		wantCode(t, name, list(long), collab.InvalidArgument)
-		wantCode(t, name+", a short one", list("z"), "")
+		mustCode(t, name, list(long), collab.InvalidArgument)
+		mustCode(t, name+", a short one", list("z"), "")
 	}
 }
 
@@ -238,7 +238,7 @@ func testTimes(t *testing.T, s *Store) {
 	for i, at := range []collab.Millis{10_001, 10_100, 10_050, 10_249, 10_250, 10_251, 10_499, 10_501, 20_000, 20_250, 19_000, 20_251} {
 		c := newComment(int64(i+1), "u", 1)
 		c.LastUpdated = at
-		if _, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: newIDs()}); err != nil {
+		if _, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: requestIDs()}); err != nil {
 			t.Fatal(err)
 		}
 		latest = max(latest, at)
@@ -358,7 +358,7 @@ func testSelect(t *testing.T, s *Store) {
 		}
 		if len(want) > 1 {
 			_, err := s.Select(t.Context(), doc, tt.sel, len(want)-1)
-			wantCode(t, tt.name+", one too many", err, collab.FailedPrecondition)
+			mustCode(t, tt.name+", one too many", err, collab.FailedPrecondition)
 		}
 	}
 }

@@ -1,0 +1,178 @@
+package threads
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	fuzzSeed  = flag.Uint64("walk.seed", 1, "seed of what random walks do")
+	fuzzWalks = flag.Int("walk.walks", 25, "how many random queries are walked")
+)
+
+// TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly once,
+// in the order of a quiet walk.
+func TestRandomWalks(t *testing.T) { onEach(t, testRandomWalks) }
+
+func testRandomWalks(t *testing.T, s *Store) {
+	f := newFuzz(t, s)
+	byDriver := map[string]int{}
+	for range *fuzzWalks {
+		q := f.query()
+		quiet := f.walk(q, 1000, func() {})
+		size := []int{1, 3, 7, 20}[f.random.IntN(4)]
+		if diff := cmp.Diff(quiet, f.walk(q, size, f.write)); diff != "" {
+			t.Fatalf("seed %d, query %+v, pages of %d:\n%s", *fuzzSeed, q, size, diff)
+		}
+		p := newPlan(f.org, &q)
+		byDriver[p.index]++
+	}
+	t.Logf("walks by driver: %v", byDriver)
+}
+
+// fuzz is an organization at random. Of its annotations some are never written again.
+type fuzz struct {
+	t       *testing.T
+	s       *Store
+	org     collab.OrganizationRef
+	random  *rand.Rand
+	fixed   map[string]bool // as <document>/<id>
+	movable [][2]string
+	n       int // annotations
+}
+
+var (
+	fuzzDocuments = []string{"d1", "d2 x", "d3#", "d4", "d5"}
+	fuzzPlaces    = []string{"l1", "l2", "l3", ""}
+	fuzzUsers     = []string{"u1", "u2", "u3"}
+	fuzzStatuses  = []string{"OPEN", "DONE", "RARE"}
+)
+
+const fuzzStart = 1_000_000 // the earliest time
+
+func newFuzz(t *testing.T, s *Store) *fuzz {
+	f := &fuzz{
+		t: t, s: s, org: s.mustOrganization(t, "org", fuzzDocuments...), random: rand.New(rand.NewPCG(*fuzzSeed, 7)), fixed: map[string]bool{},
+	}
+	s.mustFolder(t, f.org, "f", fuzzDocuments[:3]...)
+	for range 90 {
+		doc, id := f.add()
+		if f.random.IntN(3) > 0 {
+			f.fixed[doc+"/"+id] = true
+		} else {
+			f.movable = append(f.movable, [2]string{doc, id})
+		}
+	}
+	return f
+}
+
+func (f *fuzz) pick(list []string) string { return list[f.random.IntN(len(list))] }
+
+func (f *fuzz) status() string {
+	if f.random.IntN(30) == 0 {
+		return "RARE"
+	}
+	return f.pick(fuzzStatuses[:2])
+}
+
+// add adds an annotation.
+func (f *fuzz) add() (doc, id string) {
+	doc, id = f.pick(fuzzDocuments), fmt.Sprintf("%s%04d", f.pick([]string{"a", "a b", "a#", "z", "A"}), f.n)
+	f.n++
+	th := newThread(id, f.pick(fuzzUsers), f.random.IntN(4), 10)
+	th.LocationID, th.StatusID = f.pick(fuzzPlaces), f.status()
+	th.CreatedAt = fuzzStart + f.random.Int64N(1000)
+	th.LastUpdated = th.CreatedAt + f.random.Int64N(1000)
+	f.s.mustAdd(f.t, f.org.Document(doc), th)
+	return doc, id
+}
+
+// some returns nil, or some of a list in any order.
+func (f *fuzz) some(list []string, most int) []string {
+	if f.random.IntN(3) > 0 {
+		return nil
+	}
+	c := slices.Clone(list)
+	f.random.Shuffle(len(c), func(i, j int) { c[i], c[j] = c[j], c[i] })
+	return c[:1+f.random.IntN(min(most, len(c)))]
+}
+
+func (f *fuzz) window() (after, before *collab.Millis) {
+	if f.random.IntN(5) > 0 {
+		return nil, nil
+	}
+	after = ptr(fuzzStart + f.random.Int64N(1500))
+	if f.random.IntN(2) == 0 {
+		before = ptr(*after + f.random.Int64N(1500))
+	}
+	return after, before
+}
+
+func (f *fuzz) query() collab.AnnotationQuery {
+	q := collab.AnnotationQuery{
+		Documents: f.some(fuzzDocuments, 5), Locations: f.some(fuzzPlaces[:3], 3), Creators: f.some(fuzzUsers, 2), Statuses: f.some(fuzzStatuses, 2),
+	}
+	if f.random.IntN(4) == 0 {
+		q.Folder = f.pick([]string{"f", collab.RootFolder})
+	}
+	q.UpdatedAfter, q.UpdatedBefore = f.window()
+	q.CreatedAfter, q.CreatedBefore = f.window()
+	return q
+}
+
+// write changes up to three of the movable ones, or adds some.
+func (f *fuzz) write() {
+	for range f.random.IntN(4) {
+		m := f.movable[f.random.IntN(len(f.movable))]
+		doc, at := f.org.Document(m[0]), fuzzStart+f.random.Int64N(3000)
+		switch f.random.IntN(4) {
+		case 0, 1:
+			status, place := f.status(), f.pick(fuzzPlaces)
+			if err := f.s.UpdateAnnotations(f.t.Context(), doc, []string{m[1]}, collab.AnnotationChange{
+				Mark: requestIDs().Mark(), Now: at,
+				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+					a.StatusID, a.LocationID, a.LastUpdated = status, place, max(a.LastUpdated, at)
+					return nil, nil
+				},
+			})[0]; err != nil {
+				f.t.Fatal(err)
+			}
+		case 2:
+			c := newComment(0, f.pick(fuzzUsers), 5)
+			c.LastUpdated = at
+			add := collab.NewComments{Comments: []collab.Comment{c}, IDs: requestIDs()}
+			if _, err := f.s.AddComments(f.t.Context(), doc, m[1], add); err != nil {
+				f.t.Fatal(err)
+			}
+		case 3:
+			doc, id := f.add()
+			f.movable = append(f.movable, [2]string{doc, id})
+		}
+	}
+}
+
+// walk returns those of the fixed ones that a walk gives, and writes between its pages.
+func (f *fuzz) walk(q collab.AnnotationQuery, size int, write func()) (got []string) {
+	for from := []byte(nil); ; {
+		next, err := f.s.Walk(f.t.Context(), f.org, q, from, size, func(id string, th *collab.Thread) bool {
+			if f.fixed[th.Document+"/"+id] {
+				got = append(got, th.Document+"/"+id)
+			}
+			return true
+		})
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if from = next; next == nil {
+			return got
+		}
+		write()
+	}
+}
