@@ -316,6 +316,8 @@ func BenchmarkKeys(b *testing.B) {
 		"Comment": func() {
 			Comment("acct", "organization", "document", "01jd2m6z5x0000h3k9r7v2n8p4", 1_700_000_000_000_000)
 		},
+		"LocationPartition":     func() { LocationPartition("acct", "organization", "location") },
+		"Join escaped":          func() { Join("docu ment", "100%") },
 		"UpdatedInOrganization": func() { UpdatedInOrganization(1_700_000_000_000, "document", "01jd2m6z5x0000h3k9r7v2n8p4") },
 		"ParseAnnotation":       func() { ParseAnnotation("ANN#01jd2m6z5x0000h3k9r7v2n8p4#CMT#0000001700000000") },
 		"Split":                 func() { Split("A#acct#O#organization#D#document") },

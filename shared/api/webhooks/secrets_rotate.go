@@ -34,7 +34,7 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 		w.LastUpdated = call.Now.UnixMilli()
 		return w.Rotate(id, secret, call.Now.UnixMilli())
 	})
-	if err == errMade {
+	if errors.Is(err, errMade) {
 		return s.showMade(ctx, call, req.WebhookID, id)
 	}
 	if err != nil {

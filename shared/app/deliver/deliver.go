@@ -52,7 +52,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// tables returns the parts of the table.
+// tables returns the parts of the table that a delivery reads and writes.
 func (c Config) tables() (*directory.Store, *threads.Store, *outbox.Store) {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	d := directory.New(t)
@@ -66,9 +66,9 @@ func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL,
 // New puts the delivery together. It calls nothing. The error says what is wrong with Mail.
 func New(c Config) (*delivery.Deliverer, error) {
 	c = c.withDefaults()
-	directory, threads, outbox := c.tables()
+	d, t, outbox := c.tables()
 	o := delivery.Options{
-		Directory: directory, Threads: threads, Outbox: outbox, Events: c.events(), Webhooks: c.webhooks(),
+		Directory: d, Threads: t, Outbox: outbox, Events: c.events(), Webhooks: c.webhooks(),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
 	}

@@ -16,13 +16,15 @@ import (
 func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
+	ctx, spread := s.watch(ctx, doc.OrganizationRef)
+	defer spread()
 	t.Rev = 1
 	head, err := headItem(doc, &t.Annotation)
 	if err != nil {
 		return err
 	}
 	head[table.AddedBy] = store.Text(add.Mark)
-	if err := s.setTimeKey(ctx, head, doc, t.ID, t.LastUpdated); err != nil {
+	if err := s.setTimeKey(ctx, head, doc, t.ID, t.Latest()); err != nil {
 		return err
 	}
 	if err := store.CheckSize(head, "the annotation"); err != nil {
