@@ -26,7 +26,9 @@ func Serve(e api.Endpoint) {
 
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
-	run(func(s *Service) any { return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log) })
+	run(func(s *Service) any {
+		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log)
+	})
 }
 
 // run serves the handler that is made of the service which the environment describes.

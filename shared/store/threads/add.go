@@ -16,8 +16,6 @@ import (
 func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	t.Rev = 1
 	head, err := headItem(doc, &t.Annotation)
 	if err != nil {

@@ -21,8 +21,6 @@ import (
 func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	a := &adding{s: s, doc: doc, ann: ann, add: add, mark: add.IDs.Mark()}
 	if err := a.number(0); err != nil {
 		return nil, err

@@ -17,8 +17,6 @@ import (
 func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	u := &commentUpdate{s: s, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
 	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.Now, nil) })
 	group := transactComments

@@ -25,8 +25,6 @@ const (
 func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	errs := make([]error, len(ids))
 	if c.Comment != nil {
 		s.updateThreads(ctx, doc, ids, c, errs)
