@@ -43,8 +43,7 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 		functions[e.Path] = f
 		invoked = append(invoked, *f.FunctionArn())
 	}
-	// One role for the gateway: a permission on each function would be one more resource for each. Its trust has no condition on
-	// aws:SourceArn or aws:SourceAccount: API Gateway sends neither when it takes the role of an integration, and would be refused.
+	// One role for the gateway: a permission on each function would be one more resource for each.
 	invoke := []awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, invoked...)}
 	invoker := s.addRole(s.stack, "GatewayRole", "apigateway.amazonaws.com", invoke).WithoutPolicyUpdates(nil)
 

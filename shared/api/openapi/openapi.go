@@ -31,8 +31,8 @@ type object = rpc.Keyed[any]
 
 const jsonType = "application/json"
 
-// Document returns the OpenAPI document, with an example of each endpoint and of each type of webhook event. It fails where a field has no
-// description, or an endpoint no example.
+// Document returns the OpenAPI document, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
+// description.
 func Document(examples []Example, payloads map[collab.EventType]json.RawMessage) ([]byte, error) {
 	schemas := rpc.NewSchemas(glossary)
 	endpoints := slices.DeleteFunc(api.Endpoints(), func(e api.Endpoint) bool { return e.Public }) // those are pages for people
@@ -51,12 +51,8 @@ func Document(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	failure := schemas.Answer(reflect.TypeFor[collab.FieldError]())
 	paths := object{}
 	for _, e := range endpoints {
-		i := slices.IndexFunc(examples, func(x Example) bool { return x.Path == e.Path })
-		if i < 0 {
-			return nil, fmt.Errorf("%s has no example", e.Path)
-		}
-		post := operation(e, schemas.Request(e.Operation.Request), answers[e.Path], examples[i])
-		paths = append(paths, member(e.Path, object{{Key: "post", Value: post}}))
+		of := slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return x.Path != e.Path })
+		paths = append(paths, member(e.Path, object{{Key: "post", Value: operation(e, schemas.Request(e.Operation.Request), answers[e.Path], of)}}))
 	}
 	document := object{
 		{Key: "openapi", Value: "3.1.0"},
@@ -135,17 +131,22 @@ func idempotencyKey() object {
 }
 
 // operation is the endpoint's POST.
-func operation(e api.Endpoint, request, answer rpc.Schema, example Example) object {
+func operation(e api.Endpoint, request, answer rpc.Schema, examples []Example) object {
 	words := strings.Split(strings.TrimPrefix(e.Path, "/"), "/")
 	id := words[0]
 	for _, w := range words[1:] {
 		id += strings.ToUpper(w[:1]) + w[1:]
 	}
+	requests, answers := object{}, object{}
+	for i, x := range examples {
+		name := fmt.Sprintf("example%d", i+1)
+		requests = append(requests, member(name, object{{Key: "summary", Value: x.Title}, {Key: "value", Value: x.Request}}))
+		answers = append(answers, member(name, object{{Key: "summary", Value: x.Title}, {Key: "value", Value: x.Answer}}))
+	}
 	description := strings.TrimSpace(e.Description)
 	if e.Requires != "" {
 		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", e.Requires)
 	}
-	description += "\n\nExample: " + example.Title + "."
 	op := object{
 		{Key: "operationId", Value: id},
 		{Key: "tags", Value: []string{words[1]}},
@@ -157,7 +158,7 @@ func operation(e api.Endpoint, request, answer rpc.Schema, example Example) obje
 	}
 	responses := object{member("200", object{
 		{Key: "description", Value: "Success"},
-		{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: result(answer, hasField(e, "pageToken"))}, {Key: "example", Value: example.Answer}})}},
+		{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: result(answer, hasField(e, "pageToken"))}, {Key: "examples", Value: answers}})}},
 	})}
 	for _, r := range refusalTable {
 		if r.status == http.StatusNotFound && !hasField(e, "organizationId") && !hasField(e, "webhookId") || r.status == http.StatusConflict && !e.Idempotent() {
@@ -172,7 +173,7 @@ func operation(e api.Endpoint, request, answer rpc.Schema, example Example) obje
 	return append(op,
 		member("requestBody", object{
 			{Key: "required", Value: true},
-			{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: body}, {Key: "example", Value: example.Request}})}},
+			{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: body}, {Key: "examples", Value: requests}})}},
 		}),
 		member("responses", responses))
 }
@@ -235,7 +236,7 @@ func event(schemas *rpc.Schemas, t collab.EventType, example json.RawMessage) ob
 		{Key: "requestBody", Value: object{
 			{Key: "required", Value: true},
 			{Key: "content", Value: object{member(jsonType, object{
-				{Key: "schema", Value: schema}, {Key: "example", Value: example},
+				{Key: "schema", Value: schema}, {Key: "examples", Value: object{member("example1", object{{Key: "value", Value: example}})}},
 			})}},
 		}},
 		{Key: "responses", Value: object{

@@ -73,8 +73,8 @@ func TestValid(t *testing.T) {
 			continue
 		}
 		op := doc.Paths.Value(e.Path).Post
-		if op.Summary == "" || e.Description == "" {
-			t.Errorf("%s lacks a summary or a description", e.Path)
+		if op.Summary == "" || op.Description == "" || len(op.RequestBody.Value.Content["application/json"].Examples) == 0 {
+			t.Errorf("%s lacks a summary, a description or an example", e.Path)
 		}
 	}
 }
