@@ -20,8 +20,8 @@ import (
 //go:embed pins
 var pins embed.FS
 
-// Install installs every pinned tool, unless it is there already, and writes
-// what it does to progress, which may be nil. Processes that install at the same
+// Install installs every pinned tool but those of CheckTool, unless it is there
+// already, and writes what it does to progress, which may be nil. Processes that install at the same
 // time wait for one another. An error ends with the sentence of how to mend it.
 func Install(ctx context.Context, progress io.Writer) error {
 	dir, err := Dir()
@@ -77,16 +77,6 @@ func nodeTools(local string) tools {
 		locks:   []string{"package.json", "package-lock.json"},
 		program: dynoxide,
 		fetch:   npmInstall,
-	}
-}
-
-func pythonTools(local string) tools {
-	return tools{
-		what:    "MiniStack from PyPI",
-		dir:     filepath.Join(local, "tools", "python"),
-		locks:   []string{"requirements.txt"},
-		program: "bin/python",
-		fetch:   pipInstall,
 	}
 }
 
@@ -199,23 +189,6 @@ func npmInstall(ctx context.Context, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, dynoxide)); err != nil {
 		return fmt.Errorf("npm did not get @dynoxide/%s: see that its registry has it, "+
 			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", nodePlatform())
-	}
-	return nil
-}
-
-func pipInstall(ctx context.Context, dir string) error {
-	const mend = "install Python 3.10 or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again"
-	const check = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))"
-	if err := run(ctx, dir, "python3", "-c", check); err != nil {
-		return fmt.Errorf("Python is missing, too old, or without its venv module (%w): %s", err, mend)
-	}
-	if err := run(ctx, dir, "python3", "-m", "venv", "."); err != nil {
-		return fmt.Errorf("%w: %s", err, mend)
-	}
-	err := run(ctx, dir, "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input",
-		"--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt")
-	if err != nil {
-		return fmt.Errorf("%w: see that pip reaches its registry (pip download six) and run this again", err)
 	}
 	return nil
 }

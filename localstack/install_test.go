@@ -120,6 +120,7 @@ func TestInstallSaysHowToMend(t *testing.T) {
 		{"not in npm's registry", nodeTools, scripts(map[string]string{"node": "echo v20.1.0", "npm": "exit 0"}), "npm did not get @dynoxide/"},
 		{"no Python", pythonTools, scripts(nil), "install Python 3.10 or newer with venv"},
 		{"old Python", pythonTools, scripts(map[string]string{"python3": "exit 1"}), "install Python 3.10 or newer with venv"},
+		{"old Python for tests", checkTools, scripts(map[string]string{"python3": "exit 1"}), "install Python 3.11 or newer with venv"},
 		{"no network for pip", pythonTools, scripts(map[string]string{
 			"python3": `case "$*" in *venv\ .) /bin/mkdir bin; /bin/ln -s "$0" bin/python;; *requirements*) echo no route to host; exit 1;; esac`}),
 			"no route to host: see that pip reaches its registry"},

@@ -5,7 +5,7 @@ const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const {chromium} = require('playwright-core');
 
-const {url, browser: program, screenshots, docs: described} = JSON.parse(readFileSync(0, 'utf8'));
+const {url, browser: program, screenshots} = JSON.parse(readFileSync(0, 'utf8'));
 const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
@@ -65,7 +65,7 @@ async function main() {
   }
   if (links.length < 2) problems.add(`/mail: ${links.length} mails, want two`);
 
-  if (described) await tryReference(context);
+  await tryReference(context);
   await browser.close();
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -58,7 +59,7 @@ func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
 		view
 		Mails                 []mail
 		Problem, Window, Curl string
-	}{p.view("Mail", "/mail", true), mails, problem, mailWindow.String(), tagCurl(p.url)})
+	}{p.view("Mail", "/mail", true), mails, problem, fmt.Sprintf("%.0f seconds", mailWindow.Seconds()), tagCurl(p.url)})
 }
 
 func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {

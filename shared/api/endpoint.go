@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	_ "embed"
 	"net/http"
 	"reflect"
 
@@ -13,14 +14,21 @@ import (
 	"collabdata/shared/collab"
 )
 
+//go:embed openapi.json
+var openAPI string
+
+// OpenAPI returns the OpenAPI document of the interface: see package openapi.
+func OpenAPI() string { return openAPI }
+
 // Endpoint is one row of the table: an operation and all that others need to know of it.
 type Endpoint struct {
-	Path      string // the URL's path, and the folder of its main below functions/
-	Summary   string // what it does, for lists: a phrase
-	Grants    Grants
-	Requires  collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
-	Operation Operation
-	Public    bool // without credentials, and to GET too: a page for people
+	Path        string // the URL's path, and the folder of its main below functions/
+	Summary     string // what it does, for lists: a phrase
+	Description string // its rules for those who call, in Markdown: order, limits, what fails with which code
+	Grants      Grants
+	Requires    collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
+	Operation   Operation
+	Public      bool // without credentials, and to GET too: a page for people
 }
 
 // Grants are the rights to the deployment that an endpoint has. The CDK app grants exactly these.

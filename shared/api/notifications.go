@@ -8,8 +8,11 @@ import (
 // V2NotificationsConfigGet is POST /v2/notifications/config/get.
 func V2NotificationsConfigGet() Endpoint {
 	return Endpoint{
-		Path:      "/v2/notifications/config/get",
-		Summary:   "Answers a user's notification preferences",
+		Path:    "/v2/notifications/config/get",
+		Summary: "Answers a user's notification preferences",
+		Description: `
+The user's preference for each document, else for the organization, else inbox ALL and email MINE, in the order asked, repeats once. MINE is what
+concerns the user: tagged, assigned, taking part, named.`,
 		Grants:    ReadTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigGet),
@@ -19,8 +22,12 @@ func V2NotificationsConfigGet() Endpoint {
 // V2NotificationsAdd is POST /v2/notifications/add.
 func V2NotificationsAdd() Endpoint {
 	return Endpoint{
-		Path:      "/v2/notifications/add",
-		Summary:   "Notifies users",
+		Path:    "/v2/notifications/add",
+		Summary: "Notifies users",
+		Description: `
+Records a notification and tells everyone of the organization, or those of notifyUsers, who want it: in the app at once, by mail, and by webhook. In
+the template {name} stands for the value of that name. Where a notification with its id is there already, it succeeds and nothing is sent again. A user's
+name and e-mail address have at most 1,000 bytes together.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Add),
 	}
@@ -29,8 +36,10 @@ func V2NotificationsAdd() Endpoint {
 // V1NotificationsAdd is POST /v1/notifications/add.
 func V1NotificationsAdd() Endpoint {
 	return Endpoint{
-		Path:      "/v1/notifications/add",
-		Summary:   "Notifies users in version 1",
+		Path:    "/v1/notifications/add",
+		Summary: "Notifies users in version 1",
+		Description: `
+As version 2, without verifyUserPermissions.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).AddV1),
 	}
@@ -39,8 +48,10 @@ func V1NotificationsAdd() Endpoint {
 // V2NotificationsGet is POST /v2/notifications/get.
 func V2NotificationsGet() Endpoint {
 	return Endpoint{
-		Path:      "/v2/notifications/get",
-		Summary:   "Answers a user's notifications, newest first, in pages",
+		Path:    "/v2/notifications/get",
+		Summary: "Answers a user's notifications, newest first, in pages",
+		Description: `
+The user's own notifications and those to everyone that the user did not cause and wants, newest first. The user need not be a member.`,
 		Grants:    ReadTable,
 		Operation: operation(notification, (*notifications.Service).Get),
 	}
@@ -49,8 +60,11 @@ func V2NotificationsGet() Endpoint {
 // V2NotificationsUpdate is POST /v2/notifications/update.
 func V2NotificationsUpdate() Endpoint {
 	return Endpoint{
-		Path:      "/v2/notifications/update",
-		Summary:   "Marks notifications as read or clicked",
+		Path:    "/v2/notifications/update",
+		Summary: "Marks notifications as read or clicked",
+		Description: `
+Marks notifications as read or clicked, which stays so. The first click raises notification.clicked, which sends notificationSourceData back. The
+answer has what became of each by id, in the order sent: one that the user does not have is NOT_FOUND there.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Update),
 	}
@@ -59,8 +73,11 @@ func V2NotificationsUpdate() Endpoint {
 // V2NotificationsConfigSet is POST /v2/notifications/config/set.
 func V2NotificationsConfigSet() Endpoint {
 	return Endpoint{
-		Path:      "/v2/notifications/config/set",
-		Summary:   "Sets a user's notification preferences",
+		Path:    "/v2/notifications/config/set",
+		Summary: "Sets a user's notification preferences",
+		Description: `
+Replaces the user's preferences for the documents, or for the whole organization. A channel that is left out or null has none of its own: it falls
+back from the document to the organization, and from there to the default.`,
 		Grants:    ReadTable | WriteTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigSet),

@@ -174,7 +174,11 @@ func TestItems(t *testing.T) {
 				last = err
 				continue
 			}
-			if ids = append(ids, item.AnnotationID); len(ids) == most {
+			id := ""
+			if item != nil {
+				id = item.AnnotationID
+			}
+			if ids = append(ids, id); len(ids) == most {
 				break
 			}
 		}

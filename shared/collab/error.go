@@ -25,6 +25,12 @@ const (
 	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"   // 504: the time of the request ran out
 )
 
+// Values returns all codes.
+func (Code) Values() []string {
+	return texts(InvalidArgument, FailedPrecondition, Unauthenticated, PermissionDenied, NotFound, AlreadyExists, Aborted, ResourceExhausted,
+		Internal, Unavailable, DeadlineExceeded)
+}
+
 // FieldError is one mistake of a request: the path of the field, such as `data.commentAnnotations[0].status.id`, and the rule it
 // breaks.
 type FieldError struct {

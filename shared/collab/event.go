@@ -19,6 +19,25 @@ const (
 	WebhookDisabled         EventType = "webhook.disabled"
 )
 
+// EventTypes returns all event types.
+func EventTypes() []EventType {
+	return []EventType{
+		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
+		CommentAdded, CommentUpdated, NotificationAdded, NotificationClicked, WebhookDisabled,
+	}
+}
+
+// Values returns all event types.
+func (EventType) Values() []string { return texts(EventTypes()...) }
+
+func texts[T ~string](values ...T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
 // MaxEventBytes is the size of a stored event: longer texts in its snapshot are cut.
 const MaxEventBytes = 32_000
 

@@ -21,6 +21,9 @@ const (
 	PreferNone Preference = "NONE"
 )
 
+// Values returns all preferences.
+func (Preference) Values() []string { return texts(PreferAll, PreferMine, PreferNone) }
+
 // Preferences are a person's preferences by channel.
 type Preferences struct {
 	Inbox Preference

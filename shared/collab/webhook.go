@@ -106,6 +106,11 @@ const (
 	DeliveryCanceled  DeliveryState = "canceled"  // the endpoint was disabled or deleted before it was delivered
 )
 
+// Values returns all states.
+func (DeliveryState) Values() []string {
+	return texts(DeliveryPending, DeliveryDelivered, DeliveryExhausted, DeliveryCanceled)
+}
+
 // Delivery is one event on its way to one webhook endpoint. It is kept for 30 days.
 type Delivery struct {
 	WebhookID   string

@@ -10,62 +10,56 @@ const MaxPayload = 20_000
 // shortPayload is what an event too large for a payload is shortened to: times and names of members take more room in the payload.
 const shortPayload = 15_000
 
-// EventTypes returns every event type that an endpoint may ask for.
-func EventTypes() []collab.EventType {
-	return []collab.EventType{
-		collab.AnnotationAdded, collab.AnnotationUpdated, collab.AnnotationStatusChanged, collab.AnnotationAssigned,
-		collab.CommentAdded, collab.CommentUpdated,
-		collab.NotificationAdded, collab.NotificationClicked,
-		collab.WebhookDisabled,
-	}
-}
-
 type payload struct {
 	Type      collab.EventType `json:"type"`
 	Timestamp collab.Timestamp `json:"timestamp"`
-	Data      payloadData      `json:"data"`
+	Data      EventData        `json:"data"`
 }
 
-type payloadData struct {
+// EventData is what a payload says of its event.
+type EventData struct {
 	OrganizationID *string              `json:"organizationId"`
 	DocumentID     *string              `json:"documentId"`
 	AnnotationID   *string              `json:"annotationId"`
 	CommentID      *int64               `json:"commentId"`
 	Truncated      bool                 `json:"truncated"`
 	ActionUser     *collab.User         `json:"actionUser,omitempty"`
-	Annotation     *payloadAnnotation   `json:"annotation,omitempty"`
-	Previous       *payloadAnnotation   `json:"previous,omitempty"`
-	Comments       []payloadComment     `json:"comments,omitempty"`
-	Notification   *payloadNotification `json:"notification,omitempty"`
+	Annotation     *EventAnnotation     `json:"annotation,omitempty"`
+	Previous       *EventAnnotation     `json:"previous,omitempty"`
+	Comments       []EventComment       `json:"comments,omitempty"`
+	Notification   *EventNotification   `json:"notification,omitempty"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
 }
 
-type payloadAnnotation struct {
-	From       collab.JSON      `json:"from,omitempty"`
-	Location   collab.JSON      `json:"location,omitempty"`
-	Status     collab.JSON      `json:"status,omitempty"`
-	AssignedTo collab.JSON      `json:"assignedTo,omitempty"`
-	Priority   collab.JSON      `json:"priority,omitempty"`
-	Context    collab.JSON      `json:"context,omitempty"`
+// EventAnnotation is an annotation in a payload, without its comments.
+type EventAnnotation struct {
+	From       collab.JSON      `json:"from,omitempty" schema:"User"`
+	Location   collab.JSON      `json:"location,omitempty" schema:"Location"`
+	Status     collab.JSON      `json:"status,omitempty" schema:"AnnotationStatus"`
+	AssignedTo collab.JSON      `json:"assignedTo,omitempty" schema:"User"`
+	Priority   collab.JSON      `json:"priority,omitempty" schema:"Priority"`
+	Context    collab.JSON      `json:"context,omitempty" rule:"object"`
 	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
 }
 
-type payloadComment struct {
+// EventComment is a comment in a payload.
+type EventComment struct {
 	CommentID          int64            `json:"commentId"`
 	Text               *string          `json:"commentText,omitempty"`
 	HTML               *string          `json:"commentHtml,omitempty"`
-	From               collab.JSON      `json:"from,omitempty"`
-	TaggedUserContacts collab.JSON      `json:"taggedUserContacts,omitempty"`
+	From               collab.JSON      `json:"from,omitempty" schema:"User"`
+	TaggedUserContacts collab.JSON      `json:"taggedUserContacts,omitempty" schema:"[]Tag"`
 	CreatedAt          collab.Timestamp `json:"createdAt,omitzero"`
 }
 
-type payloadNotification struct {
+// EventNotification is a notification in a payload.
+type EventNotification struct {
 	NotificationID string                 `json:"notificationId"`
 	ActionUser     *collab.User           `json:"actionUser,omitempty"`
 	Headline       string                 `json:"displayHeadlineMessageTemplate,omitempty"`
 	TemplateData   map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
 	Body           string                 `json:"displayBodyMessage,omitempty"`
-	SourceData     collab.JSON            `json:"notificationSourceData,omitempty"`
+	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
 	NotifyAll      bool                   `json:"notifyAll,omitempty"`
 	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
@@ -96,13 +90,13 @@ func Payload(ev *collab.Event) ([]byte, error) {
 	return encode(ev, shortData)
 }
 
-func encode(ev *collab.Event, data payloadData) ([]byte, error) {
+func encode(ev *collab.Event, data EventData) ([]byte, error) {
 	return collab.EncodeJSON(payload{Type: ev.Type, Timestamp: collab.Timestamp(ev.Time), Data: data})
 }
 
 // dataOf returns what a payload says of an event.
-func dataOf(ev *collab.Event) payloadData {
-	data := payloadData{
+func dataOf(ev *collab.Event) EventData {
+	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
 		Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous), Webhook: ev.Webhook,
 	}
@@ -110,13 +104,13 @@ func dataOf(ev *collab.Event) payloadData {
 		data.CommentID = &ev.Comments[0].CommentID
 	}
 	for _, c := range ev.Comments {
-		data.Comments = append(data.Comments, payloadComment{
+		data.Comments = append(data.Comments, EventComment{
 			CommentID: c.CommentID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts,
 			CreatedAt: collab.Timestamp(c.CreatedAt),
 		})
 	}
 	if n := ev.Notification; n != nil {
-		data.Notification = &payloadNotification{
+		data.Notification = &EventNotification{
 			NotificationID: n.ID, ActionUser: &n.ActionUser, Headline: n.Headline, TemplateData: n.TemplateData, Body: n.Body,
 			SourceData: n.SourceData, CreatedAt: collab.Timestamp(n.CreatedAt),
 		}
@@ -127,11 +121,11 @@ func dataOf(ev *collab.Event) payloadData {
 	return data
 }
 
-func annotationOf(a *collab.EventAnnotation) *payloadAnnotation {
+func annotationOf(a *collab.EventAnnotation) *EventAnnotation {
 	if a == nil {
 		return nil
 	}
-	return &payloadAnnotation{
+	return &EventAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		CreatedAt: collab.Timestamp(a.CreatedAt),
 	}
@@ -142,4 +136,21 @@ func orNull(id string) *string {
 		return nil
 	}
 	return &id
+}
+
+// Fields returns the fields of EventData that payloads of a type may have, beside those that all have.
+func Fields(t collab.EventType) []string {
+	switch t {
+	case collab.AnnotationAdded, collab.CommentAdded:
+		return []string{"annotation", "comments", "actionUser"}
+	case collab.AnnotationUpdated:
+		return []string{"annotation"}
+	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:
+		return []string{"annotation", "previous"}
+	case collab.CommentUpdated:
+		return []string{"annotation", "comments"}
+	case collab.NotificationAdded, collab.NotificationClicked:
+		return []string{"notification", "actionUser"}
+	}
+	return []string{"webhook"}
 }

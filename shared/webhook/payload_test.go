@@ -124,7 +124,7 @@ func TestPayloads(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(EventTypes(), types); diff != "" {
+	if diff := cmp.Diff(collab.EventTypes(), types); diff != "" {
 		t.Errorf("event types with a golden payload (-want +got):\n%s", diff)
 	}
 }

@@ -18,7 +18,7 @@ const ui = SwaggerUIBundle({
 });
 
 // Swagger UI leaves some fields without a name for those who hear the page.
-const names = {'select#servers': 'Server', 'textarea.body-param__text': 'Request body', '.parameters input': 'Value'};
+const names = {'select#servers': 'Server', 'select.examples-select-element': 'Example', 'textarea.body-param__text': 'Request body', '.parameters input': 'Value'};
 new MutationObserver(() => {
   for (const [fields, name] of Object.entries(names)) {
     for (const field of place.querySelectorAll(`${fields}:not([aria-label])`)) field.setAttribute('aria-label', name);

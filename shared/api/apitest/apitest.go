@@ -203,7 +203,7 @@ func (s *step) await(ctx context.Context, target Target, vars variables) (proble
 
 // run sends the request and returns what is wrong with the answer. The error is of the script, or of the connection.
 func (s *step) run(ctx context.Context, target Target, vars variables) (problems string, err error) {
-	req, err := s.request(ctx, target.BaseURL, vars)
+	req, sent, err := s.request(ctx, target.BaseURL, vars)
 	if err != nil {
 		return "", err
 	}
@@ -220,25 +220,30 @@ func (s *step) run(ctx context.Context, target Target, vars variables) (problems
 	if err != nil {
 		return "", err
 	}
-	wrong := s.answer.check(res, body, vars)
+	d, err := described()
+	if err != nil {
+		return "", err
+	}
+	wrong := append(s.answer.check(res, body, vars), d.check(req, sent, res, body)...)
 	if len(wrong) == 0 {
 		return "", nil
 	}
 	return fmt.Sprintf("%s\nthe answer is %d %s", strings.Join(wrong, "\n"), res.StatusCode, body), nil
 }
 
-func (s *step) request(ctx context.Context, base string, vars variables) (*http.Request, error) {
+// request returns the request, and its body.
+func (s *step) request(ctx context.Context, base string, vars variables) (req *http.Request, body string, err error) {
 	path, err := vars.expand(s.path)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	body, err := vars.expandJSON(s.body)
+	body, err = vars.expandJSON(s.body)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	req, err := http.NewRequestWithContext(ctx, s.method, base+path, strings.NewReader(body))
+	req, err = http.NewRequestWithContext(ctx, s.method, base+path, strings.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set(auth.KeyHeader, vars["key"].text)
@@ -250,11 +255,11 @@ func (s *step) request(ctx context.Context, base string, vars variables) (*http.
 		}
 		value, err := vars.expand(h.value)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		req.Header.Set(h.name, value)
 	}
-	return req, nil
+	return req, body, nil
 }
 
 // check compares an answer with the expected one and sets the variables of that.

@@ -4,18 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"collabdata/shared/api/openapi"
 )
 
 // examplesName is the script of the examples.
 const examplesName = "general/examples"
-
-// Example is a request that a script sends, and its answer, with samples for what differs from one run to the next.
-type Example struct {
-	Path    string
-	Title   string
-	Request json.RawMessage
-	Answer  json.RawMessage
-}
 
 // samples of each kind, for variables that the script has none for.
 var samples = map[string]value{
@@ -26,7 +20,7 @@ var samples = map[string]value{
 }
 
 // Examples returns an example of each endpoint, in an order in which they work.
-func Examples() ([]Example, error) {
+func Examples() ([]openapi.Example, error) {
 	list, err := load(scripts)
 	if err != nil {
 		return nil, err
@@ -38,13 +32,15 @@ func Examples() ([]Example, error) {
 			return nil, err
 		}
 	}
-	var examples []Example
+	var examples []openapi.Example
 	for _, step := range s.steps {
 		answer, err := vars.sample(step.answer.body)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", step.title, err)
 		}
-		examples = append(examples, Example{step.path, step.title, json.RawMessage(step.body), json.RawMessage(answer.String())})
+		examples = append(examples, openapi.Example{
+			Path: step.path, Title: step.title, Request: json.RawMessage(step.body), Answer: json.RawMessage(answer.String()),
+		})
 	}
 	return examples, nil
 }

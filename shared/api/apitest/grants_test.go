@@ -104,7 +104,7 @@ func (o *overseer) judge(t *testing.T) {
 		if beyond := o.used[e.Path] &^ e.Grants; beyond != 0 {
 			t.Errorf("%s needs %b beyond the grants of its row, %b", e.Path, beyond, e.Grants)
 		}
-		if o.used[e.Path] == 0 {
+		if o.used[e.Path] == 0 && !e.Public {
 			t.Errorf("no call of %s was seen", e.Path)
 		}
 	}

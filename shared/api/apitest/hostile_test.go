@@ -72,7 +72,7 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	t.Helper()
 	changed := *s
 	changed.body = body
-	req, err := changed.request(t.Context(), target.BaseURL, vars)
+	req, sent, err := changed.request(t.Context(), target.BaseURL, vars)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,15 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	d, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusBadRequest { // the form of these many is looked at below
+		for _, problem := range d.check(req, sent, res, text) {
+			t.Errorf("%s\n%s\nis answered with %d %s", problem, body, res.StatusCode, text)
+		}
 	}
 	answer, err := parseJSON(text)
 	failure := answer.member("error")

@@ -15,7 +15,7 @@ import (
 )
 
 // example is a request of the README.
-var example = regexp.MustCompile(`(?m)^api (\S+) '(.*)'$`)
+var example = regexp.MustCompile(`(?m)^api (\S+) '([^']*)'`)
 
 // waits are the endpoints whose example needs what is being delivered.
 var waits = map[string]bool{"/v2/notifications/update": true}

@@ -13,18 +13,25 @@ import (
 type Annotation struct {
 	AnnotationID      string           `json:"annotationId"`
 	DocumentID        string           `json:"documentId"`
-	From              *collab.User     `json:"from,omitempty"`
-	Color             *string          `json:"color,omitempty"`
-	Status            StatusV1         `json:"status"`
+	From              *collab.User     `json:"from,omitempty" doc:"The creator: the author of its first comment"`
+	Color             *string          `json:"color,omitempty" doc:"The color of its status"`
+	Status            AnnotationStatus `json:"status"`
 	Location          *Location        `json:"location,omitempty"`
 	TargetElement     *TargetElement   `json:"targetElement,omitempty"`
 	AssignedTo        *collab.User     `json:"assignedTo,omitempty"`
 	Priority          *Priority        `json:"priority,omitempty"`
 	Context           collab.JSON      `json:"context,omitempty" rule:"object"`
 	CreatedAt         collab.Timestamp `json:"createdAt"`
-	LastUpdated       collab.Timestamp `json:"lastUpdated"`
+	LastUpdated       collab.Timestamp `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
 	Comments          []Comment        `json:"comments"`
 	CommentsTruncated bool             `json:"commentsTruncated,omitempty"`
+}
+
+// AnnotationStatus is a status as it is answered.
+type AnnotationStatus struct {
+	ID   string      `json:"id"`
+	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal; an object where version 1 gave one"`
+	StatusLook
 }
 
 // Comment is a comment as it is answered.

@@ -158,17 +158,17 @@ func (t *TaggedUser) Validate(m *rpc.Mistakes) {
 // Tag is a user whom a comment tags, and the text of the tag.
 type Tag struct {
 	TaggedUser
-	Text *string `json:"text,omitempty"`
+	Text *string `json:"text,omitempty" doc:"How the tag is written"`
 }
 
 // Attachment is a file that a comment carries.
 type Attachment struct {
 	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0"`
-	Name         *string     `json:"name,omitempty"`
+	Name         *string     `json:"name,omitempty" doc:"File name"`
 	BucketPath   *string     `json:"bucketPath,omitempty"`
 	Size         *int64      `json:"size,omitempty" rule:"min=0"`
-	Type         *string     `json:"type,omitempty"`
-	URL          *string     `json:"url,omitempty"`
+	Type         *string     `json:"type,omitempty" doc:"The kind of file, such as image, video or document"`
+	URL          *string     `json:"url,omitempty" doc:"Where it is to be had"`
 	Thumbnail    *string     `json:"thumbnail,omitempty"`
 	MimeType     *string     `json:"mimeType,omitempty"`
 	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object"`

@@ -11,11 +11,11 @@ import (
 // GetRequest is the data of POST /v2/commentannotations/get. All filters combine.
 type GetRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
-	DocumentID        *string        `json:"documentId" rule:"notnull,docid"`
-	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid"`
+	DocumentID        *string        `json:"documentId" rule:"notnull,docid" doc:"As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND"`
+	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"In the order of the answer; missing ones are passed over; without any, all documents of the organization"`
 	GroupByDocumentID bool           `json:"groupByDocumentId"`
 	LocationIDs       []string       `json:"locationIds" rule:"notnull,nonempty,max=30,each=id"`
-	FolderID          *string        `json:"folderId" rule:"notnull,id"`
+	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"Those in documents directly in this folder; root: in documents in no folder"`
 	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id"`
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
 	StatusID          *string        `json:"statusId" rule:"notnull,id"`
@@ -73,9 +73,9 @@ func union(one *string, list []string) []string {
 //
 // It fails with FAILED_PRECONDITION where the organization is disabled, and NOT_FOUND when the organization, the folder, or the document of
 // documentId alone does not exist. Missing ones of documentIds are passed over.
-func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[Annotation], error) {
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[*Annotation], error) {
 	var from []byte
-	list, err := rpc.NewPage[Annotation](call, "comment annotation", req.PageRequest, &from)
+	list, err := rpc.NewPage[*Annotation](call, "comment annotation", req.PageRequest, &from)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ type GetV1Request struct {
 
 // GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with FAILED_PRECONDITION when the answer
 // is larger than 5 MB.
-func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[Annotation], error) {
+func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[*Annotation], error) {
 	doc := req.document(call)
 	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 		UserIDs:       req.UserIDs,
 	}
 	query := v2.query()
-	p := page{GroupedPage: rpc.NewList[Annotation](call, "comment annotation").Group(false)}
+	p := page{GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false)}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {
 		fits = p.take(id, t) && !p.truncated
@@ -141,7 +141,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 
 // page fills with annotations until its answer is full.
 type page struct {
-	*rpc.GroupedPage[Annotation]
+	*rpc.GroupedPage[*Annotation]
 	grouped   bool
 	truncated bool // holds a single thread, and not all of its comments
 	scratch   []byte

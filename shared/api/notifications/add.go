@@ -21,7 +21,7 @@ type AddV1Request struct {
 	DocumentID           string        `json:"documentId" rule:"required,docid"`
 	CreateDocument       bool          `json:"createDocument"`
 	ActionUser           collab.User   `json:"actionUser" rule:"required"`
-	NotificationID       *string       `json:"notificationId" rule:"notificationid"`
+	NotificationID       *string       `json:"notificationId" rule:"notificationid" doc:"Generated where it is left out; one that is there already is a success, and nothing is sent twice"`
 	HeadlineTemplate     string        `json:"displayHeadlineMessageTemplate" rule:"required"`
 	HeadlineTemplateData collab.JSON   `json:"displayHeadlineMessageTemplateData" rule:"object"`
 	Body                 string        `json:"displayBodyMessage"`
@@ -78,7 +78,7 @@ func (r *AddV1Request) notifyAll() bool { return r.NotifyAll == nil || *r.Notify
 // AddResult is the answer to an add.
 type AddResult struct {
 	Success        bool   `json:"success"`
-	NotificationID string `json:"notificationId"`
+	NotificationID string `json:"notificationId" doc:"The notification, as generated where it was left out"`
 	Message        string `json:"message"`
 }
 

@@ -11,20 +11,20 @@ import (
 // ConfigGetRequest is the data of POST /v2/notifications/config/get.
 type ConfigGetRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid"`
+	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"The documents, which need not exist, in the order of the answer"`
 	UserID         string   `json:"userId" rule:"required,id"`
 }
 
 // Config is a user's notification configuration for a document.
 type Config struct {
 	Config   Channels `json:"config"`
-	Metadata Metadata `json:"metadata"`
+	Metadata Metadata `json:"metadata" doc:"What it is of"`
 }
 
 // Channels are the preferences by channel.
 type Channels struct {
-	Inbox collab.Preference `json:"inbox"`
-	Email collab.Preference `json:"email"`
+	Inbox collab.Preference `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Email collab.Preference `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE"`
 }
 
 // Metadata says what a Config is of.

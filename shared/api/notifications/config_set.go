@@ -10,7 +10,7 @@ import (
 // ConfigSetRequest is the data of POST /v2/notifications/config/set. Without documents it sets what holds in the whole organization.
 type ConfigSetRequest struct {
 	OrganizationID string         `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid"`
+	DocumentIDs    []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
 	UserID         string         `json:"userId" rule:"required,id"`
 	Config         ChannelsChange `json:"config" rule:"required"`
 }
@@ -18,8 +18,8 @@ type ConfigSetRequest struct {
 // ChannelsChange replaces a user's preferences. A channel that is left out, or null, has none of its own: it falls back from the document to
 // the organization, and from there to the default.
 type ChannelsChange struct {
-	Inbox rpc.Opt[collab.Preference] `json:"inbox" rule:"oneof=ALL|MINE|NONE"`
-	Email rpc.Opt[collab.Preference] `json:"email" rule:"oneof=ALL|MINE|NONE"`
+	Inbox rpc.Opt[collab.Preference] `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
+	Email rpc.Opt[collab.Preference] `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
 }
 
 // Validate demands that a channel is named.

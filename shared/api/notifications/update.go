@@ -10,20 +10,20 @@ import (
 
 // UpdateRequest is the data of POST /v2/notifications/update.
 type UpdateRequest struct {
-	OrganizationID  string              `json:"organizationId" rule:"required,id"`
-	UserID          string              `json:"userId" rule:"required,id"`
-	NotificationIDs []string            `json:"notificationIds" rule:"required,nonempty,max=30,each=id"`
-	UpdatedData     rpc.One[UpdateData] `json:"updatedData" rule:"required"`
+	OrganizationID  string                      `json:"organizationId" rule:"required,id"`
+	UserID          string                      `json:"userId" rule:"required,id"`
+	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id"`
+	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required"`
 }
 
-// UpdateData is what the user did with the notifications. A click is reading, too.
-type UpdateData struct {
+// NotificationChange is what the user did with the notifications. A click is reading, too.
+type NotificationChange struct {
 	Read    *bool `json:"read" rule:"notnull"`
 	Clicked *bool `json:"clicked" rule:"notnull"`
 }
 
 // Validate demands that something was done: what was read or clicked stays so.
-func (d *UpdateData) Validate(m *rpc.Mistakes) {
+func (d *NotificationChange) Validate(m *rpc.Mistakes) {
 	if d.Read == nil && d.Clicked == nil {
 		m.Add("", "must have at least one field")
 	}

@@ -19,6 +19,7 @@ type Organization struct {
 	ID               string `json:"id"`
 	OrganizationName string `json:"organizationName"`
 	Disabled         bool   `json:"disabled"`
+	rpc.Open
 }
 
 // Get returns a page of organizations: those asked for that exist, in the order asked and each once, or all by id. A page ends at

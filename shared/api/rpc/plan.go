@@ -36,10 +36,14 @@ type plan struct {
 	checks   []func(string) error // kindString
 	only     bool                 // kindRaw: an object only
 	time     bool                 // kindInteger: worded as a time
+
+	form string   // the rule id, docid, notificationid, time or commentid, "" for none
+	enum []string // kindString: the values there are, nil for any
 }
 
 // objectPlan is the plan of a struct.
 type objectPlan struct {
+	name, of  string // of the type, and with its package
 	fields    []fieldPlan
 	byName    map[string]int
 	validates bool
@@ -50,6 +54,7 @@ type fieldPlan struct {
 	index    []int
 	required bool
 	notNull  bool
+	doc      string // what it is, for those who call
 	plan     *plan
 }
 
@@ -70,6 +75,9 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 		p.kind = kindRaw
 	case t.Kind() == reflect.String:
 		p.kind = kindString
+		if values := valuesOf(t); values != nil {
+			p.enum, p.checks = values, []func(string) error{oneOf(values)}
+		}
 	case t.Kind() == reflect.Bool:
 		p.kind = kindBool
 	case t.Kind() == reflect.Int64:
@@ -108,7 +116,7 @@ func (pl planner) object(t reflect.Type) *objectPlan {
 	if o := pl[t]; o != nil {
 		return o
 	}
-	o := &objectPlan{byName: make(map[string]int), validates: validates(t)}
+	o := &objectPlan{name: t.Name(), of: t.String(), byName: make(map[string]int), validates: validates(t)}
 	pl[t] = o
 	pl.fields(o, t, nil)
 	if len(o.fields) > 64 {
@@ -140,7 +148,7 @@ func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
 		if _, twice := o.byName[name]; twice {
 			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))
 		}
-		field := fieldPlan{name: name, index: at}
+		field := fieldPlan{name: name, index: at, doc: f.Tag.Get("doc")}
 		var rules []string
 		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 			switch rule {
@@ -173,6 +181,10 @@ func (p *plan) add(rule, where string) {
 		}
 		return n
 	}
+	switch name {
+	case "id", "docid", "notificationid", "time", "commentid":
+		p.form = name
+	}
 	text, integer, array := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray
 	switch {
 	case name == "id" && text:
@@ -182,7 +194,8 @@ func (p *plan) add(rule, where string) {
 	case name == "notificationid" && text:
 		p.checks = append(p.checks, collab.CheckNotificationID)
 	case name == "oneof" && text:
-		p.checks = append(p.checks, oneOf(strings.Split(argument, "|")))
+		p.enum = strings.Split(argument, "|")
+		p.checks = append(p.checks, oneOf(p.enum))
 	case name == "nonempty" && (text || array):
 		p.nonEmpty = true
 	case name == "max" && (text || array):
@@ -200,6 +213,14 @@ func (p *plan) add(rule, where string) {
 	default:
 		panic(fmt.Sprintf("rpc: %s: rule %q does not apply", where, rule))
 	}
+}
+
+// valuesOf returns the values of a type that says which ones it has, nil for others.
+func valuesOf(t reflect.Type) []string {
+	if e, ok := reflect.Zero(t).Interface().(interface{ Values() []string }); ok {
+		return e.Values()
+	}
+	return nil
 }
 
 func oneOf(values []string) func(string) error {

@@ -36,6 +36,8 @@
 //	object            collab.JSON: an object
 //	each=RULE         array: the rule of its elements; may be repeated
 //
+// A string type with a method Values() []string takes those values alone. What a field means stands in a doc tag: see Schemas.
+//
 // Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
 package rpc
 

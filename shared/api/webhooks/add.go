@@ -10,10 +10,10 @@ import (
 
 // AddRequest is the data of POST /v2/webhooks/add. Without event types, events of every type are posted, those too that come to be later.
 type AddRequest struct {
-	WebhookID   *string            `json:"webhookId" rule:"notificationid"`
-	URL         string             `json:"url" rule:"required,nonempty"`
+	WebhookID   *string            `json:"webhookId" rule:"notificationid" doc:"Generated where it is left out"`
+	URL         string             `json:"url" rule:"required,nonempty" doc:"Where events are posted: https, or http to an address that the operator allows"`
 	Description string             `json:"description" rule:"max=1000"`
-	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30,each=oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
+	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
 }
 
 // Add makes a webhook endpoint and shows its secret, which nothing shows again. It fails with INVALID_ARGUMENT for a URL that nothing may

@@ -11,10 +11,10 @@ import (
 // inclusive.
 type GetDeliveriesRequest struct {
 	WebhookID     string                `json:"webhookId" rule:"required,id"`
-	State         *collab.DeliveryState `json:"state" rule:"notnull,oneof=pending|delivered|exhausted|canceled"`
-	EventType     *collab.EventType     `json:"eventType" rule:"notnull,oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
-	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time"`
-	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time"`
+	State         *collab.DeliveryState `json:"state" rule:"notnull" doc:"Only those in this state"`
+	EventType     *collab.EventType     `json:"eventType" rule:"notnull" doc:"Only of events of this type"`
+	CreatedAfter  *int64                `json:"createdAfter" rule:"notnull,time" doc:"Of events of then or later"`
+	CreatedBefore *int64                `json:"createdBefore" rule:"notnull,time" doc:"Of events of then or earlier"`
 	rpc.PageRequest
 }
 
@@ -57,8 +57,8 @@ type Delivery struct {
 // Attempt is one post of a delivery.
 type Attempt struct {
 	At         collab.Timestamp `json:"at"`
-	Status     int              `json:"status,omitempty"` // HTTP status of the answer, absent where there was none
-	Reason     string           `json:"reason,omitempty"` // why it failed
+	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"` // HTTP status of the answer, absent where there was none
+	Reason     string           `json:"reason,omitempty"`                                                              // why it failed
 	DurationMS int64            `json:"durationMs"`
 }
 

@@ -11,9 +11,9 @@ import (
 // a page of them per call.
 type ReplayDeliveriesRequest struct {
 	WebhookID string                `json:"webhookId" rule:"required,id"`
-	EventID   *string               `json:"eventId" rule:"notnull,id"`
+	EventID   *string               `json:"eventId" rule:"notnull,id" doc:"This event alone: since, state, pageSize and pageToken are of others"`
 	Since     *int64                `json:"since" rule:"notnull,time"`
-	State     *collab.DeliveryState `json:"state" rule:"notnull,oneof=pending|delivered|exhausted|canceled"` // with since: only these
+	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"` // with since: only these
 	rpc.PageRequest
 }
 

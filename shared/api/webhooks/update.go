@@ -9,21 +9,21 @@ import (
 
 // UpdateRequest is the data of POST /v2/webhooks/update.
 type UpdateRequest struct {
-	WebhookID   string              `json:"webhookId" rule:"required,id"`
-	UpdatedData rpc.One[UpdateData] `json:"updatedData" rule:"required"`
+	WebhookID   string                 `json:"webhookId" rule:"required,id"`
+	UpdatedData rpc.One[WebhookChange] `json:"updatedData" rule:"required"`
 }
 
-// UpdateData is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
+// WebhookChange is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
 // are posted.
-type UpdateData struct {
+type WebhookChange struct {
 	URL         rpc.Opt[string]             `json:"url" rule:"notnull,nonempty"`
 	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`
-	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30,each=oneof=comment_annotation.added|comment_annotation.updated|comment_annotation.status_changed|comment_annotation.assigned|comment.added|comment.updated|notification.added|notification.clicked|webhook.disabled"`
-	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull"`
+	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30"`
+	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it again, and forgets how it failed"`
 }
 
 // Validate demands that there is something to update.
-func (d *UpdateData) Validate(m *rpc.Mistakes) {
+func (d *WebhookChange) Validate(m *rpc.Mistakes) {
 	if !d.URL.Sent() && !d.Description.Sent() && !d.EventTypes.Sent() && !d.Disabled.Sent() {
 		m.Add("", "must have at least one field")
 	}
@@ -51,7 +51,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return show(w, call.Now), nil
 }
 
-func (d *UpdateData) apply(w *collab.Webhook) {
+func (d *WebhookChange) apply(w *collab.Webhook) {
 	if d.URL.Given() {
 		w.URL = d.URL.Value
 	}

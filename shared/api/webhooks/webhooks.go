@@ -57,7 +57,7 @@ type Webhook struct {
 	WebhookID      string             `json:"webhookId"`
 	URL            string             `json:"url"`
 	Description    string             `json:"description"`
-	EventTypes     []collab.EventType `json:"eventTypes"` // null: all
+	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null: all
 	Disabled       bool               `json:"disabled"`
 	DisabledReason string             `json:"disabledReason,omitempty"` // where the service disabled it
 	Failures       int                `json:"failures"`                 // posts that failed since the last one that succeeded

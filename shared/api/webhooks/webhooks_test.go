@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -87,28 +86,6 @@ func (f *fixture) mustAdd(t *testing.T, id string) {
 	a := post[webhooks.WebhookWithSecret](t, f, f.Add, fmt.Sprintf(`"webhookId":%q,"url":"https://example.com"`, id))
 	if a.code != http.StatusOK {
 		t.Fatal(a.Error.Message)
-	}
-}
-
-// TestEventTypes holds the event types that requests may name against those that there are.
-func TestEventTypes(t *testing.T) {
-	var list []string
-	for _, e := range webhook.EventTypes() {
-		list = append(list, string(e))
-	}
-	want := "oneof=" + strings.Join(list, "|")
-	for _, field := range []struct {
-		of   reflect.Type
-		name string
-	}{
-		{reflect.TypeFor[webhooks.AddRequest](), "EventTypes"},
-		{reflect.TypeFor[webhooks.UpdateData](), "EventTypes"},
-		{reflect.TypeFor[webhooks.GetDeliveriesRequest](), "EventType"},
-	} {
-		f, _ := field.of.FieldByName(field.name)
-		if rule := f.Tag.Get("rule"); !strings.HasSuffix(rule, want) {
-			t.Errorf("%s.%s has the rule %s, want %s", field.of, field.name, rule, want)
-		}
 	}
 }
 

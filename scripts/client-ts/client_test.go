@@ -1,0 +1,92 @@
+// Package clientts builds and tests the TypeScript client.
+package clientts
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// run runs a command in a folder, and returns what it printed.
+func run(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Fatalf("%s is missing: install Node.js 20 or newer with npm", name)
+	}
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// install installs the packages of the lock file, unless they are.
+func install(t *testing.T) {
+	t.Helper()
+	modified := func(name string) time.Time {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return time.Time{}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	if modified("node_modules/.package-lock.json").Before(modified("package-lock.json")) {
+		run(t, ".", "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	}
+}
+
+// TestClient builds the client, runs its tests, and uses the packed client from another project, with its types.
+func TestClient(t *testing.T) {
+	install(t)
+	run(t, ".", "npm", "test", "--silent")
+
+	project := t.TempDir()
+	packed := strings.TrimSpace(run(t, ".", "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", project))
+	modules := filepath.Join(project, "node_modules")
+	client := filepath.Join(modules, "collabdata-client")
+	if err := os.MkdirAll(client, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(t, project, "tar", "-xzf", packed, "-C", client, "--strip-components", "1")
+	here, err := filepath.Abs("node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types"} {
+		if err := os.Symlink(filepath.Join(here, name), filepath.Join(modules, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"package.json":  `{"type": "module"}`,
+		"tsconfig.json": `{"compilerOptions": {"module": "NodeNext", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": ["node"]}}`,
+		"use.ts": `import {Client, ServiceError} from 'collabdata-client';
+const client = new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't', attempts: 1});
+// @ts-expect-error a misspelt field
+void (() => client.call('/v2/organizations/get', {pagesize: 1}));
+try {
+  await client.call('/v2/organizations/get', {pageSize: 1});
+} catch (e) {
+  console.log((e as ServiceError).code);
+}
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, project, "node", filepath.Join(here, "typescript", "bin", "tsc"))
+	if got := run(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
+		t.Errorf("the packed client printed %q", got)
+	}
+}

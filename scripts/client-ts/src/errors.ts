@@ -1,0 +1,59 @@
+/** The code of a failure, as the service answers it. */
+export type Code =
+  | 'INVALID_ARGUMENT'
+  | 'FAILED_PRECONDITION'
+  | 'UNAUTHENTICATED'
+  | 'PERMISSION_DENIED'
+  | 'NOT_FOUND'
+  | 'ALREADY_EXISTS'
+  | 'ABORTED'
+  | 'RESOURCE_EXHAUSTED'
+  | 'INTERNAL'
+  | 'UNAVAILABLE'
+  | 'DEADLINE_EXCEEDED';
+
+/** One mistake of a request: the path of the field, and the rule that it breaks. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+/** Why a call failed. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  readonly code: Code;
+  /** HTTP status, 0 where there was no answer. */
+  readonly status: number;
+  /** Every mistake of the request. */
+  readonly details: FieldError[];
+  /** After how many milliseconds the call may be made again, 0 where the service does not say. */
+  readonly retryAfter: number;
+
+  constructor(e: {code: Code; message: string; status?: number; details?: FieldError[]; retryAfter?: number; cause?: unknown}) {
+    super(`${e.code}: ${e.message}`, {cause: e.cause});
+    this.code = e.code;
+    this.status = e.status ?? 0;
+    this.details = e.details ?? [];
+    this.retryAfter = e.retryAfter ?? 0;
+  }
+}
+
+const REPEATED = new Set<Code>(['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED', 'INTERNAL', 'DEADLINE_EXCEEDED']);
+
+/** Whether a call that failed so may succeed later, as it stands. */
+export function mayRepeat(code: Code): boolean {
+  return REPEATED.has(code);
+}
+
+/** What an answer other than a result says went wrong. */
+export function failureOf(response: Response, text: string): ServiceError {
+  const seconds = Number(response.headers.get('Retry-After') ?? 0);
+  const rest = {status: response.status, retryAfter: Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : 0};
+  try {
+    const {error} = JSON.parse(text) as {error: {status: Code; message: string; details?: FieldError[]}};
+    return new ServiceError({...rest, code: error.status, message: error.message, ...(error.details && {details: error.details})});
+  } catch {
+    const code = response.status >= 500 ? 'UNAVAILABLE' : 'FAILED_PRECONDITION';
+    return new ServiceError({...rest, code, message: `the answer is none of the service: HTTP status ${response.status}`});
+  }
+}

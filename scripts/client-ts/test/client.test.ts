@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import {createServer, type IncomingMessage} from 'node:http';
+import type {AddressInfo} from 'node:net';
+import {after, test} from 'node:test';
+
+import {Webhook} from 'standardwebhooks';
+
+import {Client, ServiceError, verifyWebhook} from '../src/index.js';
+
+/** One answer of the service, [0, ''] for a connection that ends without one. */
+type Answer = [status: number, body: string, headers?: Record<string, string>];
+
+const closing: (() => void)[] = [];
+after(() => closing.forEach((close) => close()));
+
+/** A client, and what it sent to a service that answers so, in order. */
+async function serving(answers: Answer[], attempts = 5) {
+  const sent: {path: string; key: string | undefined; body: string; headers: IncomingMessage['headers']}[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request) body += piece;
+    sent.push({path: request.url!, key: request.headers['idempotency-key'] as string | undefined, body, headers: request.headers});
+    const [status, text, headers] = answers[sent.length - 1] ?? [500, 'a request too many'];
+    if (status === 0) request.socket.destroy();
+    else response.writeHead(status, headers).end(text);
+  });
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  closing.push(() => server.close());
+  const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return {sent, client: new Client({baseURL, apiKey: 'k', authToken: 't', attempts})};
+}
+
+const ok = (data: unknown, nextPageToken?: string) => JSON.stringify({result: {status: 'success', message: 'm', data, nextPageToken}});
+const failed = (status: string) => JSON.stringify({error: {status, message: 'text', details: [{field: 'data.x', message: 'rule'}]}});
+
+test('what may succeed later is sent again under the same key', async () => {
+  const {client, sent} = await serving([[503, failed('UNAVAILABLE')], [0, ''], [502, '<html>'], [200, ok({})]]);
+  const result = await client.call('/v2/webhooks/delete', {webhookId: 'crm'});
+  assert.equal(result.message, 'm');
+  assert.equal(sent.length, 4);
+  for (const s of sent) {
+    assert.equal(s.body, '{"data":{"webhookId":"crm"}}');
+    assert.equal(s.headers['x-service-api-key'], 'k');
+    assert.equal(s.headers['x-service-auth-token'], 't');
+    assert.ok(s.key && s.key === sent[0]!.key);
+  }
+});
+
+test('Retry-After is waited for', async () => {
+  const {client} = await serving([[429, failed('RESOURCE_EXHAUSTED'), {'Retry-After': '1'}], [200, ok([])]]);
+  const start = performance.now();
+  await client.call('/v2/organizations/get', {});
+  assert.ok(performance.now() - start >= 1000);
+});
+
+for (const [name, answers, attempts, code] of [
+  ['a mistake', [[400, failed('INVALID_ARGUMENT')]], 1, 'INVALID_ARGUMENT'],
+  ['always later', [[503, failed('UNAVAILABLE')], [503, failed('UNAVAILABLE')]], 2, 'UNAVAILABLE'],
+  ['another server', [[404, 'not here']], 1, 'FAILED_PRECONDITION'],
+] as [string, Answer[], number, string][]) {
+  test(`the error of ${name}`, async () => {
+    const {client, sent} = await serving(answers, 2);
+    await assert.rejects(client.call('/v2/organizations/get', {}), (e: ServiceError) => {
+      assert.ok(e instanceof ServiceError);
+      assert.equal(e.code, code);
+      if (code === 'INVALID_ARGUMENT') assert.deepEqual(e.details, [{field: 'data.x', message: 'rule'}]);
+      return true;
+    });
+    assert.equal(sent.length, attempts);
+  });
+}
+
+test('a call is ended by its signal', async () => {
+  const {client} = await serving([[503, failed('UNAVAILABLE'), {'Retry-After': '60'}]]);
+  await assert.rejects(client.call('/v2/organizations/get', {}, {signal: AbortSignal.timeout(100)}), {name: /Abort|Timeout/});
+});
+
+test('pages are asked for one after the other, until the last or until the caller has enough', async () => {
+  const answers: Answer[] = [[200, ok([{id: 'a'}, {id: 'b'}], 't1')], [200, ok([], 't2')], [200, ok([{id: 'c'}])]];
+  const {client, sent} = await serving(answers);
+  const ids: string[] = [];
+  for await (const o of client.items('/v2/organizations/get', {pageSize: 2})) ids.push(o.id);
+  assert.deepEqual(ids, ['a', 'b', 'c']);
+  assert.deepEqual(sent.map((s) => s.body), ['{"data":{"pageSize":2}}', '{"data":{"pageSize":2,"pageToken":"t1"}}', '{"data":{"pageSize":2,"pageToken":"t2"}}']);
+  assert.deepEqual(sent.map((s) => s.key), [undefined, undefined, undefined]);
+
+  const first = await serving(answers);
+  for await (const o of first.client.items('/v2/organizations/get', {})) {
+    assert.equal(o.id, 'a');
+    break;
+  }
+  assert.equal(first.sent.length, 1);
+});
+
+test('only what the service signed is believed', () => {
+  const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+  const body = '{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{"organizationId":"acme"}}';
+  const at = new Date();
+  const headers = {
+    'Webhook-Id': 'm-1',
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+    'webhook-signature': new Webhook(secret).sign('m-1', at, body),
+  };
+  const event = verifyWebhook(secret, headers, body);
+  assert.equal(event.id, 'm-1');
+  assert.equal(event.type, 'comment.added');
+  const refused = {name: 'ServiceError', code: 'PERMISSION_DENIED'};
+  assert.throws(() => verifyWebhook(secret, headers, `${body} `), refused);
+  assert.throws(() => verifyWebhook(`whsec_${Buffer.alloc(32, 8).toString('base64')}`, headers, body), refused);
+  assert.throws(() => verifyWebhook('', headers, body), refused);
+  assert.throws(() => verifyWebhook('whsec_', headers, body), refused);
+  assert.throws(() => verifyWebhook(secret, {}, body), refused);
+});

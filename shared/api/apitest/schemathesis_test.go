@@ -1,0 +1,49 @@
+package apitest_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/shared/auth"
+	"collabdata/shared/collab"
+)
+
+// TestSchemathesis has Schemathesis make requests from the OpenAPI document, good ones and bad ones: none is answered with a fault of the
+// service, or with anything that the document does not say.
+func TestSchemathesis(t *testing.T) {
+	program, err := localstack.CheckTool(t.Context(), "schemathesis", os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, url := serve(t)
+	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}
+	if err := s.Store.PutAPIKey(t.Context(), "key", "acme", tokens); err != nil {
+		t.Fatal(err)
+	}
+	org := collab.OrganizationRef{Account: "acme", Organization: "acme"} // as in the examples
+	if err := s.Store.PutOrganization(t.Context(), "acme", collab.Organization{ID: "acme", Name: "Acme"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Store.PutDocument(t.Context(), org, collab.Document{ID: "plan"}); err != nil {
+		t.Fatal(err)
+	}
+	const seconds = "30" // of making requests
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, "run", "../openapi.json", "--url", url, "--no-color", "--seed", "1",
+		"--header", auth.KeyHeader+": key", "--header", auth.TokenHeader+": token",
+		"--phases", "examples,coverage,fuzzing", "--max-examples", "40", "--max-time", seconds, "--workers", "2", "--generation-database", "none",
+		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
+		"--max-failures", "10", "--warnings", "off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

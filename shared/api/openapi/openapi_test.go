@@ -1,0 +1,99 @@
+package openapi_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api"
+	"collabdata/shared/api/apitest"
+	"collabdata/shared/api/openapi"
+	"collabdata/shared/collab"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden holds a text against a file.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("%s (- want, + got; go test -update writes it):\n%s", file, diff)
+	}
+}
+
+func document(t *testing.T) string {
+	t.Helper()
+	examples, err := apitest.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	payloads := map[collab.EventType]json.RawMessage{}
+	for _, e := range collab.EventTypes() {
+		payloads[e], err = os.ReadFile(filepath.Join("..", "..", "webhook", "testdata", "payloads", string(e)+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := openapi.Document(examples, payloads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestDocument holds that the file is what the types, rows and examples make.
+func TestDocument(t *testing.T) { golden(t, "../openapi.json", document(t)) }
+
+// TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
+func TestValid(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range api.Endpoints() {
+		if e.Public {
+			continue
+		}
+		op := doc.Paths.Value(e.Path).Post
+		if op.Summary == "" || op.Description == "" || len(op.RequestBody.Value.Content["application/json"].Examples) == 0 {
+			t.Errorf("%s lacks a summary, a description or an example", e.Path)
+		}
+	}
+}
+
+// TestReadme holds that the README's table of endpoints is that of the rows. It stands between two comments.
+func TestReadme(t *testing.T) {
+	const file, begin, end = "../../../README.md", "<!-- endpoints: go test ./shared/api/openapi -update writes this table -->\n", "<!-- end of endpoints -->\n"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(readme), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		t.Fatalf("%s has no place for the table of endpoints:\n%s%s", file, begin, end)
+	}
+	table := "| endpoint | what it does |\n|---|---|\n"
+	for _, e := range api.Endpoints() {
+		table += "| `" + e.Path + "` | " + e.Summary + " |\n"
+	}
+	golden(t, file, before+begin+table+end+after)
+}

@@ -1,0 +1,224 @@
+package rpc
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// Schema is a JSON Schema (2020-12), its keywords in order.
+type Schema = Keyed[any]
+
+// Schemas makes the schemas of requests and answers from their types. Structs with a name are components, which the schemas refer to. A
+// field's description is its doc tag, else what the glossary says of its name.
+type Schemas struct {
+	glossary    map[string]string
+	components  map[string]Schema
+	of          map[string]string // the type, with its package, of each component
+	answered    map[string]bool   // the components of answers
+	undescribed []string
+}
+
+// NewSchemas returns a maker of schemas. The glossary says what fields are, by their names.
+func NewSchemas(glossary map[string]string) *Schemas {
+	return &Schemas{glossary: glossary, components: map[string]Schema{}, of: map[string]string{}, answered: map[string]bool{}}
+}
+
+// Components returns the components that were referred to, by name.
+func (s *Schemas) Components() Keyed[Schema] {
+	all := entries(s.components)
+	for name, schema := range scalars() {
+		all = append(all, Member[Schema]{Key: name, Value: schema})
+	}
+	slices.SortFunc(all, func(a, b Member[Schema]) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+func entries(m map[string]Schema) (list Keyed[Schema]) {
+	for name, schema := range m {
+		list = append(list, Member[Schema]{Key: name, Value: schema})
+	}
+	return list
+}
+
+// Undescribed returns the fields that neither have a doc tag nor stand in the glossary.
+func (s *Schemas) Undescribed() []string { return s.undescribed }
+
+// Request returns the schema of a request's data, whose fields stand in it. The answers' schemas are made before: where a component is one of
+// an answer too, that of the request has the name with Input behind it.
+func (s *Schemas) Request(t reflect.Type) Schema { return s.object(planOf(t).object) }
+
+// scalars are the components of the rules that name a form.
+func scalars() map[string]Schema {
+	const id = `1 to %d bytes in UTF-8, no control characters; %%, #, space, ! and " count three`
+	text := func(pattern string, most int, description string) Schema {
+		return Schema{{"type", "string"}, {"minLength", 1}, {"maxLength", most}, {"pattern", pattern}, {"description", description}}
+	}
+	const plain = `^[^\x00-\x1f\x7f-\x9f]+$`
+	return map[string]Schema{
+		"Id":             text(plain, collab.MaxID, fmt.Sprintf(id, collab.MaxID)),
+		"DocumentId":     text(plain, collab.MaxDocumentID, fmt.Sprintf(id, collab.MaxDocumentID)),
+		"NotificationId": text(`^[A-Za-z0-9_-]+$`, collab.MaxNotificationID, "letters, digits, _ and -"),
+		"CommentId":      {{"type", "integer"}, {"minimum", 1}, {"maximum", int64(collab.MaxCommentID)}, {"description", "an integer from 1 to 2^53-1"}},
+		"Millis": {{"type", "integer"}, {"minimum", 0}, {"maximum", collab.MaxMillis},
+			{"description", "a time in milliseconds since epoch, to the end of the year 9999"}},
+		"Timestamp": {{"type", "string"}, {"format", "date-time"}, {"description", "a time in ISO 8601, in UTC with milliseconds"},
+			{"examples", []string{"2026-03-01T12:00:00.250Z"}}},
+	}
+}
+
+var formNames = map[string]string{
+	"id": "Id", "docid": "DocumentId", "notificationid": "NotificationId", "commentid": "CommentId", "time": "Millis",
+}
+
+func anything() Schema {
+	return Schema{{"type", []string{"string", "number", "boolean", "object", "array", "null"}}}
+}
+
+func ref(name string) Schema { return Schema{{"$ref", "#/components/schemas/" + name}} }
+
+func orNull(schema Schema) Schema {
+	if len(schema) > 0 && schema[0].Key == "type" {
+		kind, ok := schema[0].Value.(string)
+		if !ok {
+			return schema // takes null already
+		}
+		schema = slices.Clone(schema)
+		schema[0].Value = []string{kind, "null"}
+		return withoutEnum(schema)
+	}
+	return Schema{{"anyOf", []Schema{schema, {{"type", "null"}}}}}
+}
+
+// withoutEnum lets an enumeration take null.
+func withoutEnum(schema Schema) Schema {
+	for i, m := range schema {
+		if values, ok := m.Value.([]string); ok && m.Key == "enum" {
+			list := []any{}
+			for _, v := range values {
+				list = append(list, v)
+			}
+			schema[i].Value = append(list, nil)
+		}
+	}
+	return schema
+}
+
+// object returns the schema of a struct of a request.
+func (s *Schemas) object(o *objectPlan) Schema {
+	properties, required := Keyed[Schema]{}, []string{}
+	for _, f := range o.fields {
+		schema := s.plan(f.plan)
+		if !f.required && !f.notNull {
+			schema = orNull(schema)
+		}
+		if f.required {
+			required = append(required, f.name)
+		}
+		properties = append(properties, Member[Schema]{Key: f.name, Value: s.described(schema, o.name, f.name, f.doc, f.plan.unit())})
+	}
+	schema := Schema{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		schema = append(schema, Member[any]{"required", required})
+	}
+	return append(schema, Member[any]{"additionalProperties", false})
+}
+
+// described returns the schema with the description of a field.
+func (s *Schemas) described(schema Schema, of, field, doc, unit string) Schema {
+	if doc == "" {
+		doc = s.glossary[field]
+	}
+	if doc == "" {
+		s.undescribed = append(s.undescribed, of+"."+field)
+	}
+	if unit != "" {
+		doc += ": " + unit
+	}
+	return append(slices.Clone(schema), Member[any]{"description", doc})
+}
+
+// unit says what JSON Schema has no word for: its lengths are in characters.
+func (p *plan) unit() string {
+	switch {
+	case p.kind == kindOpt, p.kind == kindPointer:
+		return p.elem.unit()
+	case p.kind == kindString && p.maxLen > 0:
+		return fmt.Sprintf("at most %d bytes", p.maxLen)
+	}
+	return ""
+}
+
+// plan returns the schema of a value of a request.
+func (s *Schemas) plan(p *plan) Schema {
+	if name, ok := formNames[p.form]; ok {
+		return ref(name)
+	}
+	switch p.kind {
+	case kindPointer, kindOpt:
+		return s.plan(p.elem)
+	case kindOne:
+		one := s.plan(p.elem)
+		list := Schema{{"type", "array"}, {"items", one}, {"minItems", 1}, {"maxItems", 1}}
+		return Schema{{"anyOf", []Schema{one, list}}}
+	case kindRaw:
+		if p.only {
+			return Schema{{"type", "object"}, {"additionalProperties", true}}
+		}
+		return anything()
+	case kindString:
+		return p.text()
+	case kindBool:
+		return Schema{{"type", "boolean"}}
+	case kindInteger:
+		return Schema{{"type", "integer"}, {"minimum", p.min}, {"maximum", p.max}}
+	case kindArray:
+		schema := Schema{{"type", "array"}, {"items", s.plan(p.elem)}}
+		if p.nonEmpty {
+			schema = append(schema, Member[any]{"minItems", 1})
+		}
+		if p.maxLen > 0 {
+			schema = append(schema, Member[any]{"maxItems", p.maxLen})
+		}
+		return schema
+	}
+	if p.object.name == "" {
+		return s.object(p.object)
+	}
+	name := upper(p.object.name)
+	if s.answered[name] {
+		name += "Input"
+	}
+	return s.component(name, p.object.of, func() Schema { return s.object(p.object) })
+}
+
+// component refers to the component of a type, and makes it where it is new. It panics where another type has the name.
+func (s *Schemas) component(name, of string, make func() Schema) Schema {
+	if _, made := s.components[name]; !made {
+		s.components[name], s.of[name] = nil, of
+		s.components[name] = make()
+	}
+	if s.of[name] != of {
+		panic(fmt.Sprintf("rpc: %s and %s would be one component %s", of, s.of[name], name))
+	}
+	return ref(name)
+}
+
+func (p *plan) text() Schema {
+	schema := Schema{{"type", "string"}}
+	if p.enum != nil {
+		return append(schema, Member[any]{"enum", p.enum})
+	}
+	if p.nonEmpty {
+		schema = append(schema, Member[any]{"minLength", 1})
+	}
+	if p.maxLen > 0 {
+		schema = append(schema, Member[any]{"maxLength", p.maxLen})
+	}
+	return schema
+}
+
+func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
