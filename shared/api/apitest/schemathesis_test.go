@@ -21,18 +21,18 @@ func TestSchemathesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, url := serve(t)
-	if err := s.Store.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := s.Directory.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}
-	if err := s.Store.PutAPIKey(t.Context(), "key", "acme", tokens); err != nil {
+	if err := s.Directory.PutAPIKey(t.Context(), "key", "acme", tokens); err != nil {
 		t.Fatal(err)
 	}
 	org := collab.OrganizationRef{Account: "acme", Organization: "acme"} // as in the examples
-	if err := s.Store.PutOrganization(t.Context(), "acme", collab.Organization{ID: "acme", Name: "Acme"}); err != nil {
+	if err := s.Directory.PutOrganization(t.Context(), "acme", collab.Organization{ID: "acme", Name: "Acme"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Store.PutDocument(t.Context(), org, collab.Document{ID: "plan"}); err != nil {
+	if err := s.Directory.PutDocument(t.Context(), org, collab.Document{ID: "plan"}); err != nil {
 		t.Fatal(err)
 	}
 	const seconds = "30" // of making requests
