@@ -21,18 +21,12 @@ func TestSchemathesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, url := serve(t)
-	if err := s.Directory.PutAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
-		t.Fatal(err)
-	}
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}
-	if err := s.Directory.PutAPIKey(t.Context(), "key", "acme", tokens); err != nil {
+	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", tokens); err != nil {
 		t.Fatal(err)
 	}
-	org := collab.OrganizationRef{Account: "acme", Organization: "acme"} // as in the examples
-	if err := s.Directory.PutOrganization(t.Context(), "acme", collab.Organization{ID: "acme", Name: "Acme"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Directory.PutDocument(t.Context(), org, collab.Document{ID: "plan"}); err != nil {
+	plan := collab.OrganizationRef{Account: "acme", Organization: "acme"}.Document("plan") // as in the examples
+	if err := s.Directory.CheckDocument(t.Context(), plan, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
 	const seconds = "30" // of making requests
