@@ -48,7 +48,9 @@ func run(args []string) error {
 		}
 		fmt.Printf("wrote %s: %s\n", f.path, f.next)
 	}
-	fmt.Printf("Then: go test ./shared/api/... -run 'TestScripts%s', and an example in README.md.\n", args[0])
+	fmt.Printf(`Then: go test ./shared/api/apitest -run 'TestScripts%s'
+and, for the reference: an example in shared/api/apitest/scripts/general/examples.txtar, go test ./shared/api/openapi -update
+`, args[0])
 	return nil
 }
 
@@ -139,8 +141,10 @@ const rowText = `
 // ROW is POST PATH.
 func ROW() Endpoint {
 	return Endpoint{
-		Path:      "PATH",
-		Summary:   "METHOD has yet to be written",
+		Path:    "PATH",
+		Summary: "METHOD has yet to be written",
+		Description: '
+METHOD has yet to be described: order, limits, what fails with which code.',
 		Grants:    ReadTable,
 		Operation: operation(FIELD, (*PACKAGE.Service).METHOD),
 	}

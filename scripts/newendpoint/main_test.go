@@ -21,6 +21,9 @@ func TestPieces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if created, changed := 3, 2; len(files) != created+changed {
+		t.Errorf("%d files are written, want %d new ones and %d that are there", len(files), created, changed)
+	}
 	overlay := map[string]map[string]string{"Replace": {}}
 	for i, f := range files {
 		written := filepath.Join(t.TempDir(), fmt.Sprint(i))

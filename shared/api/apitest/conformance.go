@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,6 +61,9 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 		}
 	}
 	item := d.document.Paths.Value(path)
+	if endpoint := slices.ContainsFunc(api.Endpoints(), func(e api.Endpoint) bool { return e.Path == path }); item == nil && endpoint {
+		return []string{"openapi.json does not know " + path + ": see package openapi"}
+	}
 	if item == nil || req.Method != http.MethodPost {
 		return d.judge("the error", d.document.Components.Responses["Other"].Value, string(body))
 	}

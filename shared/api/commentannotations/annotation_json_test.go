@@ -1,10 +1,13 @@
 package commentannotations
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -89,6 +92,41 @@ func TestAppendThreadKeepsTruncation(t *testing.T) {
 	if whole || !strings.HasSuffix(string(got), `],"commentsTruncated":true}`) {
 		t.Errorf("whole %v: %s", whole, got)
 	}
+}
+
+// TestAnnotation holds that the type Annotation is what appendThread writes: nothing of a thread with everything is lost on its way through it.
+func TestAnnotation(t *testing.T) {
+	thread := jsonThread(1, "x")
+	thread.Truncated = true
+	thread.AssignedTo, thread.Priority = thread.From, js(`{"id":"P1","name":"High","color":"red","lightColor":"pink"}`)
+	thread.TargetElement = js(`{"elementId":"e1","targetText":"some text","occurrence":2,"selectAllContent":true}`)
+	thread.Status = js(`{"id":"s","type":{"of":"v1"},"name":"S","color":"red","lightColor":"pink","svg":"<svg/>","iconUrl":"https://example.com/i"}`)
+	c := &thread.Comments[0]
+	c.Context, c.ResolverUsed = js(`{"n":1.50}`), ptr(false)
+	c.TaggedUserContacts = js(`[{"userId":"u2","contact":{"userId":"u2","name":"Two"},"text":"@Two"}]`)
+	c.Attachments = js(`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`)
+	written, _, _ := appendThread(nil, thread, 1_000_000)
+
+	var a Annotation
+	dec := json.NewDecoder(bytes.NewReader(written))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&a); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(values(t, written), values(t, encode(a))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// values reads JSON, with numbers as written.
+func values(t *testing.T, text []byte) (v any) {
+	t.Helper()
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func BenchmarkAppendThread(b *testing.B) {

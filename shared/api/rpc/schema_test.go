@@ -1,0 +1,111 @@
+package rpc_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+type person struct {
+	UserID string  `json:"userId" rule:"required,id" doc:"Who"`
+	Name   *string `json:"name,omitempty" rule:"max=10"`
+}
+
+type ask struct {
+	Who   person            `json:"who" rule:"required"`
+	Kind  rpc.Opt[string]   `json:"kind" rule:"oneof=a|b"`
+	Ids   []int64           `json:"ids" rule:"notnull,nonempty,max=3,each=commentid"`
+	Data  rpc.One[person]   `json:"data" rule:"notnull"`
+	Free  collab.JSON       `json:"free" rule:"object"`
+	Any   collab.JSON       `json:"any"`
+	State collab.Preference `json:"state" rule:"notnull"`
+	Count int64             `json:"count" rule:"notnull,min=1"`
+}
+
+type told struct {
+	Who  *person          `json:"who"`
+	At   collab.Timestamp `json:"at,omitzero"`
+	List []string         `json:"list" rule:"nullable"`
+	Raw  collab.JSON      `json:"raw,omitempty" schema:"[]Person"`
+	rpc.Open
+}
+
+// TestSchemas holds what schemas are made of each kind of field.
+func TestSchemas(t *testing.T) {
+	s := rpc.NewSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L"})
+	answer := s.Answer(reflect.TypeFor[*rpc.Page[*told]]())
+	request := s.Request(reflect.TypeFor[ask]())
+	components := map[string]rpc.Schema{}
+	for _, c := range s.Components() {
+		components[c.Key] = c.Value
+	}
+	for what, test := range map[string]struct {
+		schema rpc.Schema
+		want   string
+	}{
+		"answer": {answer, `{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Told"},{"type":"null"}]}}`},
+		"told": {components["Told"], `{"type":"object","properties":{
+			"who":{"anyOf":[{"$ref":"#/components/schemas/Person"},{"type":"null"}],"description":"Who"},
+			"at":{"$ref":"#/components/schemas/Timestamp","description":"T"},
+			"list":{"type":["array","null"],"items":{"type":"string"},"description":"L"},
+			"raw":{"type":"array","items":{"$ref":"#/components/schemas/Person"},"description":""}},
+			"required":["who","list"],"additionalProperties":true}`},
+		"person": {components["Person"], `{"type":"object","properties":{
+			"userId":{"type":"string","description":"Who"},"name":{"type":"string","description":""}},"required":["userId"]}`},
+		"person of a request": {components["PersonInput"], `{"type":"object","properties":{
+			"userId":{"$ref":"#/components/schemas/Id","description":"Who"},
+			"name":{"type":["string","null"],"maxLength":10,"description":": at most 10 bytes"}},"required":["userId"],"additionalProperties":false}`},
+		"request": {request, `{"type":"object","properties":{
+			"who":{"$ref":"#/components/schemas/PersonInput","description":"Who"},
+			"kind":{"type":["string","null"],"enum":["a","b",null],"description":"K"},
+			"ids":{"type":"array","items":{"$ref":"#/components/schemas/CommentId"},"minItems":1,"maxItems":3,"description":"I"},
+			"data":{"anyOf":[{"$ref":"#/components/schemas/PersonInput"},
+				{"type":"array","items":{"$ref":"#/components/schemas/PersonInput"},"minItems":1,"maxItems":1}],"description":"D"},
+			"free":{"type":["object","null"],"additionalProperties":true,"description":"F"},
+			"any":{"type":["string","number","boolean","object","array","null"],"description":"A"},
+			"state":{"type":"string","enum":["ALL","MINE","NONE"],"description":"S"},
+			"count":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"C"}},
+			"required":["who"],"additionalProperties":false}`},
+	} {
+		var got, want any
+		text, err := test.schema.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(test.want), &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (- want, + got):\n%s", what, diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"person.name", "told.raw", "person.name"}, s.Undescribed()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSchemaNames holds that two types are never one component.
+func TestSchemaNames(t *testing.T) {
+	type outer struct {
+		Status collab.Member `json:"status"`
+	}
+	type Member struct {
+		ID string `json:"id"`
+	}
+	s := rpc.NewSchemas(nil)
+	s.Answer(reflect.TypeFor[Member]())
+	defer func() {
+		if recover() == nil {
+			t.Error("a second type took the name of the first")
+		}
+	}()
+	s.Answer(reflect.TypeFor[outer]())
+}
