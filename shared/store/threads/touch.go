@@ -60,7 +60,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 			return nil, err
 		}
 		if timeKey(head) >= at {
-			return head, s.setCreator(ctx, doc, head, by)
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 	case seen >= bound:
 		key = keyFor(seen, at)
@@ -77,14 +77,14 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		}
 		if refused == nil {
 			s.busy.note(k, key)
-			return head, s.setCreator(ctx, doc, head, by)
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 		if head = refused.Of[0].There; head == nil {
 			return nil, annotationMissing(doc, ann)
 		}
 		s.busy.note(k, timeKey(head))
 		if timeKey(head) >= at {
-			return head, s.setCreator(ctx, doc, head, by)
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 		key = keyFor(timeKey(head), at)
 		bound = key
@@ -109,16 +109,19 @@ func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann str
 
 // setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each
 // touch would count as a change of every index that carries it.
-func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, head store.Item, by *collab.Comment) error {
+func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
 	if by == nil || head[table.Creator] != nil {
 		return nil
 	}
 	const set = "SET #from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
-	_, err := s.Write(ctx, s.Update(head.Key(), set, "", map[string]string{
-		"#from": table.From, "#cr": table.Creator, "#by": table.By,
+	refused, err := s.Write(ctx, s.Update(head.Key(), set, "attribute_exists(#pk)", map[string]string{
+		"#pk": table.PK, "#from": table.From, "#cr": table.Creator, "#by": table.By,
 	}, map[string]types.AttributeValue{
 		":from": store.Text(string(by.From)), ":cr": store.Text(by.AuthorID),
 		":by": store.Text(table.CreatorPartition(doc.Account, doc.Organization, by.AuthorID)),
 	}))
+	if refused != nil {
+		return annotationMissing(doc, ann)
+	}
 	return err
 }
