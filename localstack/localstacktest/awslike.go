@@ -23,6 +23,13 @@ type AWSLikeStats struct {
 	}
 }
 
+// AWSLikeMark is what one caller's calls came to since the last Mark.
+type AWSLikeMark struct {
+	Dynamo, SQS           int // calls
+	Depth                 int // the longest chain of calls of which none overlaps another
+	ReadUnits, WriteUnits float64
+}
+
 // StartAWSLike puts awslike before the DynamoDB of the tests, with its own
 // settings, until the benchmark ends. Where awslike is not on this machine the
 // benchmark is skipped, and says so.
@@ -66,6 +73,14 @@ func (a AWSLike) Stats(b *testing.B) AWSLikeStats {
 	var s AWSLikeStats
 	a.post(b, "/_stats", &s)
 	return s
+}
+
+// Mark returns what came since the last Mark.
+func (a AWSLike) Mark(b *testing.B) AWSLikeMark {
+	b.Helper()
+	var m AWSLikeMark
+	a.post(b, "/_mark", &m)
+	return m
 }
 
 func (a AWSLike) post(b *testing.B, path string, answer any) {

@@ -32,6 +32,12 @@ type bench struct {
 
 func newBench(b *testing.B) *bench {
 	b.Helper()
+	return newBenchOn(b, localstacktest.DynamoDB(b), collab.Settings{})
+}
+
+// newBenchOn reaches DynamoDB and the queues at a URL, for an account of settings.
+func newBenchOn(b *testing.B, url string, settings collab.Settings) *bench {
+	b.Helper()
 	s := &bench{}
 	stopwatch := func(stack *middleware.Stack) error {
 		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Stopwatch", func(
@@ -42,17 +48,19 @@ func newBench(b *testing.B) *bench {
 			return next.HandleInitialize(ctx, in)
 		}), middleware.Before)
 	}
-	cfg := localstacktest.Config(localstacktest.DynamoDB(b))
+	cfg := localstacktest.Config(url)
 	cfg.APIOptions = []func(*middleware.Stack) error{stopwatch}
 	service := app.New(app.Config{
-		DynamoDB: cfg,
-		Table:    fmt.Sprintf("bench-%d", time.Now().UnixNano()),
-		Log:      slog.New(slog.DiscardHandler),
+		DynamoDB:  cfg,
+		SQS:       localstacktest.Config(url),
+		Table:     fmt.Sprintf("bench-%d", time.Now().UnixNano()),
+		EventsURL: url + "/000000000000/events",
+		Log:       slog.New(slog.DiscardHandler),
 	})
 	ctx := b.Context()
 	for _, err := range []error{
 		service.Directory.CreateTable(ctx),
-		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct"}, "key", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
+		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
 	} {
 		if err != nil {
 			b.Fatal(err)

@@ -2,7 +2,6 @@ package threads
 
 import (
 	"context"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -53,73 +52,76 @@ func timeKey(it store.Item) collab.Millis {
 // is comes back either way.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
-	ready := func(head store.Item) bool { return timeKey(head) >= at && (by == nil || head[table.Creator] != nil) }
 	key, bound := at, at-quarter
 	switch seen := s.busy.seen(k); {
 	case seen >= at:
 		head, err := s.Get(ctx, k)
-		if err != nil || ready(head) {
-			return head, err
+		if err != nil {
+			return nil, err
+		}
+		if timeKey(head) >= at {
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 	case seen >= bound:
 		key = keyFor(seen, at)
 		bound = key
 	}
 	for {
-		w, err := s.touching(ctx, doc, ann, at, key, bound, by)
+		w, err := s.moveTimeKey(ctx, doc, ann, at, key, bound)
 		if err != nil {
 			return nil, err
 		}
-		before, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllOld)
+		head, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllOld)
 		if err != nil {
 			return nil, err
 		}
 		if refused == nil {
 			s.busy.note(k, key)
-			return before, nil
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
-		there := refused.Of[0].There
-		if there == nil {
+		if head = refused.Of[0].There; head == nil {
 			return nil, annotationMissing(doc, ann)
 		}
-		s.busy.note(k, timeKey(there))
-		if ready(there) {
-			return there, nil
+		s.busy.note(k, timeKey(head))
+		if timeKey(head) >= at {
+			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
-		if key = keyFor(timeKey(there), at); key > timeKey(there) {
-			bound = key
-		} else {
-			bound = 0 // only the creator is missing
-		}
+		key = keyFor(timeKey(head), at)
+		bound = key
 	}
 }
 
-// touching is the write of one try to touch a thread: its time key moves to key on condition that it stands before bound; for a bound of 0
-// it stays.
-func (s *Store) touching(ctx context.Context, doc collab.DocumentRef, ann string, at, key, bound collab.Millis, by *collab.Comment,
-) (store.Write, error) {
-	set, condition := "SET ", "attribute_exists(#pk)"
-	names, values := map[string]string{"#pk": table.PK}, map[string]types.AttributeValue{}
-	if bound != 0 {
-		keys := store.Item{}
-		if err := s.setTimeKey(ctx, keys, doc, ann, key); err != nil {
-			return store.Write{}, err
-		}
-		set += "#upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu"
-		condition += " AND #upd < :bound"
-		maps.Copy(names, map[string]string{"#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated})
-		values[":upd"], values[":org"], values[":orgu"] = keys[table.Upd], keys[table.Org], keys[table.OrgUpd]
-		values[":lu"], values[":bound"] = store.Number(at), store.Text(table.Time(max(bound, 0)))
-		if by != nil {
-			set += ", "
-		}
+// moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it stands before bound.
+func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann string, at, key, bound collab.Millis) (store.Write, error) {
+	keys := store.Item{}
+	if err := s.setTimeKey(ctx, keys, doc, ann, key); err != nil {
+		return store.Write{}, err
 	}
-	if by != nil {
-		set += "#from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
-		maps.Copy(names, map[string]string{"#from": table.From, "#cr": table.Creator, "#by": table.By})
-		values[":from"], values[":cr"] = store.Text(string(by.From)), store.Text(by.AuthorID)
-		values[":by"] = store.Text(table.CreatorPartition(doc.Account, doc.Organization, by.AuthorID))
-	}
+	const set = "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu"
 	k := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
-	return s.Update(k, set, condition, names, values), nil
+	return s.Update(k, set, "attribute_exists(#pk) AND #upd < :bound", map[string]string{
+		"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
+	}, map[string]types.AttributeValue{
+		":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
+		":lu": store.Number(at), ":bound": store.Text(table.Time(max(bound, 0))),
+	}), nil
+}
+
+// setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each
+// touch would count as a change of every index that carries it.
+func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
+	if by == nil || head[table.Creator] != nil {
+		return nil
+	}
+	const set = "SET #from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
+	refused, err := s.Write(ctx, s.Update(head.Key(), set, "attribute_exists(#pk)", map[string]string{
+		"#pk": table.PK, "#from": table.From, "#cr": table.Creator, "#by": table.By,
+	}, map[string]types.AttributeValue{
+		":from": store.Text(string(by.From)), ":cr": store.Text(by.AuthorID),
+		":by": store.Text(table.CreatorPartition(doc.Account, doc.Organization, by.AuthorID)),
+	}))
+	if refused != nil {
+		return annotationMissing(doc, ann)
+	}
+	return err
 }
