@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"collabdata/shared/api/rpc"
@@ -57,6 +58,9 @@ func (r *AddRequest) Validate(m *rpc.Mistakes) {
 	r.list = r.annotations()
 	checkAnnotations(m, r.list)
 }
+
+// Rides reports that there is one annotation only: one transaction.
+func (r *AddRequest) Rides() bool { return len(r.CommentAnnotations) == 1 }
 
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
@@ -124,6 +128,9 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 		threads[i] = list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
 	}
+	if len(list) == 1 {
+		adds[0].Claim = call.Claim
+	}
 	for i := range list { // behind the annotations' ids, which must not depend on the account's settings
 		adds[i].Mark = call.IDs.Mark()
 		if wanted(call, list[i].comments) {
@@ -131,6 +138,10 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 		}
 	}
 	each(len(list), func(i int) { errs[i] = s.Threads.AddAnnotation(ctx, doc, threads[i], adds[i]) })
+	if errors.Is(errs[0], collab.ErrClaimRefused) {
+		return nil, errs[0]
+	}
+	call.Claimed = call.Claim != nil && errs[0] == nil
 
 	var recorded []*collab.Event
 	results := make(rpc.Keyed[AddResult], len(list))
@@ -214,6 +225,9 @@ func (r *AddV1Request) Validate(m *rpc.Mistakes) {
 	r.list = r.annotations()
 	checkAnnotations(m, r.list)
 }
+
+// Rides is that of AddRequest.
+func (r *AddV1Request) Rides() bool { return len(r.CommentAnnotations) == 1 }
 
 // Validate is that of Status, for a type that may be an object.
 func (s *StatusV1) Validate(m *rpc.Mistakes) {

@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -35,6 +36,11 @@ func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) {
 // Validate refuses attachment ids given twice.
 func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
 
+// Rides reports that the comments raise an event, so that they are written in a transaction.
+func (r *AddCommentsRequest) Rides() bool {
+	return slices.ContainsFunc(r.list, func(c newComment) bool { return c.notify })
+}
+
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	doc := req.document(call)
@@ -42,7 +48,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 		return nil, err
 	}
 	sent := req.list
-	add := collab.NewComments{IDs: call.IDs}
+	add := collab.NewComments{IDs: call.IDs, Claim: call.Claim}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].comment(Times{}, call.Now.UnixMilli()))
 	}
@@ -58,6 +64,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
+	call.Claimed = call.Claim != nil
 	s.send(ctx, events)
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -33,11 +34,22 @@ type IdempotencyStore interface {
 	FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error
 }
 
+// Rider is a request whose operation writes in one transaction. It can make the claim of its Idempotency-Key there (Call.Claim), which saves
+// a call to the table. Where the key turns out to be known the operation fails with collab.ErrClaimRefused, having written nothing.
+type Rider interface {
+	Rides() bool // whether this one does
+}
+
 // once runs the request unless its key stands for one that was carried out, and keeps the answer.
-func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (answer, error) {
+func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer, error)) (answer, error) {
 	claim, err := s.claim(x, keys)
 	if err != nil {
 		return answer{}, err
+	}
+	if rides {
+		if a, err := s.ride(x, claim, run); !errors.Is(err, collab.ErrClaimRefused) {
+			return a, err
+		}
 	}
 	outcome, err := s.Idempotency.BeginIdempotent(x.ctx, claim)
 	if err != nil {
@@ -62,6 +74,26 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 	}
 	a, err := recovered(x, func(*exchange) (answer, error) { return run() })
 	s.settle(x, outcome.Claim, a, err)
+	return a, err
+}
+
+// ride runs a request that makes its claim itself, as if its key were new, and keeps the answer. Where the claim was not made, as nothing was
+// written, it is made for an answer that binds the key.
+func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (answer, error)) (answer, error) {
+	x.IDs = collab.NewIDs(claim.Start, claim.Seed)
+	x.Claim = &claim
+	a, err := recovered(x, func(*exchange) (answer, error) { return run() })
+	x.Claim = nil
+	switch {
+	case errors.Is(err, collab.ErrClaimRefused):
+		return a, err
+	case !x.Claimed && (err == nil || collab.CodeOf(err) == collab.AlreadyExists):
+		outcome, failed := s.Idempotency.BeginIdempotent(x.ctx, claim)
+		if failed != nil || outcome.State != collab.IdempotencyClaimed {
+			return a, err
+		}
+	}
+	s.settle(x, claim, a, err)
 	return a, err
 }
 

@@ -76,6 +76,10 @@ type Call struct {
 	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
 	Again bool
 
+	// Claim is to be made by the operation in the transaction of its data, nil for none: see Rider. Claimed is set by the operation when it was.
+	Claim   *collab.IdempotencyClaim
+	Claimed bool
+
 	Message       string // set by the operation, or its Page: result.message
 	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
@@ -147,7 +151,8 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) h
 			return successAnswer(&x.Call, data)
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.idempotent && strings.Join(keys, "") != "" {
-			return s.once(x, keys, run)
+			rider, ok := any(&e.Data).(Rider)
+			return s.once(x, keys, ok && rider.Rides(), run)
 		}
 		if x.IDs, err = s.newIDs(x.Now); err != nil {
 			return answer{}, err
