@@ -51,6 +51,11 @@ var occasions = map[collab.EventType]string{
 	collab.WebhookDisabled:         "A webhook endpoint of the account was disabled",
 }
 
+// samples are what the examples have in some fields.
+var samples = map[string]any{
+	"organizationId": "acme", "documentId": "plan", "annotationId": "a1", "notificationId": "n1", "webhookId": "crm", "userId": "ann", "commentId": 1,
+}
+
 // glossary says what fields are that mean the same everywhere. Others say it in their doc tags.
 var glossary = map[string]string{
 	"actionUser":                     "Who acted",
