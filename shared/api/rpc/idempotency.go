@@ -53,7 +53,7 @@ func (s *Server) once(x *exchange, keys []string, run func() (answer, error)) (a
 			RetryAfter: max(outcome.Claim.Lease.Sub(x.Now), time.Second),
 		}
 	}
-	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed).At(x.Now)
+	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
 	if outcome.State == collab.IdempotencyFinished {
 		if x.Again = len(outcome.Answer.Body) == 0; x.Again {
 			return run()
