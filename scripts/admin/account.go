@@ -12,11 +12,12 @@ type accountCommands struct {
 	List    accountList    `cmd:"" help:"List the accounts."`
 	Disable accountDisable `cmd:"" help:"Refuse the credentials of an account."`
 	Enable  accountEnable  `cmd:"" help:"Accept the credentials of an account again."`
+	Delete  accountDelete  `cmd:"" help:"Delete an account that is disabled and has no organizations, with its API keys."`
 }
 
 type accountCreate struct {
-	ID   id   `arg:"" help:"The account's id: it stands in logs, and cannot be changed."`
-	Name name `help:"Its name; without one, its id."`
+	ID   newID `arg:"" help:"The account's id: 1 to 64 letters, digits, _ and -. It stands in logs, and cannot be changed."`
+	Name name  `help:"Its name; without one, its id."`
 }
 
 // Run makes the account.
@@ -35,8 +36,8 @@ func (c *accountCreate) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	a.line("account", c.ID)
-	return a.addKey(ctx, s, c.ID)
+	a.field("account", c.ID)
+	return a.addKey(ctx, s, id(c.ID))
 }
 
 type accountList struct{}
@@ -51,9 +52,9 @@ func (c *accountList) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	a.line("ACCOUNT", "STATE", "CREATED", "NAME")
+	a.list("ACCOUNT", "STATE", "CREATED", "NAME")
 	for _, account := range accounts {
-		a.line(account.ID, state(account.Disabled), stamp(account.CreatedAt), account.Name)
+		a.row(account.ID, state(account.Disabled), stamp(account.CreatedAt), account.Name)
 	}
 	if len(accounts) == 0 {
 		a.say("There is none yet: `admin account create ID` makes one.")
@@ -74,6 +75,9 @@ type accountDisable struct {
 
 // Run disables the account.
 func (c *accountDisable) Run(ctx context.Context, a *admin) error {
+	if err := a.confirm("The back ends of account %q will be refused within 60 s, and its deliveries wait.", c.ID); err != nil {
+		return err
+	}
 	if err := a.setDisabled(ctx, c.ID, true); err != nil {
 		return err
 	}
@@ -106,6 +110,33 @@ func (a *admin) setDisabled(ctx context.Context, account id, disabled bool) erro
 	if err != nil {
 		return accountError(err)
 	}
-	a.line(changed.ID, state(changed.Disabled))
+	a.record("account", changed.ID, "state", state(changed.Disabled))
+	return nil
+}
+
+type accountDelete struct {
+	ID id `arg:"" help:"Account."`
+}
+
+// Run deletes the account.
+func (c *accountDelete) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkAccount(ctx, s, c.ID); err != nil {
+		return err
+	}
+	if err := a.confirm("Account %q will be deleted with its API keys, for good.", c.ID); err != nil {
+		return err
+	}
+	err = s.DeleteAccount(ctx, string(c.ID))
+	if collab.CodeOf(err) == collab.FailedPrecondition {
+		return fmt.Errorf("%s (`admin account disable %s` refuses its credentials)", collab.MessageOf(err), word(c.ID))
+	}
+	if err != nil {
+		return accountError(err)
+	}
+	a.field("deleted", c.ID)
 	return nil
 }

@@ -80,7 +80,7 @@ func environment(t *testing.T) {
 func (c *cli) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = run(t.Context(), append(slices.Clone(c.global), args...), &out, &err)
+	code = run(t.Context(), append(slices.Clone(c.global), args...), terminal{}, nil, &out, &err)
 	return out.String(), err.String(), code
 }
 
@@ -153,9 +153,10 @@ func TestAccount(t *testing.T) {
 		t.Errorf("what to do next: %s", hint)
 	}
 	c.fails(t, "account \"acme\" is there already: `admin key create acme` makes another key for it", "account", "create", "acme")
-	c.fails(t, "<id>: must not be empty", "account", "create", "")
+	c.fails(t, "<id>: must be 1 to 64 letters, digits, _ and -", "account", "create", "")
+	c.fails(t, "<id>: must be 1 to 64 letters, digits, _ and -", "account", "create", "ACME & Sons")
 
-	expect(t, c.must(t, "account", "disable", "acme"), "acme | disabled")
+	expect(t, c.must(t, "account", "disable", "acme", "--yes"), "acme | disabled")
 	if c.accepted(t, key, token) {
 		t.Error("a disabled account's credentials are accepted")
 	}
@@ -164,7 +165,7 @@ func TestAccount(t *testing.T) {
 	if !c.accepted(t, key, token) {
 		t.Error("the credentials of an enabled account are refused")
 	}
-	c.fails(t, "account \"nobody\" does not exist: see `admin account list`", "account", "disable", "nobody")
+	c.fails(t, "account \"nobody\" does not exist: see `admin account list`", "account", "disable", "nobody", "--yes")
 }
 
 func TestKeysAndTokens(t *testing.T) {
@@ -191,18 +192,18 @@ func TestKeysAndTokens(t *testing.T) {
 		t.Errorf("the keys are %v", keys)
 	}
 
-	expect(t, c.must(t, "token", "revoke", key, strings.ToUpper(second[1][1][:6])), "revoked | "+second[1][1])
+	expect(t, c.must(t, "token", "revoke", key, strings.ToUpper(second[1][1][:6]), "--yes"), "revoked | "+second[1][1])
 	if c.accepted(t, key, second[0][1]) || !c.accepted(t, key, first) {
 		t.Error("not the token that was revoked is refused")
 	}
-	c.fails(t, "no token whose hash begins with "+second[1][1], "token", "revoke", key, second[1][1])
+	c.fails(t, "no token whose hash begins with "+second[1][1], "token", "revoke", key, second[1][1], "--yes")
 	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, first)
 	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, "abc")
 	c.fails(t, "is past", "token", "create", key, "--expires", "2020-01-01")
 	c.fails(t, "is no time", "token", "create", key, "--expires", "soon")
 	c.fails(t, "see `admin key list ACCOUNT`", "token", "list", "key-unknown")
 	c.fails(t, "<key>: must be 1 to 128 letters", "token", "list", "a b")
-	_, hint, _ := c.run(t, "token", "revoke", key, list[1][0])
+	_, hint, _ := c.run(t, "token", "revoke", key, list[1][0], "--yes")
 	if !strings.Contains(hint, "`admin token create "+key+"` makes one") {
 		t.Errorf("of the last token it says %s", hint)
 	}
@@ -225,7 +226,7 @@ func TestTokenStates(t *testing.T) {
 	}
 	expect(t, c.must(t, "token", "list", "k"), "HASH | STATE | CREATED | EXPIRES",
 		"abcdef010203 | valid | never | never", "abcdef010203 | expired | never | 1970-01-01T00:16:40Z")
-	c.fails(t, "several tokens have a hash that begins with abcdef: give more of it", "token", "revoke", "k", "abcdef")
+	c.fails(t, "several tokens have a hash that begins with abcdef: give more of it", "token", "revoke", "k", "abcdef", "--yes")
 	c.must(t, "token", "create", "k")
 	if list := c.must(t, "token", "list", "k"); len(list) != 3 || list[2][1] != "valid" {
 		t.Errorf("the expired token was not forgotten: %v", list)
@@ -234,6 +235,136 @@ func TestTokenStates(t *testing.T) {
 		c.must(t, "token", "create", "k")
 	}
 	c.fails(t, "the key has 100 tokens", "token", "create", "k")
+}
+
+// TestRotate rotates tokens: the others end after the grace, those that end sooner by themselves do so.
+func TestRotate(t *testing.T) {
+	c := newCLI(t)
+	made := c.must(t, "account", "create", "acme")
+	key, first := made[1][1], made[2][1]
+	soon := c.must(t, "token", "create", key, "--expires", "1h")
+	rotated := c.must(t, "token", "rotate", key)
+	if !c.accepted(t, key, first) || !c.accepted(t, key, rotated[0][1]) || rotated[2][1] != "2" {
+		t.Errorf("rotated %v", rotated)
+	}
+	for _, token := range c.must(t, "token", "list", key)[1:] {
+		want := rotated[3][1]
+		switch token[0] {
+		case soon[1][1]:
+			want = soon[2][1]
+		case rotated[1][1]:
+			want = "never"
+		}
+		if token[3] != want {
+			t.Errorf("token %v ends not at %s", token, want)
+		}
+	}
+	c.fails(t, "Who uses another token of the API key will be refused within 60 s. Give --yes to do it", "token", "rotate", key, "--grace", "0s")
+	last := c.must(t, "token", "rotate", key, "--grace", "0s", "--yes")
+	if c.accepted(t, key, first) || c.accepted(t, key, rotated[0][1]) || !c.accepted(t, key, last[0][1]) {
+		t.Error("after a rotation without grace not the new token alone is accepted")
+	}
+	c.fails(t, "--grace must not be negative", "token", "rotate", key, "--grace=-1s")
+	c.fails(t, "see `admin key list ACCOUNT`", "token", "rotate", "key-unknown")
+}
+
+func TestDelete(t *testing.T) {
+	c := newCLI(t)
+	made := c.must(t, "account", "create", "acme")
+	key, token := made[1][1], made[2][1]
+	other := c.must(t, "key", "create", "acme")
+	c.fails(t, "Back ends of account \"acme\" that use this API key will be refused within 60 s, for good. Give --yes to do it", "key", "delete", key)
+	expect(t, c.must(t, "key", "delete", key, "--yes"), "deleted | "+key)
+	if c.accepted(t, key, token) || !c.accepted(t, other[0][1], other[1][1]) {
+		t.Error("not the key that was deleted is refused")
+	}
+	expect(t, c.must(t, "key", "list", "acme"), "KEY | TOKENS", other[0][1]+" | 1")
+	c.fails(t, "see `admin key list ACCOUNT`", "key", "delete", key, "--yes")
+
+	c.must(t, "organization", "put", "acme", "north")
+	c.fails(t, "account \"acme\" is enabled: disable it a minute before", "account", "delete", "acme", "--yes")
+	c.must(t, "account", "disable", "acme", "--yes")
+	c.fails(t, "account \"acme\" has organizations", "account", "delete", "acme", "--yes")
+	c.must(t, "account", "create", "empty")
+	c.must(t, "account", "disable", "empty", "--yes")
+	c.fails(t, "Give --yes to do it", "account", "delete", "empty")
+	expect(t, c.must(t, "account", "delete", "empty", "--yes"), "deleted | empty")
+	c.fails(t, "account \"empty\" does not exist", "account", "delete", "empty", "--yes")
+	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | disabled | TIME | acme")
+}
+
+func TestLists(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	expect(t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME")
+	c.must(t, "organization", "put", "acme", "north", "--name", "North")
+	c.must(t, "organization", "put", "acme", "a south")
+	expect(t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME", "a south | enabled | TIME | a south", "north | enabled | TIME | North")
+	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME")
+	c.must(t, "folder", "put", "acme", "north", "a", "--name", "A\tB")
+	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME", "a | root | TIME | A B")
+	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
+	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "a")
+	c.must(t, "document", "put", "acme", "north", "budget", "--access", "public")
+	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME",
+		"budget | root | public | TIME | budget", "plan | a | organization | TIME | plan")
+	c.fails(t, "organization \"east\" does not exist", "document", "list", "acme", "east")
+	c.fails(t, "organization \"east\" does not exist", "folder", "list", "acme", "east")
+	c.fails(t, "account \"nobody\" does not exist", "organization", "list", "nobody")
+}
+
+// TestForms holds how a result is written for a program that reads JSON, and for a person.
+func TestForms(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.must(t, "organization", "put", "acme", "north", "--name", "North & South")
+	var out, said bytes.Buffer
+	write := func(person terminal, args ...string) string {
+		out.Reset()
+		if code := run(t.Context(), append(slices.Clone(c.global), args...), person, nil, &out, &said); code != 0 {
+			t.Fatalf("%q exits with %d: %s", args, code, &said)
+		}
+		return regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:]{8}Z`).ReplaceAllString(out.String(), "TIME")
+	}
+	for _, test := range []struct {
+		want   string
+		person terminal
+		args   []string
+	}{
+		{"[\n  {\n    \"organization\": \"north\",\n    \"state\": \"enabled\",\n    \"created\": \"TIME\",\n    \"name\": \"North & South\"\n  }\n]\n",
+			terminal{}, []string{"--json", "organization", "list", "acme"}},
+		{"[]\n", terminal{out: true}, []string{"folder", "list", "acme", "north", "--json"}},
+		{"{\n  \"folder\": \"a\",\n  \"parent\": \"root\",\n  \"name\": \"a\"\n}\n", terminal{}, []string{"folder", "put", "acme", "north", "a", "--json"}},
+		{"ORGANIZATION  STATE    CREATED  NAME\nnorth         enabled  TIME  North & South\n", terminal{out: true}, []string{"organization", "list", "acme"}},
+		{"advanced-queries          on\n", terminal{out: true}, []string{"settings", "get", "acme"}},
+	} {
+		got := strings.ReplaceAll(write(test.person, test.args...), "CREATED               ", "CREATED  ")
+		if !strings.HasPrefix(got, test.want) || test.args[0] != "settings" && got != test.want {
+			t.Errorf("%q prints\n%s\nwant\n%s", test.args, got, test.want)
+		}
+	}
+}
+
+// TestConfirm answers the question of a command that interrupts.
+func TestConfirm(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	for _, test := range []struct {
+		answer, state string
+		code          int
+	}{
+		{"n\n", "enabled", 1}, {"\n", "enabled", 1}, {"", "enabled", 1}, {"what?\n", "enabled", 1}, {"Yes\n", "disabled", 0},
+	} {
+		var out, said bytes.Buffer
+		code := run(t.Context(), append(slices.Clone(c.global), "account", "disable", "acme"), terminal{in: true}, strings.NewReader(test.answer), &out, &said)
+		if code != test.code || !strings.HasPrefix(said.String(), "The back ends of account \"acme\" will be refused within 60 s, and its deliveries wait. Do it? [y/N] ") {
+			t.Errorf("%q: %d %s", test.answer, code, &said)
+		}
+		if list := c.must(t, "account", "list"); list[1][1] != test.state {
+			t.Errorf("after %q the account is %s", test.answer, list[1][1])
+		}
+	}
+	c.fails(t, "Give --yes to do it", "account", "disable", "acme")
 }
 
 func TestSettings(t *testing.T) {
@@ -299,7 +430,7 @@ func TestOrganization(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
 	expect(t, c.must(t, "organization", "put", "acme", "north", "--metadata", `{"plan": "pro", "seats": 5.0}`), "north | enabled | north")
 	expect(t, c.must(t, "organization", "put", "acme", "north", "--name", "North"), "north | enabled | North")
-	expect(t, c.must(t, "organization", "disable", "acme", "north"), "north | disabled | North")
+	expect(t, c.must(t, "organization", "disable", "acme", "north", "--yes"), "north | disabled | North")
 	if err := c.store.CheckOrganization(t.Context(), org); collab.CodeOf(err) != collab.FailedPrecondition {
 		t.Errorf("the disabled organization: %v", err)
 	}
@@ -314,7 +445,7 @@ func TestOrganization(t *testing.T) {
 	}
 	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `{"a":1,"a":2}`)
 	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `[]`)
-	c.fails(t, "make it by `admin organization put acme 'the south'`", "organization", "disable", "acme", "the south")
+	c.fails(t, "make it by `admin organization put acme 'the south'`", "organization", "disable", "acme", "the south", "--yes")
 	c.fails(t, "account \"nobody\" does not exist", "organization", "put", "nobody", "north")
 }
 

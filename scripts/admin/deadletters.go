@@ -36,7 +36,7 @@ type deadLetterList struct {
 
 // Run lists the dead letters. They cannot be taken while they are listed, and are given back then.
 func (c *deadLetterList) Run(ctx context.Context, a *admin) error {
-	a.line("QUEUE", "SENT", "ACCOUNT", "EVENT", "WEBHOOK", "ATTEMPT")
+	a.list("QUEUE", "SENT", "ACCOUNT", "EVENT", "WEBHOOK", "ATTEMPT")
 	found := 0
 	for _, name := range c.names() {
 		n, err := a.listDead(ctx, name, c.Most)
@@ -91,14 +91,14 @@ func (a *admin) printDead(name string, m queue.Message) {
 	sent := stamp(m.Sent.UnixMilli())
 	if name == table.EventsQueue {
 		if e, err := queue.DecodeEvent(m.Text); err == nil {
-			a.line(name, sent, e.Account, e.ID, "", "")
+			a.row(name, sent, e.Account, e.ID, "", "")
 			return
 		}
 	} else if w, err := queue.DecodeWebhook(m.Text); err == nil {
-		a.line(name, sent, w.Account, w.ID, w.WebhookID, w.Attempt)
+		a.row(name, sent, w.Account, w.ID, w.WebhookID, w.Attempt)
 		return
 	}
-	a.line(name, sent, "unreadable", fmt.Sprintf("%.200q", m.Text), "", "")
+	a.row(name, sent, "unreadable", fmt.Sprintf("%.200q", m.Text), "", "")
 }
 
 type deadLetterRedrive struct {
@@ -118,7 +118,7 @@ func (c *deadLetterRedrive) Run(ctx context.Context, a *admin) error {
 			return err
 		}
 		moved, left, err := redrive(ctx, name, dead, live)
-		a.line(name, moved)
+		a.field(name, moved)
 		if err != nil {
 			return fmt.Errorf("%w\nNothing is lost: give the command again", err)
 		}

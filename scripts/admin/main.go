@@ -1,13 +1,16 @@
 // Command admin is the operator's: it makes accounts with their keys and tokens, and everything else that back ends cannot make
 // themselves. `admin --help` lists its commands.
 //
-// Results go to standard output, one line each with tabs between the fields; lists begin with a line that names them. What to do next goes
-// to standard error.
+// Results go to standard output: as a table where that is a terminal, else as lines with tabs between the values, with --json as JSON.
+// Lists begin with a line that names their values. What to do next goes to standard error. The exit code is 0 for success, 1 for failure,
+// 2 for a command line that makes no sense.
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,12 +25,15 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	person := terminal{in: isTerminal(os.Stdin), out: isTerminal(os.Stdout)}
+	os.Exit(run(ctx, os.Args[1:], person, os.Stdin, os.Stdout, os.Stderr))
 }
 
 // commands is the grammar of the command line.
 type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
+	JSON       bool       `name:"json" help:"Print the result as JSON."`
+	Yes        bool       `help:"Do not ask before what interrupts someone."`
 
 	Account      accountCommands      `cmd:"" help:"Accounts: the customers of the deployment."`
 	Key          keyCommands          `cmd:"" help:"API keys of an account."`
@@ -44,10 +50,13 @@ type commands struct {
 const description = `The operator's commands of a collaboration data service.
 
 Say which deployment by --stack, or by --table (and the queues' URLs, where a command needs them). AWS is reached as the SDK's own
-variables and files say: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.`
+variables and files say: AWS_PROFILE, AWS_REGION, AWS_ENDPOINT_URL and so on.
+
+Results go to standard output: as a table on a terminal, else as lines with tabs between the values, with --json as JSON. The exit code is
+0 for success, 1 for failure and 2 for a wrong command line.`
 
 // run runs one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int) {
+func run(ctx context.Context, args []string, person terminal, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	type exit int
 	defer func() {
 		if p := recover(); p != nil {
@@ -66,33 +75,77 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		fmt.Fprintf(stderr, "admin: %v\nSee admin --help.\n", err)
 		return 2
 	}
-	a := &admin{deployment: &c.Deployment, now: time.Now, random: rand.Reader, stdout: stdout, stderr: stderr}
+	a := &admin{deployment: &c.Deployment, now: time.Now, random: rand.Reader, yes: c.Yes, person: person, stdin: stdin, stderr: stderr}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	if err := parsed.Run(a); err != nil {
+	err = parsed.Run(a)
+	if err == nil || len(a.rows)+len(a.lines) > 0 { // what was done before a failure is told
+		if failed := a.print(stdout, c.JSON); err == nil {
+			err = failed
+		}
+	}
+	for _, text := range a.said {
+		fmt.Fprintln(stderr, text)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))
 		return 1
 	}
 	return 0
 }
 
+// terminal tells which of the program's ends is a person's.
+type terminal struct{ in, out bool }
+
+// isTerminal reports whether a person is at the other end of a file.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
 // admin is what a command works with.
 type admin struct {
-	deployment     *deployment
-	now            func() time.Time
-	random         io.Reader
-	stdout, stderr io.Writer
+	result
+	deployment *deployment
+	now        func() time.Time
+	random     io.Reader
+	yes        bool
+	person     terminal
+	stdin      io.Reader
+	stderr     io.Writer
+	said       []string // what a person is told below the result
 }
 
 func (a *admin) millis() int64 { return a.now().UnixMilli() }
 
-// line prints one line of a result.
-func (a *admin) line(fields ...any) {
-	texts := make([]string, len(fields))
-	for i, f := range fields {
-		texts[i] = fmt.Sprint(f)
+// print prints the result.
+func (a *admin) print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return a.printJSON(out)
 	}
-	fmt.Fprintln(a.stdout, strings.Join(texts, "\t"))
+	return a.printLines(out, a.person.out)
 }
 
-// say tells a person something: no result.
-func (a *admin) say(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) }
+// say tells a person something, below the result: it is none.
+func (a *admin) say(format string, args ...any) {
+	a.said = append(a.said, fmt.Sprintf(format, args...))
+}
+
+// confirm asks a person before something that interrupts others, unless --yes was given. The error says that it is not to be done.
+func (a *admin) confirm(format string, args ...any) error {
+	if a.yes {
+		return nil
+	}
+	question := fmt.Sprintf(format, args...)
+	if !a.person.in {
+		return fmt.Errorf("%s Give --yes to do it", question)
+	}
+	fmt.Fprintf(a.stderr, "%s Do it? [y/N] ", question)
+	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was done")
+	}
+	return nil
+}

@@ -42,7 +42,7 @@ func (c *memberAdd) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	a.line(m.UserID, collab.Deref(m.Email), collab.Deref(m.Name))
+	a.record("user", m.UserID, "email", collab.Deref(m.Email), "name", collab.Deref(m.Name))
 	if m.Email == nil {
 		a.say("No mail reaches the member: give --email.")
 	}
@@ -60,7 +60,7 @@ func (c *memberList) Run(ctx context.Context, a *admin) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
-	a.line("USER", "EMAIL", "SINCE", "NAME")
+	a.list("USER", "EMAIL", "SINCE", "NAME")
 	count := 0
 	for after, more := "", true; more; {
 		var members []collab.Member
@@ -68,7 +68,7 @@ func (c *memberList) Run(ctx context.Context, a *admin) error {
 			return err
 		}
 		for _, m := range members {
-			a.line(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
+			a.row(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
 			after = m.UserID
 			count++
 		}
@@ -97,6 +97,6 @@ func (c *memberRemove) Run(ctx context.Context, a *admin) error {
 	if err := s.RemoveMember(ctx, c.ref(), string(c.User)); err != nil {
 		return err
 	}
-	a.line("removed", c.User)
+	a.field("removed", c.User)
 	return nil
 }

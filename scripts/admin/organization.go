@@ -12,6 +12,7 @@ import (
 )
 
 type organizationCommands struct {
+	List    organizationList    `cmd:"" help:"List the organizations of an account."`
 	Put     organizationPut     `cmd:"" help:"Make an organization, or change the fields that are given."`
 	Disable organizationDisable `cmd:"" help:"Refuse every operation on an organization."`
 	Enable  organizationEnable  `cmd:"" help:"Allow operations on an organization again."`
@@ -64,6 +65,9 @@ type organizationDisable struct{ organization }
 
 // Run disables the organization.
 func (c *organizationDisable) Run(ctx context.Context, a *admin) error {
+	if err := a.confirm("Every operation on organization %q of account %q will be refused within 5 s.", c.Organization, c.Account); err != nil {
+		return err
+	}
 	return a.setOrganizationDisabled(ctx, c.organization, true)
 }
 
@@ -101,7 +105,7 @@ func (a *admin) changeOrganization(ctx context.Context, org organization, change
 	if err != nil {
 		return err
 	}
-	a.line(o.ID, state(o.Disabled), o.Name)
+	a.record("organization", o.ID, "state", state(o.Disabled), "name", o.Name)
 	if o.Disabled {
 		a.say("Every operation on it is refused within 5 s. `admin organization enable %s %s` allows them again.", word(org.Account), word(org.Organization))
 	}
@@ -109,7 +113,8 @@ func (a *admin) changeOrganization(ctx context.Context, org organization, change
 }
 
 type folderCommands struct {
-	Put folderPut `cmd:"" help:"Make a folder, or change the fields that are given."`
+	List folderList `cmd:"" help:"List the folders of an organization."`
+	Put  folderPut  `cmd:"" help:"Make a folder, or change the fields that are given."`
 }
 
 type folderPut struct {
@@ -156,7 +161,7 @@ func (c *folderPut) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	a.line(f.ID, f.Parent, f.Name)
+	a.record("folder", f.ID, "parent", f.Parent, "name", f.Name)
 	a.say("`admin document put %s %s DOCUMENT --folder %s` puts a document into it.", word(c.Account), word(c.Organization), word(c.Folder))
 	return nil
 }
@@ -185,7 +190,8 @@ func (o organization) folderMissing(folder string) error {
 }
 
 type documentCommands struct {
-	Put documentPut `cmd:"" help:"Make a document, or change the fields that are given."`
+	List documentList `cmd:"" help:"List the documents of an organization."`
+	Put  documentPut  `cmd:"" help:"Make a document, or change the fields that are given."`
 }
 
 type documentPut struct {
@@ -226,13 +232,8 @@ func (c *documentPut) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	if d.Access == "" {
-		d.Access = collab.AccessOrganization
-	}
-	a.line(d.ID, d.Folder, d.Access, d.Name)
-	for _, user := range d.Users {
-		a.line("user", user)
-	}
+	a.record("document", d.ID, "folder", d.Folder, "access", accessOf(d), "name", d.Name)
+	a.all("users", "user", d.Users)
 	return nil
 }
 

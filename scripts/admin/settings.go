@@ -54,7 +54,7 @@ const (
 	none               = "none"
 )
 
-func (a *admin) list(secret []byte) []setting {
+func (a *admin) known(secret []byte) []setting {
 	return []setting{
 		toggle("advanced-queries", "on", "off", func(s *settings) *bool { return &s.AdvancedQueriesOff }),
 		toggle("notification-preferences", "on", "off", func(s *settings) *bool { return &s.NotificationPreferencesOff }),
@@ -126,8 +126,8 @@ func (c *settingsGet) Run(ctx context.Context, a *admin) error {
 
 // show prints settings. The secret of the permission provider is not shown.
 func (a *admin) show(s settings) {
-	for _, setting := range a.list(nil) {
-		a.line(setting.name, setting.get(s))
+	for _, setting := range a.known(nil) {
+		a.field(setting.name, setting.get(s))
 	}
 }
 
@@ -184,7 +184,7 @@ func (a *admin) assign(s *settings, assignment string, secret []byte) error {
 		return fmt.Errorf("%q is not of the form NAME=VALUE", assignment)
 	}
 	var names []string
-	for _, setting := range a.list(secret) {
+	for _, setting := range a.known(secret) {
 		if setting.name == name {
 			return setting.set(s, value)
 		}

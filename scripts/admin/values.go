@@ -22,6 +22,18 @@ type id string
 // Validate reports the rule that the id breaks.
 func (i id) Validate() error { return collab.CheckID(string(i), collab.MaxID) }
 
+// newID is an identifier that is being given: one that stands in a shell, a URL and a log as it is. Those that are there may be any id.
+type newID string
+
+// Validate reports the rule that the id breaks.
+func (i newID) Validate() error {
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	if i == "" || len(i) > 64 || strings.Trim(string(i), characters) != "" || i[0] == '-' {
+		return errors.New("must be 1 to 64 letters, digits, _ and -, and not begin with -")
+	}
+	return nil
+}
+
 // documentID is the identifier of a document on the command line.
 type documentID string
 

@@ -37,7 +37,7 @@ func (c *webhookList) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	a.line("WEBHOOK", "STATE", "FAILURES", "FAILING SINCE", "URL", "REASON")
+	a.list("WEBHOOK", "STATE", "FAILURES", "FAILING SINCE", "URL", "REASON")
 	for _, w := range list {
 		state := state(w.Disabled)
 		if !w.Disabled && w.Health.Resting() {
@@ -47,7 +47,7 @@ func (c *webhookList) Run(ctx context.Context, a *admin) error {
 		if w.Health.FailingSince != 0 {
 			since = stamp(w.Health.FailingSince)
 		}
-		a.line(w.ID, state, w.Health.Failures, since, w.URL, w.DisabledReason)
+		a.row(w.ID, state, w.Health.Failures, since, w.URL, w.DisabledReason)
 	}
 	if len(list) == 0 {
 		a.say("There is none: a back end adds one by POST /v2/webhooks/add.")
@@ -82,7 +82,7 @@ func (c *webhookReplay) Run(ctx context.Context, a *admin) error {
 			break
 		}
 	}
-	a.line("replayed", replayed)
+	a.field("replayed", replayed)
 	switch collab.CodeOf(err) {
 	case "":
 		a.say("The first posts are made within a minute or so. POST /v2/webhooks/deliveries/get shows what becomes of them.")

@@ -9,14 +9,15 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/webhook"
 )
 
 // WebhookEvent is what the service posts to an endpoint.
 type WebhookEvent struct {
-	ID        string           `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
-	Type      collab.EventType `json:"type"`
-	Timestamp time.Time        `json:"timestamp"`
-	Data      json.RawMessage  `json:"data"` // its fields are those of the event type
+	ID        string            `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
+	Type      collab.EventType  `json:"type"`
+	Timestamp time.Time         `json:"timestamp"`
+	Data      webhook.EventData `json:"data"` // its fields are those of the event type
 }
 
 // minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 behind whsec_. The library takes an

@@ -34,7 +34,7 @@ const jsonType = "application/json"
 // Document returns the OpenAPI document, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
 // description.
 func Document(examples []Example, payloads map[collab.EventType]json.RawMessage) ([]byte, error) {
-	schemas := rpc.NewSchemas(glossary)
+	schemas := rpc.NewSchemas(glossary, samples)
 	endpoints := slices.DeleteFunc(api.Endpoints(), func(e api.Endpoint) bool { return e.Public }) // those are pages for people
 	answers := map[string]rpc.Schema{}
 	for _, e := range endpoints { // before all requests: see Schemas.Request

@@ -51,6 +51,11 @@ var occasions = map[collab.EventType]string{
 	collab.WebhookDisabled:         "A webhook endpoint of the account was disabled",
 }
 
+// samples are what the examples have in some fields.
+var samples = map[string]any{
+	"organizationId": "acme", "documentId": "plan", "annotationId": "a1", "notificationId": "n1", "webhookId": "crm", "userId": "ann", "commentId": 1,
+}
+
 // glossary says what fields are that mean the same everywhere. Others say it in their doc tags.
 var glossary = map[string]string{
 	"actionUser":                     "Who acted",
@@ -69,7 +74,7 @@ var glossary = map[string]string{
 	"code":                           "Of a failure: as the status of an error",
 	"color":                          "Of the text, and of the pin",
 	"commentAnnotations":             "The annotations to add; at most 5,000 comments in all",
-	"commentData":                    "The comments",
+	"commentData":                    "The comments, at most 90: add the rest by /v2/commentannotations/comments/add",
 	"commentHtml":                    "Its content as HTML, kept as sent: clean it before you show it",
 	"commentId":                      "The comment",
 	"commentIds":                     "Comments",

@@ -16,15 +16,16 @@ type Schema = Keyed[any]
 // field's description is its doc tag, else what the glossary says of its name.
 type Schemas struct {
 	glossary    map[string]string
+	samples     map[string]any
 	components  map[string]Schema
 	of          map[string]string // the type, with its package, of each component
 	answered    map[string]bool   // the components of answers
 	undescribed []string
 }
 
-// NewSchemas returns a maker of schemas. The glossary says what fields are, by their names.
-func NewSchemas(glossary map[string]string) *Schemas {
-	return &Schemas{glossary: glossary, components: map[string]Schema{}, of: map[string]string{}, answered: map[string]bool{}}
+// NewSchemas returns a maker of schemas. The glossary says what fields are, by their names; samples are values of some of them.
+func NewSchemas(glossary map[string]string, samples map[string]any) *Schemas {
+	return &Schemas{glossary: glossary, samples: samples, components: map[string]Schema{}, of: map[string]string{}, answered: map[string]bool{}}
 }
 
 // Components returns the components that were referred to, by name.
@@ -138,7 +139,11 @@ func (s *Schemas) described(schema Schema, of, field, doc, unit string) Schema {
 	if unit != "" {
 		doc += ": " + unit
 	}
-	return append(slices.Clone(schema), Member[any]{"description", doc})
+	schema = append(slices.Clone(schema), Member[any]{"description", doc})
+	if sample, ok := s.samples[field]; ok {
+		schema = append(schema, Member[any]{"examples", []any{sample}})
+	}
+	return schema
 }
 
 // unit says what JSON Schema has no word for: its lengths are in characters.

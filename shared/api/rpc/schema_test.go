@@ -37,7 +37,8 @@ type told struct {
 
 // TestSchemas holds what schemas are made of each kind of field.
 func TestSchemas(t *testing.T) {
-	s := rpc.NewSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L"})
+	s := rpc.NewSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L"},
+		map[string]any{"count": 2})
 	answer := s.Answer(reflect.TypeFor[*rpc.Page[*told]]())
 	request := s.Request(reflect.TypeFor[ask]())
 	components := map[string]rpc.Schema{}
@@ -69,7 +70,7 @@ func TestSchemas(t *testing.T) {
 			"free":{"type":["object","null"],"additionalProperties":true,"description":"F"},
 			"any":{"type":["string","number","boolean","object","array","null"],"description":"A"},
 			"state":{"type":"string","enum":["ALL","MINE","NONE"],"description":"S"},
-			"count":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"C"}},
+			"count":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"C","examples":[2]}},
 			"required":["who"],"additionalProperties":false}`},
 	} {
 		var got, want any
@@ -100,7 +101,7 @@ func TestSchemaNames(t *testing.T) {
 	type Member struct {
 		ID string `json:"id"`
 	}
-	s := rpc.NewSchemas(nil)
+	s := rpc.NewSchemas(nil, nil)
 	s.Answer(reflect.TypeFor[Member]())
 	defer func() {
 		if recover() == nil {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+)
+
+type organizationList struct {
+	Account id `arg:"" help:"Account."`
+}
+
+// Run lists the organizations.
+func (c *organizationList) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if err := checkAccount(ctx, s, c.Account); err != nil {
+		return err
+	}
+	a.list("ORGANIZATION", "STATE", "CREATED", "NAME")
+	for after, more := "", true; more; {
+		more, err = s.ListOrganizations(ctx, string(c.Account), after, collab.MaxPageSize, func(o collab.Organization) bool {
+			a.row(o.ID, state(o.Disabled), stamp(o.CreatedAt), o.Name)
+			after = o.ID
+			return true
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(a.rows) == 0 {
+		a.say("There is none yet: `admin organization put %s ORGANIZATION` makes one.", word(c.Account))
+	}
+	return nil
+}
+
+type folderList struct{ organization }
+
+// Run lists the folders.
+func (c *folderList) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	folders, err := s.Folders(ctx, c.ref())
+	if err != nil {
+		return err
+	}
+	a.list("FOLDER", "PARENT", "CREATED", "NAME")
+	for _, f := range folders {
+		a.row(f.ID, f.Parent, stamp(f.CreatedAt), f.Name)
+	}
+	if len(folders) == 0 {
+		a.say("There is none yet: `admin folder put %s %s FOLDER` makes one.", word(c.Account), word(c.Organization))
+	}
+	return nil
+}
+
+type documentList struct{ organization }
+
+// Run lists the documents.
+func (c *documentList) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	a.list("DOCUMENT", "FOLDER", "ACCESS", "CREATED", "NAME")
+	for after, more := "", true; more; {
+		var documents []collab.Document
+		if documents, more, err = s.Documents(ctx, c.ref(), after, collab.MaxPageSize); err != nil {
+			return err
+		}
+		for _, d := range documents {
+			a.row(d.ID, d.Folder, accessOf(d), stamp(d.CreatedAt), d.Name)
+			after = d.ID
+		}
+		more = more && len(documents) > 0
+	}
+	if len(a.rows) == 0 {
+		a.say("There is none yet: `admin document put %s %s DOCUMENT` makes one, as does the first request about it with createDocument.", word(c.Account), word(c.Organization))
+	}
+	return nil
+}
+
+// accessOf is who may see a document.
+func accessOf(d collab.Document) collab.Access {
+	if d.Access == "" {
+		return collab.AccessOrganization
+	}
+	return d.Access
+}

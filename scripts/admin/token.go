@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+type tokenCommands struct {
+	Create tokenCreate `cmd:"" help:"Make another token of an API key, for its turn to come or for another back end."`
+	Rotate tokenRotate `cmd:"" help:"Make a token, and let the others of the API key end after a while."`
+	List   tokenList   `cmd:"" help:"List the tokens of an API key by the beginning of their SHA-256."`
+	Revoke tokenRevoke `cmd:"" help:"Refuse a token from now on."`
+}
+
+// maxTokens keeps the item of a key small: it is read with every request that the gateway does not remember.
+const maxTokens = 100
+
+type tokenCreate struct {
+	Key     apiKey `arg:"" help:"API key."`
+	Expires moment `placeholder:"TIME" help:"When it ends to be valid: 2027-01-31, 2027-01-31T12:00:00Z or 90d; without one, never."`
+}
+
+// Run makes the token.
+func (c *tokenCreate) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	expires := c.Expires.after(a.now())
+	if !expires.IsZero() && !expires.After(a.now()) {
+		return fmt.Errorf("--expires %s is past", expires.UTC().Format(time.RFC3339))
+	}
+	token, stored, err := a.newToken(expires)
+	if err != nil {
+		return err
+	}
+	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
+		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
+		if len(tokens) >= maxTokens {
+			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", len(tokens), c.Key)
+		}
+		return append(tokens, stored), nil
+	})
+	if err != nil {
+		return keyError(err)
+	}
+	a.field("token", token)
+	a.field("hash", prefixOf(stored))
+	a.field("expires", stamp(stored.Expires))
+	a.say("The token is shown this once: keep it where your back end keeps its secrets. `admin token revoke %s %s` ends it.", c.Key, prefixOf(stored))
+	return nil
+}
+
+type tokenRotate struct {
+	Key   apiKey        `arg:"" help:"API key."`
+	Grace time.Duration `default:"24h" help:"How long the other tokens stay valid, such as 24h or 0s."`
+}
+
+// Run rotates the tokens. One that ends sooner by itself does so.
+func (c *tokenRotate) Run(ctx context.Context, a *admin) error {
+	if c.Grace < 0 {
+		return errors.New("--grace must not be negative")
+	}
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Grace == 0 {
+		if err := a.confirm("Who uses another token of the API key will be refused within 60 s."); err != nil {
+			return err
+		}
+	}
+	token, stored, err := a.newToken(time.Time{})
+	if err != nil {
+		return err
+	}
+	end := a.now().Add(c.Grace).UnixMilli()
+	ending := 0
+	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
+		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
+		if ending = len(tokens); ending >= maxTokens {
+			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", ending, c.Key)
+		}
+		for i := range tokens {
+			if tokens[i].Expires == 0 || tokens[i].Expires > end {
+				tokens[i].Expires = end
+			}
+		}
+		return append(tokens, stored), nil
+	})
+	if err != nil {
+		return keyError(err)
+	}
+	a.field("token", token)
+	a.field("hash", prefixOf(stored))
+	a.field("ending", ending)
+	a.field("others-end", stamp(end))
+	a.say("The token is shown this once: give it to your back end before the others end.")
+	return nil
+}
+
+// newToken returns a random token and what is stored of it. The zero time is never.
+func (a *admin) newToken(expires time.Time) (string, collab.Token, error) {
+	token, err := a.secret("token-")
+	if err != nil {
+		return "", collab.Token{}, err
+	}
+	stored := collab.Token{Hash: sha256.Sum256([]byte(token)), CreatedAt: a.millis()}
+	if !expires.IsZero() {
+		stored.Expires = expires.UnixMilli()
+	}
+	return token, stored, nil
+}
+
+func expired(t collab.Token, now time.Time) bool {
+	return t.Expires != 0 && t.Expires <= now.UnixMilli()
+}
+
+// prefixOf names a token: the beginning of its hash.
+func prefixOf(t collab.Token) string { return hex.EncodeToString(t.Hash[:6]) }
+
+type tokenList struct {
+	Key apiKey `arg:"" help:"API key."`
+}
+
+// Run lists the tokens.
+func (c *tokenList) Run(ctx context.Context, a *admin) error {
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	key, err := s.APIKey(ctx, string(c.Key))
+	if err != nil {
+		return keyError(err)
+	}
+	a.list("HASH", "STATE", "CREATED", "EXPIRES")
+	for _, t := range key.Tokens {
+		state := "valid"
+		if expired(t, a.now()) {
+			state = "expired"
+		}
+		a.row(prefixOf(t), state, stamp(t.CreatedAt), stamp(t.Expires))
+	}
+	return nil
+}
+
+type tokenRevoke struct {
+	Key  apiKey `arg:"" help:"API key."`
+	Hash string `arg:"" help:"The beginning of the token's SHA-256, as admin token list shows it: four characters or more."`
+}
+
+// Run revokes the token.
+func (c *tokenRevoke) Run(ctx context.Context, a *admin) error {
+	prefix := strings.ToLower(c.Hash)
+	if len(prefix) < 4 || len(prefix) > 64 || strings.Trim(prefix, "0123456789abcdef") != "" {
+		return errors.New("HASH must be 4 to 64 hexadecimal digits, as `admin token list` shows them: not the token itself")
+	}
+	s, err := a.directory(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.confirm("Who uses the token %s… of the API key will be refused within 60 s.", prefix); err != nil {
+		return err
+	}
+	var revoked collab.Token
+	left := 0
+	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
+		matches := func(t collab.Token) bool { return strings.HasPrefix(hex.EncodeToString(t.Hash[:]), prefix) }
+		first := slices.IndexFunc(tokens, matches)
+		if first < 0 {
+			return nil, fmt.Errorf("the key has no token whose hash begins with %s: see `admin token list %s`", prefix, c.Key)
+		}
+		if slices.ContainsFunc(tokens[first+1:], matches) {
+			return nil, fmt.Errorf("several tokens have a hash that begins with %s: give more of it", prefix)
+		}
+		revoked = tokens[first]
+		tokens = slices.Delete(tokens, first, first+1)
+		left = len(tokens)
+		return tokens, nil
+	})
+	if err != nil {
+		return keyError(err)
+	}
+	a.field("revoked", prefixOf(revoked))
+	a.say("It is refused within 60 s.")
+	if left == 0 {
+		a.say("The key has no token left: `admin token create %s` makes one.", c.Key)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package directory
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// Documents returns up to most documents of the organization behind the document id after ("" for the first), by id, and whether there are
+// more. Eventually consistent.
+func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after string, most int) (list []collab.Document, more bool, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: behind(table.Documents, after), Limit: most,
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	for _, it := range items {
+		id, err := lastPart(it, table.Documents)
+		if err != nil {
+			return nil, false, err
+		}
+		var d documentItem
+		if err := it.Decode(&d); err != nil {
+			return nil, false, err
+		}
+		list = append(list, d.document(id))
+	}
+	return list, more, nil
+}
+
+// DeleteAPIKey deletes an API key with its tokens, and returns whose it was; NOT_FOUND when it does not exist.
+func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, err error) {
+	it, err := s.Get(ctx, table.APIKey(key))
+	if err != nil {
+		return "", err
+	}
+	if it == nil {
+		return "", keyMissing()
+	}
+	var attributes keyItem
+	if err := it.Decode(&attributes); err != nil {
+		return "", err
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.APIKey(key)), s.Remove(table.AccountAPIKey(attributes.Account, key)))
+	if err == nil && refused != nil {
+		err = keyMissing()
+	}
+	return attributes.Account, err
+}
+
+// DeleteAccount deletes an account, its API keys first. It fails with NOT_FOUND when the account does not exist, and with
+// FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or while
+// it is enabled, as requests under way could make one.
+func (s *Store) DeleteAccount(ctx context.Context, id string) error {
+	a, err := s.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !a.Disabled {
+		return collab.Errorf(collab.FailedPrecondition, "account %q is enabled: disable it a minute before", id)
+	}
+	some, err := s.ListOrganizations(ctx, id, "", 1, func(collab.Organization) bool { return false })
+	if err != nil {
+		return err
+	}
+	if some {
+		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
+	}
+	keys, err := s.APIKeys(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if _, err := s.DeleteAPIKey(ctx, key); err != nil && collab.CodeOf(err) != collab.NotFound {
+			return err
+		}
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.Account(id)), s.Remove(table.AccountEntry(id)))
+	if err == nil && refused != nil {
+		err = accountMissing(id)
+	}
+	return err
+}
