@@ -93,7 +93,8 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 		gateway.AddGatewayResponse(jsii.String(e.kind), e.response())
 	}
 	s.addFirewall(gateway)
-	s.output("BaseUrl", "The {base_url} of the interface", s.baseURL(gateway))
+	s.url = s.baseURL(gateway)
+	s.output("BaseUrl", "The {base_url} of the interface", s.url)
 	suppress(gateway, "AwsSolutions-APIG2", "The functions check every request, and name all its mistakes in our envelope.")
 	suppress(gateway.Node().FindChild(jsii.String("CloudWatchRole")), "AwsSolutions-IAM4",
 		"The managed policy is the one that API Gateway documents for writing its logs.")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"collabdata/shared/table"
+	"collabdata/shared/unsubscribe"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
@@ -128,7 +129,10 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	}
 	return map[string]*string{
 		"MAIL_FROM":              &s.settings.MailFrom,
-		"MAIL_UNSUBSCRIBE":       &s.settings.MailUnsubscribe,
+		"MAIL_FROM_NAME":         &s.settings.MailFromName,
+		"MAIL_PRODUCT":           &s.settings.MailProduct,
+		"MAIL_LINK":              &s.settings.MailLink,
+		"MAIL_UNSUBSCRIBE":       awscdk.Fn_Join(jsii.String(""), jsii.Strings(*s.url, unsubscribe.Path)),
 		"MAIL_CONFIGURATION_SET": configuration,
 	}, []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, resources...)}
 }

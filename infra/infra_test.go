@@ -157,7 +157,7 @@ func TestTemplate(t *testing.T) {
 // allSettings are settings with which the stack has every part that it can have.
 func allSettings() map[string]any {
 	return map[string]any{
-		"mailFrom": "no-reply@example.com", "mailUnsubscribe": "mailto:bye@example.com", "customDomain": "collab.example.com",
+		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
 		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "allowedPrivateCidrs": "10.0.0.0/8",
 	}
 }
@@ -476,8 +476,10 @@ func TestMail(t *testing.T) {
 	for id, f := range m.ofType("AWS::Lambda::Function") {
 		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
 		sends := f.Properties["Description"] == "Takes events and webhook deliveries from their queues"
-		if (variables["MAIL_CONFIGURATION_SET"] != nil) != sends || (variables["MAIL_FROM"] != nil) != sends {
-			t.Errorf("%s has %v", id, variables)
+		for _, name := range []string{"MAIL_CONFIGURATION_SET", "MAIL_FROM", "MAIL_UNSUBSCRIBE"} {
+			if (variables[name] != nil) != sends {
+				t.Errorf("%s has %v", id, variables)
+			}
 		}
 	}
 }

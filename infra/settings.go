@@ -27,7 +27,9 @@ type Settings struct {
 	Arch                string         // arch: arm64 or x86_64, as the functions were built
 	MailFrom            string         // mailFrom: sender of mail; "" sends none
 	MailIdentity        string         // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
-	MailUnsubscribe     string         // mailUnsubscribe: https or mailto URL that ends these mails; "" is a mail to mailFrom
+	MailFromName        string         // mailFromName: the sender's name; "" for none. This and the next two an account's own settings may replace
+	MailProduct         string         // mailProduct: what the mails are about, as they name it; "" for nothing
+	MailLink            string         // mailLink: URL to a thread, with {organizationId}, {documentId}, {annotationId} and {commentId}; "" for none
 	CustomDomain        string         // customDomain: host name of the API; "" leaves it at the gateway's own
 	CertificateARN      string         // certificateArn: certificate of customDomain, in the stack's region
 	StageRate           int            // stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
@@ -57,7 +59,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Arch:                r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
 		MailFrom:            r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
 		MailIdentity:        r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
-		MailUnsubscribe:     r.text("mailUnsubscribe", "", `(https://|mailto:)[!#-+\--;=?-~]{1,800}`, "an https or mailto URL of at most 800 ASCII characters, in which {organizationId} and {userId} become the recipient's"),
+		MailFromName:        r.checked("mailFromName", collab.CheckMailName),
+		MailProduct:         r.checked("mailProduct", collab.CheckMailName),
+		MailLink:            r.checked("mailLink", collab.CheckMailLink),
 		CustomDomain:        r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
 		CertificateARN:      r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
 		StageRate:           r.number("stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000"),
@@ -120,6 +124,15 @@ func (r *reader) text(name, fallback, pattern, rule string) string {
 	}
 	if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(v) {
 		r.refuse(name, v, rule)
+	}
+	return v
+}
+
+// checked is a text whose rule is told by an error of check.
+func (r *reader) checked(name string, check func(string) error) string {
+	v, _ := r.value(name)
+	if err := check(v); err != nil {
+		r.errs = append(r.errs, fmt.Errorf("setting %s is %q; it %w", name, v, err))
 	}
 	return v
 }

@@ -25,6 +25,7 @@ type service struct {
 	table    awsdynamodb.ITable
 	events   queue
 	webhooks queue
+	url      *string // the {base_url} of the interface
 }
 
 // NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
@@ -40,8 +41,8 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []api.End
 	s := &service{stack: stack, settings: settings, code: code}
 	s.addTable()
 	s.addQueues()
-	deliver := s.addDelivery()
 	gateway, functions := s.addAPI(endpoints)
+	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	return stack
 }

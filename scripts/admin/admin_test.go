@@ -370,16 +370,31 @@ func TestConfirm(t *testing.T) {
 func TestSettings(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
-	expect(t, c.must(t, "settings", "get", "acme"), "advanced-queries | on", "notification-preferences | on", "events | triggered",
-		"mail-grouping | on", "permission-provider | none")
+	// shown is what is shown of all settings, but for these with their default values.
+	shown := func(changed ...string) []string {
+		lines := []string{
+			"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "mail-recipients | anyone",
+			"mail-from-name | none", "mail-product | none", "mail-link | none", "permission-provider | none",
+		}
+		for i, line := range lines {
+			name, _, _ := strings.Cut(line, " ")
+			for _, c := range changed {
+				if strings.HasPrefix(c, name+" ") {
+					lines[i] = c
+				}
+			}
+		}
+		return lines
+	}
+	expect(t, c.must(t, "settings", "get", "acme"), shown()...)
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, c.must(t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret),
-		"advanced-queries | on", "notification-preferences | on", "events | all", "mail-grouping | off", "permission-provider | https://example.com/may")
+		shown("events | all", "mail-grouping | off", "permission-provider | https://example.com/may")...)
 	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on"),
-		"advanced-queries | off", "notification-preferences | off", "events | all", "mail-grouping | on", "permission-provider | https://example.com/may")
+		shown("advanced-queries | off", "notification-preferences | off", "events | all", "permission-provider | https://example.com/may")...)
 	account, err := c.store.Account(t.Context(), "acme")
 	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
@@ -396,10 +411,13 @@ func TestSettings(t *testing.T) {
 
 	for _, test := range []struct{ text, value string }{
 		{"events must be triggered or all, not \"none\"", "events=none"},
-		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, permission-provider", "event=all"},
+		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, permission-provider", "event=all"},
 		{"\"events\" is not of the form NAME=VALUE", "events"},
 		{"permission-provider must not name a private, local or reserved address; for one in a private network", "permission-provider=https://10.0.0.1"},
 		{"permission-provider must begin with https://", "permission-provider=http://example.com"},
+		{"mail-recipients must be anyone or members", "mail-recipients=all"},
+		{"mail-from-name must be at most 100 bytes", "mail-from-name=a\nb"},
+		{"mail-link may hold {organizationId}", "mail-link=https://app.example/{userId}"},
 		{"needs its bearer secret", "permission-provider=https://example.com/other"},
 	} {
 		c.fails(t, test.text, "settings", "set", "acme", "advanced-queries=on", test.value)
@@ -419,7 +437,16 @@ func TestSettings(t *testing.T) {
 	kept(collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "other"})
 	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
 	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered"),
-		"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "permission-provider | none")
+		shown()...)
+	const link = "https://app.example/{documentId}"
+	expect(t, c.must(t, "settings", "set", "acme", "mail-recipients=members", "mail-from-name=Ledger & Co", "mail-product=Ledger", "mail-link="+link),
+		shown("mail-recipients | members", "mail-from-name | Ledger & Co", "mail-product | Ledger", "mail-link | "+link)...)
+	account, err = c.store.Account(t.Context(), "acme")
+	want = collab.Settings{MailToMembersOnly: true, MailLook: collab.MailLook{FromName: "Ledger & Co", Product: "Ledger", Link: link}}
+	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	expect(t, c.must(t, "settings", "set", "acme", "mail-recipients=anyone", "mail-from-name=none", "mail-product=", "mail-link=none"), shown()...)
 	c.fails(t, "account \"nobody\" does not exist", "settings", "get", "nobody")
 	c.fails(t, "account \"nobody\" does not exist", "settings", "set", "nobody", "events=all")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,26 @@ func toggle(name, unset, set string, flag func(*settings) *bool) setting {
 	}
 }
 
+// text is a setting that is a text; none, or nothing, is as the deployment has it.
+func text(name string, check func(string) error, field func(*settings) *string) setting {
+	return setting{
+		name: name,
+		get: func(s settings) string {
+			return cmp.Or(*field(&s), none)
+		},
+		set: func(s *settings, value string) error {
+			if value == none {
+				value = ""
+			}
+			if err := check(value); err != nil {
+				return fmt.Errorf("%s %w", name, err)
+			}
+			*field(s) = value
+			return nil
+		},
+	}
+}
+
 const (
 	permissionProvider = "permission-provider"
 	none               = "none"
@@ -60,6 +81,10 @@ func (a *admin) known(secret []byte) []setting {
 		toggle("notification-preferences", "on", "off", func(s *settings) *bool { return &s.NotificationPreferencesOff }),
 		toggle("events", "triggered", "all", func(s *settings) *bool { return &s.AllEvents }),
 		toggle("mail-grouping", "on", "off", func(s *settings) *bool { return &s.MailGroupingOff }),
+		toggle("mail-recipients", "anyone", "members", func(s *settings) *bool { return &s.MailToMembersOnly }),
+		text("mail-from-name", collab.CheckMailName, func(s *settings) *string { return &s.MailLook.FromName }),
+		text("mail-product", collab.CheckMailName, func(s *settings) *string { return &s.MailLook.Product }),
+		text("mail-link", collab.CheckMailLink, func(s *settings) *string { return &s.MailLook.Link }),
 		{permissionProvider, getProvider, func(s *settings, value string) error { return a.setProvider(s, value, secret) }},
 	}
 }
@@ -133,7 +158,7 @@ func (a *admin) show(s settings) {
 
 type settingsSet struct {
 	Account id       `arg:"" help:"Account."`
-	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, permission-provider=URL|none."`
+	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, permission-provider=URL|none."`
 	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
 }
 

@@ -18,6 +18,7 @@ import (
 	sender "collabdata/shared/mail"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
+	"collabdata/shared/unsubscribe"
 	"collabdata/shared/webhook"
 )
 
@@ -94,7 +95,7 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
 			return nil, fmt.Errorf("making the mail's sender known: %w", err)
 		}
-		d.SES, d.Mail.From = c.ses.config, mailFrom
+		d.SES, d.Mail = c.ses.config, sender.Options{From: mailFrom, Unsubscribe: url + unsubscribe.Path}
 		if short != nil {
 			d.SES = watchMails(d.SES, func(to, subject string) { short.line("mail to %s: %s  %s/mail", to, subject, url) })
 		}

@@ -11,8 +11,7 @@ func V2CommentannotationsAdd() Endpoint {
 		Path:    "/v2/commentannotations/add",
 		Summary: "Adds comment annotations with their comments",
 		Description: `
-Adds up to 500 annotations to a document, each with its comments, and each as a whole or not at all; at most 90 comments in each and 5,000
-in one request. Ids
+Adds up to 500 annotations to a document, each with its comments, and each as a whole or not at all; at most 5,000 comments in one request. Ids
 that are left out are generated, and sort by time. An annotation without a status is OPEN; a status of your own needs svg or iconUrl. A comment has
 a text, HTML or isCommentResolverUsed, and a from.
 
@@ -45,8 +44,8 @@ All filters combine; within an array any value fits; times are inclusive. With a
 does not exist. Else with a time of update it is by lastUpdated in each document; else documents in the order asked, in each locations (users,
 statuses) in the order asked, in each annotations by id. Generated ids are by time. Comments are by comment id.
 
-A page also ends at 5 MB. A thread that is larger by itself stands alone on its page with commentsTruncated: read the rest by
-/v2/commentannotations/comments/get. A walk by updatedAfter that begins 30 s before the one before it misses nothing.
+A page also ends at 5 MB. A thread that is larger by itself stands alone on its page with commentsTruncated: read the rest by comments/get. A walk by
+updatedAfter that begins 30 s before the one before it misses nothing.
 
 NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist.`,
 		Grants:    ReadTable | ReadIndexes,
@@ -91,7 +90,7 @@ func V2CommentannotationsCommentsAdd() Endpoint {
 		Path:    "/v2/commentannotations/comments/add",
 		Summary: "Adds comments to a comment annotation",
 		Description: `
-Adds up to 90 comments to an annotation, all or none, and answers their ids in the order sent. A comment has a text, HTML, attachments or isCommentResolverUsed,
+Adds comments to an annotation, all or none, and answers their ids in the order sent. A comment has a text, HTML, attachments or isCommentResolverUsed,
 and a from. Ids that are left out are generated, ascending. ALREADY_EXISTS when one of the ids is there, NOT_FOUND when the annotation is not.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddComments),

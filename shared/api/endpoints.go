@@ -22,6 +22,7 @@ func Endpoints() []Endpoint {
 		V2NotificationsGet(),
 		V2NotificationsUpdate(),
 		V2NotificationsConfigSet(),
+		V2NotificationsUnsubscribe(),
 		V2WebhooksAdd(),
 		V2WebhooksGet(),
 		V2WebhooksUpdate(),

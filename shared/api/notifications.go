@@ -1,8 +1,12 @@
 package api
 
 import (
+	"net/http"
+
 	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/unsubscribe"
 )
 
 // V2NotificationsConfigGet is POST /v2/notifications/config/get.
@@ -81,5 +85,18 @@ back from the document to the organization, and from there to the default.`,
 		Grants:    ReadTable | WriteTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigSet),
+	}
+}
+
+// V2NotificationsUnsubscribe is the page by which the recipients of mails end them.
+func V2NotificationsUnsubscribe() Endpoint {
+	return Endpoint{
+		Path:    unsubscribe.Path,
+		Summary: "Ends the mails to the person whose token the link has: a page for people",
+		Grants:  ReadTable | WriteTable,
+		Public:  true,
+		Operation: Operation{handler: func(d Deps, _ ...rpc.Option) http.Handler {
+			return d.Notifications.UnsubscribePage(d.Server.Log)
+		}},
 	}
 }

@@ -38,6 +38,9 @@ func texts[T ~string](values ...T) []string {
 	return list
 }
 
+// MaxTargetText is how much an event keeps of the text that its annotation is anchored on, in bytes.
+const MaxTargetText = 300
+
 // MaxEventBytes is the size of a stored event: longer texts in its snapshot are cut.
 const MaxEventBytes = 32_000
 
@@ -78,6 +81,7 @@ type EventAnnotation struct {
 	Priority   JSON   `json:"priority,omitempty"`
 	Context    JSON   `json:"context,omitempty"`
 	CreatedAt  Millis `json:"createdAt,omitempty"`
+	TargetText string `json:"targetText,omitempty"` // that of the target element: its beginning
 }
 
 // EventComment is a comment in an event.

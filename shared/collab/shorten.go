@@ -86,7 +86,8 @@ func (a *EventAnnotation) short() *EventAnnotation {
 	}
 	return &EventAnnotation{
 		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo), CreatedAt: a.CreatedAt,
-		Location: shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
+		TargetText: CutEncoded(a.TargetText, MaxTargetText),
+		Location:   shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
 	}
 }
 

@@ -35,10 +35,12 @@ type Identity struct {
 
 // Settings are what an operator sets for an account. The zero value of each field is its default.
 type Settings struct {
-	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
-	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
-	AllEvents                  bool `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
-	MailGroupingOff            bool `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
+	AdvancedQueriesOff         bool     `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
+	NotificationPreferencesOff bool     `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
+	AllEvents                  bool     `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
+	MailGroupingOff            bool     `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
+	MailToMembersOnly          bool     `json:"mailToMembersOnly,omitempty"`          // no mail to addresses that members do not have
+	MailLook                   MailLook `json:"mailLook,omitzero"`                    // what is empty is as the deployment has it
 }
 
 // Feature is a part of the interface that an operator can switch off for an account.

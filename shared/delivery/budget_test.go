@@ -19,11 +19,11 @@ func TestBudget(t *testing.T) {
 		read, write float64 // capacity units at most
 		calls       int     // to the table at most
 	}{
-		{"nobody", 0, 0, true, 4, 2, 6},
-		{"one webhook", 0, 1, true, 7, 4, 10},
-		{"one person, mail at once", 1, 0, true, 8, 10, 16},
-		{"one person, mail grouped", 1, 0, false, 11, 16, 20},
-		{"one webhook and ten people, mail at once", 10, 1, true, 38, 58, 65},
+		{"nobody", 0, 0, true, 5, 2, 7},
+		{"one webhook", 0, 1, true, 8, 4, 11},
+		{"one person, mail at once", 1, 0, true, 11, 11, 20},
+		{"one person, mail grouped", 1, 0, false, 18, 17, 28},
+		{"one webhook and ten people, mail at once", 10, 1, true, 32, 59, 51},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

@@ -1,13 +1,10 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
-	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
@@ -62,71 +59,6 @@ func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, circle
 	return collab.MailWaits, nil
 }
 
-// concerned returns up to collab.MaxCircle of those whom an event concerns, and the cursor of the others. The cursor is the position among
-// the people whom the event names, or the member of the organization behind whom the list goes on.
-func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
-	if !w.event.NotifyAll {
-		all := named(w.event)
-		at := 0
-		if cursor != "" {
-			if at, err = strconv.Atoi(cursor); err != nil || at < 0 || at > len(all) {
-				return nil, "", fmt.Errorf("delivery: cursor %q of event %s", cursor, w.ID)
-			}
-		}
-		end := min(at+collab.MaxCircle, len(all))
-		if end < len(all) {
-			next = strconv.Itoa(end)
-		}
-		return all[at:end], next, nil
-	}
-	members, more, err := d.Directory.ListMembers(ctx, w.document.OrganizationRef, strings.TrimPrefix(cursor, "@"), collab.MaxCircle)
-	if err != nil {
-		return nil, "", err
-	}
-	if more && len(members) > 0 {
-		next = "@" + members[len(members)-1].UserID
-	}
-	for _, m := range members {
-		if !acted(w.event, m.UserID) {
-			people = append(people, m.User)
-		}
-	}
-	return people, next, nil
-}
-
-func acted(ev *collab.Event, user string) bool { return ev.Actor != nil && ev.Actor.UserID == user }
-
-// named returns the people whom an event concerns, each once, without the one who acted: tagged or named ones, the assignee, those who
-// took part.
-func named(ev *collab.Event) []collab.User {
-	var list []collab.User
-	at := map[string]int{}
-	add := func(u collab.User) {
-		if u.UserID == "" || acted(ev, u.UserID) {
-			return
-		}
-		if i, ok := at[u.UserID]; !ok {
-			at[u.UserID] = len(list)
-			list = append(list, u)
-		} else if collab.Deref(list[i].Email) == "" {
-			list[i].Email = u.Email
-		}
-	}
-	for _, u := range ev.People {
-		add(u)
-	}
-	if ev.Annotation != nil && ev.Annotation.AssignedTo != nil {
-		var assignee collab.User
-		if json.Unmarshal(ev.Annotation.AssignedTo, &assignee) == nil {
-			add(assignee)
-		}
-	}
-	for _, id := range ev.Participants {
-		add(collab.User{UserID: id})
-	}
-	return list
-}
-
 // recipients returns those of the people who may know of an event and want to be told, with the channels by which.
 func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.User) ([]collab.Recipient, error) {
 	if len(people) == 0 {
@@ -158,7 +90,6 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 		}
 	}
 	var list []collab.Recipient
-	var unknown []string
 	for _, u := range people {
 		p, ok := preferences[u.UserID]
 		if !ok {
@@ -169,26 +100,48 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 		if !r.Inbox && !r.Mail {
 			continue
 		}
-		if r.Mail && collab.Deref(u.Email) == "" {
-			unknown = append(unknown, u.UserID)
-		}
 		list = append(list, r)
 	}
-	members, err := d.Directory.Members(ctx, w.document.OrganizationRef, unknown)
+	return d.addressed(ctx, w, list)
+}
+
+// addressed returns recipients with the addresses that their mails go to: the one that the event names, else the member's, else the one that
+// the thread knows; the member's alone where the account wants that. Who has none, or has unsubscribed, gets no mail.
+func (d *Deliverer) addressed(ctx context.Context, w *work, list []collab.Recipient) ([]collab.Recipient, error) {
+	only := w.settings.MailToMembersOnly
+	var ask []string
+	for _, r := range list {
+		if r.Mail && (only || collab.Deref(r.Email) == "") {
+			ask = append(ask, r.UserID)
+		}
+	}
+	members, err := d.Directory.Members(ctx, w.document.OrganizationRef, ask)
+	if err != nil {
+		return nil, err
+	}
+	var mailed []collab.User
+	for i := range list {
+		r := &list[i]
+		if m, ok := members[r.UserID]; ok {
+			r.Email, r.Name = m.Email, cmp.Or(r.Name, m.Name)
+		} else if only {
+			r.Email = nil
+		}
+		if hint := w.hints[r.UserID]; hint != "" && !only && collab.Deref(r.Email) == "" {
+			r.Email = &hint
+		}
+		if r.User = r.User.Short(); r.Mail && collab.Deref(r.Email) != "" {
+			mailed = append(mailed, r.User)
+		}
+	}
+	off, err := d.Directory.Unsubscribed(ctx, w.document.OrganizationRef, mailed)
 	if err != nil {
 		return nil, err
 	}
 	kept := list[:0]
 	for _, r := range list {
-		if m, ok := members[r.UserID]; ok && r.Mail && collab.Deref(r.Email) == "" {
-			r.Email = m.Email
-			if r.Name == nil {
-				r.Name = m.Name
-			}
-		}
-		r.User = r.User.Short()
-		if collab.Deref(r.Email) == "" {
-			r.User, r.Mail = collab.User{UserID: r.UserID}, false
+		if r.Mail = r.Mail && collab.Deref(r.Email) != "" && !off[r.UserID]; !r.Mail {
+			r.User = collab.User{UserID: r.UserID}
 		}
 		if r.Inbox || r.Mail {
 			kept = append(kept, r)

@@ -52,43 +52,90 @@ func notificationID(ev *collab.Event) string {
 	return ev.ID
 }
 
-// TestWhoIsConcerned: tagged users, the assignee, creator and earlier authors; never who acted.
+// TestWhoIsConcerned: tagged users, the assignee, who began the thread, wrote in it or was tagged in it before, at the addresses that the event,
+// the members or the thread know; never who acted.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
-	users := []string{"ann", "tagged", "assignee", "author", "creator", "other"}
-	status := collab.JSON(`{"id":"DONE","name":"Done"}`)
+	inThread := []string{"assignee", "author", "creator", "mentioned", "moved"}
+	users := append([]string{"ann", "tagged", "other"}, inThread...)
 	for _, test := range []struct {
-		kind collab.EventType
-		edit func(*collab.Event)
-		want []string
+		name        string
+		kind        collab.EventType
+		edit        func(*collab.Event)
+		inbox, mail []string
 	}{
-		{collab.CommentAdded, func(ev *collab.Event) {}, []string{"tagged", "assignee", "author", "creator"}},
-		{collab.AnnotationAdded, func(ev *collab.Event) { ev.Participants, ev.Annotation.AssignedTo = nil, nil }, []string{"tagged"}},
-		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Actor, ev.People = nil, nil }, []string{"ann", "tagged", "assignee", "author", "creator"}},
-		{collab.AnnotationAssigned, func(ev *collab.Event) {
-			ev.Actor, ev.People, ev.Participants, ev.Annotation.AssignedTo = nil, nil, []string{"author"}, nil
-		}, []string{"author"}},
-		{collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil},
+		{"a comment", collab.CommentAdded, func(ev *collab.Event) {}, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
+		{"a thread", collab.AnnotationAdded, func(ev *collab.Event) { ev.AnnotationID, ev.Annotation = "new", nil }, []string{"tagged"}, []string{"tagged"}},
+		{"a status", collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Actor, ev.People, ev.Comments = nil, nil, nil }, append([]string{"ann"}, inThread...), inThread[1:]},
+		{"nobody", collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil, nil},
 	} {
-		t.Run(string(test.kind), func(t *testing.T) {
+		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(true))
-			for _, u := range users {
-				a.member(u)
+			object := func(user, address string) collab.JSON {
+				return collab.JSON(fmt.Sprintf(`{"userId":%q,"email":%q}`, user, address))
 			}
+			comment := func(id int64, user string, tags collab.JSON) collab.Comment {
+				return collab.Comment{ID: id, Text: &user, From: object(user, a.address(user)), TaggedUserContacts: tags}
+			}
+			a.member("moved")
+			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+			thread.Comments = []collab.Comment{
+				comment(1, "author", nil), comment(2, "ann", collab.JSON(`[{"userId":"mentioned","contact":`+string(object("mentioned", a.address("mentioned")))+`}]`)),
+				comment(3, "author", nil), {ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example")}, comment(9, "other", nil),
+			}
+			a.add(thread, nil)
 			ev := a.event(test.kind)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
-			ev.People = []collab.User{{UserID: "tagged"}, {UserID: "ann"}}
-			ev.Participants = []string{"ann", "author", "creator", "tagged"}
-			ev.Annotation = &collab.EventAnnotation{Status: status, AssignedTo: collab.JSON(`{"userId":"assignee"}`)}
+			ev.People = []collab.User{a.user("tagged"), a.user("ann")}
+			ev.Annotation = &collab.EventAnnotation{From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`)}
+			ev.Comments = []collab.EventComment{{CommentID: 9}}
 			test.edit(ev)
+			if ev.Comments == nil {
+				test.inbox, test.mail = append(test.inbox, "other"), append(test.mail[:len(test.mail):len(test.mail)], "other", "ann")
+			}
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
 			_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
 			w.must(err)
 			w.send(ev)
 			w.settle(w.start())
-			a.checkReached(t, ev, users, test.want, test.want)
+			for _, list := range [][]string{users, test.inbox, test.mail} {
+				slices.Sort(list)
+			}
+			a.checkReached(t, ev, users, test.inbox, test.mail)
+			if len(w.mails()["old@"+a.id+".example"]) > 0 {
+				t.Error("a mail went to an address that the member has no more")
+			}
 		})
 	}
+}
+
+// TestLongThread: the last hundred comments say who is in a thread.
+func TestLongThread(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+	for batch := range 2 {
+		var comments []collab.Comment
+		for i := range 60 {
+			user := fmt.Sprintf("user%03d", 60*batch+i)
+			comments = append(comments, collab.Comment{ID: int64(60*batch + i + 1), Text: &user, From: collab.JSON(`{"userId":"` + user + `"}`)})
+		}
+		if batch == 0 {
+			thread.Comments = comments
+			a.add(thread, nil)
+			continue
+		}
+		_, err := a.threads.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
+			Comments: comments, IDs: a.ids(), Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
+		})
+		w.must(err)
+	}
+	ev := a.notification(func(ev *collab.Event) {
+		ev.Type, ev.AnnotationID, ev.Notification = collab.AnnotationUpdated, "thread", nil
+	})
+	w.send(ev)
+	w.settle(w.start())
+	a.checkReached(t, ev, []string{"user000", "user019", "user020", "user119"}, []string{"user020", "user119"}, nil)
 }
 
 func TestPreferences(t *testing.T) {

@@ -38,6 +38,9 @@ type Directory interface {
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
 	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Member, bool, error)
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
+	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
+	MailSecret(ctx context.Context, acct string) ([]byte, error)
+	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
 }
 
 // Threads is what deliveries need to know of annotations. Package threads documents the method.

@@ -18,7 +18,8 @@ type work struct {
 	collab.EventRef
 	event    *collab.Event
 	document collab.DocumentRef
-	settings collab.Settings // of the account; not known while mails are sent
+	settings collab.Settings   // of the account
+	hints    map[string]string // addresses of users that the event's thread knows
 	notices  notices
 }
 
@@ -39,14 +40,14 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		EventRef: m.EventRef, event: ev,
 		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
 	}
-	if at.Stage == collab.StageMail {
-		return d.mailStep(ctx, w, at)
-	}
 	account, err := d.Directory.Account(ctx, m.Account)
 	if err != nil {
 		return err
 	}
 	w.settings = account.Settings
+	if at.Stage == collab.StageMail {
+		return d.mailStep(ctx, w, at, true)
+	}
 	return d.spreadStep(ctx, w, at)
 }
 
@@ -80,7 +81,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 		return err
 	}
 	if circle.MailMode == collab.MailWaits { // the mails about earlier events on the thread may take these along
-		if err := eachMail(circle, func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
+		if err := eachOf(withMail(circle.Recipients), func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 	if err != nil || !moved {
 		return err
 	}
-	return d.mailStep(ctx, w, to)
+	return d.mailStep(ctx, w, to, false)
 }
 
 // goOn moves the delivery on to the next part, and asks for it by a message, unless another run has done so.
@@ -137,8 +138,9 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, circle *collab.Ci
 	return nil
 }
 
-// mailStep sends the mails of one part of the recipients, when it is time.
-func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress) error {
+// mailStep sends the mails of one part of the recipients, when it is time; later says that time has passed since they were worked out, so that
+// it is asked again who may know and wants to.
+func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, later bool) error {
 	circle, err := d.Outbox.Circle(ctx, w.EventRef, at.Cursor)
 	if err != nil {
 		return err
@@ -150,7 +152,16 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress) e
 		return nil // the relay brings it back
 	}
 	alone := circle.MailMode != collab.MailWaits
-	if err := eachMail(circle, func(r collab.Recipient) error { return d.sendMail(ctx, w, r, alone) }); err != nil {
+	mailed, dropped := withMail(circle.Recipients), []collab.Recipient(nil)
+	if later {
+		if mailed, dropped, err = d.stillWanted(ctx, w, mailed); err != nil {
+			return err
+		}
+	}
+	if err := eachOf(dropped, func(r collab.Recipient) error { return d.dropMail(ctx, w, r) }); err != nil {
+		return err
+	}
+	if err := eachOf(mailed, func(r collab.Recipient) error { return d.sendMail(ctx, w, r, alone) }); err != nil {
 		return err
 	}
 	if circle.Next != "" {

@@ -129,6 +129,8 @@ func (w *world) must(err error) {
 	}
 }
 
+const unsubscribePage = "https://api.example/unsubscribe"
+
 // errKilled is what a process sees of the world once it is dead.
 var errKilled = errors.New("killed")
 
@@ -229,7 +231,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	dynamo, cloud := w.dynamo, w.cloud
 	dynamo.HTTPClient, cloud.HTTPClient = p, p
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
-	mailer, err := mail.New(cloud, mail.Options{From: w.sender})
+	mailer, err := mail.New(cloud, mail.Options{From: w.sender, Unsubscribe: unsubscribePage})
 	w.must(err)
 	of := w.open(dynamo)
 	o := delivery.Options{

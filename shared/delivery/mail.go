@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"collabdata/shared/collab"
@@ -19,15 +20,49 @@ func (w *work) thread(r collab.Recipient) collab.MailThread {
 	return collab.MailThread{DocumentRef: w.document, Annotation: w.event.AnnotationID, User: r.UserID}
 }
 
-// eachMail calls f for all recipients who get a mail, some side by side.
-func eachMail(circle *collab.Circle, f func(collab.Recipient) error) error {
-	var list []collab.Recipient
-	for _, r := range circle.Recipients {
-		if r.Mail {
-			list = append(list, r)
+// withMail returns the recipients who get a mail.
+func withMail(all []collab.Recipient) []collab.Recipient {
+	return slices.DeleteFunc(slices.Clone(all), func(r collab.Recipient) bool { return !r.Mail })
+}
+
+// eachOf calls f for all recipients, some side by side.
+func eachOf(list []collab.Recipient, f func(collab.Recipient) error) error {
+	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
+}
+
+// stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any more,
+// do not want it, have unsubscribed. Nobody gets one about a document that is not there any more.
+func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []collab.Recipient) (mailed, dropped []collab.Recipient, err error) {
+	_, err = d.Directory.Document(ctx, w.document)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil, list, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	people := make([]collab.User, len(list))
+	for i, r := range list {
+		people[i] = r.User
+	}
+	now, err := d.recipients(ctx, w, people)
+	for _, r := range list {
+		if i := slices.IndexFunc(now, func(n collab.Recipient) bool { return n.UserID == r.UserID && n.Mail }); i >= 0 {
+			mailed = append(mailed, now[i])
+		} else {
+			dropped = append(dropped, r)
 		}
 	}
-	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
+	return mailed, dropped, err
+}
+
+// dropMail gives up the mail about an event to a recipient, unless it was sent: later ones do not take it along.
+func (d *Deliverer) dropMail(ctx context.Context, w *work, r collab.Recipient) error {
+	thread := w.thread(r)
+	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, true, d.Now().Add(mailLease).UnixMilli())
+	if err != nil || len(claimed) == 0 {
+		return err
+	}
+	return d.Outbox.MailSent(ctx, thread, claimed)
 }
 
 // sendMail sends a recipient the mail about an event, unless it was sent. Unless alone is true it takes along later events on the thread

@@ -3,10 +3,12 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
+	"collabdata/shared/unsubscribe"
 )
 
 const (
@@ -20,14 +22,15 @@ const (
 // notices are what mails about a thread say, rendered once for all recipients.
 type notices struct {
 	mu     sync.Mutex
+	secret []byte // signs the tokens to unsubscribe by
 	thread *mail.Notice
 	events map[string]*told
 }
 
 // told is what a mail says of an event.
 type told struct {
-	headline collab.Headline
-	event    mail.Event // without its headline, which names the recipient
+	headline func(collab.User) string // as a recipient reads it
+	event    mail.Event               // without its headline
 }
 
 // notice returns the mail that tells a recipient of events.
@@ -39,10 +42,16 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, eve
 		if err != nil {
 			return mail.Notice{}, err
 		}
+		if w.notices.secret, err = d.mailSecret(ctx, w.Account); err != nil {
+			return mail.Notice{}, err
+		}
 		w.notices.thread = thread
 	}
 	n := *w.notices.thread
 	n.To = r.User
+	n.Unsubscribe = unsubscribe.Recipient{
+		Account: w.Account, Organization: w.event.OrganizationID, User: r.UserID, Address: unsubscribe.AddressOf(collab.Deref(r.Email)),
+	}.Token(w.notices.secret)
 	for _, id := range events {
 		t, err := d.told(ctx, w, id)
 		if err != nil {
@@ -50,16 +59,34 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, eve
 		}
 		if t != nil {
 			e := t.event
-			e.Headline = t.headline.For(r.User)
+			e.Headline = t.headline(r.User)
 			n.Events = append(n.Events, e)
 		}
 	}
 	return n, nil
 }
 
+// mailSecret returns the secret that signs an account's tokens to unsubscribe by.
+func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error) {
+	if secret, err := d.Directory.MailSecret(ctx, acct); err != nil || secret != nil {
+		return secret, err
+	}
+	fresh := make([]byte, unsubscribe.SecretBytes)
+	if _, err := io.ReadFull(d.Random, fresh); err != nil {
+		return nil, err
+	}
+	return d.Directory.KeepMailSecret(ctx, acct, fresh)
+}
+
 // threadNotice returns what all mails about the thread of the work's event have in common.
 func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, error) {
-	n := &mail.Notice{OrganizationID: w.event.OrganizationID, Document: w.event.DocumentID}
+	n := &mail.Notice{
+		Account: w.Account, Look: w.settings.MailLook, OrganizationID: w.event.OrganizationID, DocumentID: w.event.DocumentID,
+		AnnotationID: w.event.AnnotationID, Document: w.event.DocumentID,
+	}
+	if w.event.Annotation != nil {
+		n.Quote = w.event.Annotation.TargetText
+	}
 	doc, err := d.Directory.Document(ctx, w.document)
 	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return nil, err
@@ -90,9 +117,11 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 		}
 	}
 	n := notificationOf(ev)
-	t := &told{headline: n.RenderHeadline(), event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
+	t := &told{headline: n.RenderHeadline().For, event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
 	if ev.Notification != nil {
 		t.event.Body = n.Body
+	} else {
+		t.headline = mailHeadline(ev, w.notices.thread.Document)
 	}
 	for _, c := range ev.Comments {
 		t.event.Comments = append(t.event.Comments, mail.NewComment(c))
@@ -106,17 +135,55 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 	return t, nil
 }
 
+// mailHeadline returns what a mail says of an event on a thread to each recipient: what happened to whom, and where.
+func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
+	actor, where := "Somebody", ""
+	if ev.Actor != nil {
+		actor = collab.Cut(ev.Actor.DisplayName(), maxName)
+	}
+	if document != "" {
+		where = " in " + collab.Cut(document, maxName)
+	}
+	var status, assignee, assigneeID string
+	if a := ev.Annotation; a != nil {
+		status, assignee = nameOf(a.Status), nameOf(a.AssignedTo)
+		assigneeID = userOf(a.AssignedTo).UserID
+	}
+	mentioned := make(map[string]bool, len(ev.People))
+	for _, u := range ev.People {
+		mentioned[u.UserID] = true
+	}
+	return func(to collab.User) string {
+		mine := to.UserID == assigneeID
+		switch {
+		case (ev.Type == collab.AnnotationAdded || ev.Type == collab.CommentAdded) && mentioned[to.UserID]:
+			return actor + " mentioned you" + where
+		case ev.Type == collab.AnnotationAdded && mine:
+			return actor + " assigned a thread to you" + where
+		case ev.Type == collab.AnnotationAdded:
+			return actor + " added a comment" + where
+		case ev.Type == collab.CommentAdded:
+			return actor + " replied" + where
+		case ev.Type == collab.AnnotationStatusChanged && status != "":
+			return "The status of a thread" + where + " was changed to " + status
+		case ev.Type == collab.AnnotationAssigned && mine:
+			return "A thread" + where + " was assigned to you"
+		case ev.Type == collab.AnnotationAssigned && assignee != "":
+			return "A thread" + where + " was assigned to " + assignee
+		case ev.Type == collab.AnnotationAssigned:
+			return "A thread" + where + " is assigned to nobody any more"
+		}
+		return "A thread" + where + " was changed"
+	}
+}
+
 // earlier returns the last comments of the thread before those of the event.
 func (d *Deliverer) earlier(ctx context.Context, w *work) ([]collab.EventComment, error) {
 	ev := w.event
 	if ev.AnnotationID == "" || len(ev.RecentComments) > 0 {
 		return ev.RecentComments, nil
 	}
-	before := int64(collab.MaxCommentID)
-	for _, c := range ev.Comments {
-		before = min(before, c.CommentID)
-	}
-	comments, err := d.Threads.RecentComments(ctx, w.document, ev.AnnotationID, before, recentComments)
+	comments, err := d.Threads.RecentComments(ctx, w.document, ev.AnnotationID, firstID(ev.Comments), recentComments)
 	var list []collab.EventComment
 	for _, c := range comments {
 		list = append(list, collab.EventComment{

@@ -4,11 +4,15 @@
 package mail
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	netmail "net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,21 +32,26 @@ var ErrRejected = errors.New("mail rejected")
 // maxHeader is the length of the longest header value that SES takes in every region.
 const maxHeader = 870
 
+// maxPage is how long the URL of the page to unsubscribe by may be: the token needs the rest of the header.
+const maxPage = 300
+
 // Options are the deployment's settings of mail.
 type Options struct {
-	From string // sender: address@example.com, or Name <address@example.com>; a verified identity of SES
+	From             string // sender: address@example.com, or Name <address@example.com>; a verified identity of SES
+	ConfigurationSet string // of SES: where bounces and complaints are suppressed and counted; "" for none
+	Look             collab.MailLook
 
-	// Unsubscribe is the https or mailto URL by which a recipient ends these mails; `{organizationId}` and `{userId}` in it become the
-	// recipient's. An https URL is called with a POST when a mail program unsubscribes by one click (RFC 8058). "" is a mail to From.
+	// Unsubscribe is the URL of the page by which recipients end these mails; their tokens are added as `?token=`. It is https, or http on this
+	// machine. "" is a mail to From instead.
 	Unsubscribe string
 }
 
 // Mailer renders and sends mails. Safe for concurrent use.
 type Mailer struct {
-	ses         *sesv2.Client
-	from        *netmail.Address
-	unsubscribe string
-	templates   templates
+	ses       *sesv2.Client
+	from      *netmail.Address
+	options   Options
+	templates templates
 }
 
 // New returns the mailer of a deployment. The error says which option is wrong.
@@ -51,12 +60,18 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Mailer{from: from, unsubscribe: o.Unsubscribe, templates: newTemplates()}
-	if o.Unsubscribe != "" {
-		if err := checkUnsubscribe(o.Unsubscribe); err != nil {
-			return nil, err
+	if err := checkUnsubscribe(o.Unsubscribe); err != nil {
+		return nil, err
+	}
+	for name, err := range map[string]error{
+		"sender's name": collab.CheckMailName(o.Look.FromName), "product of mail": collab.CheckMailName(o.Look.Product),
+		"link of mail": collab.CheckMailLink(o.Look.Link),
+	} {
+		if err != nil {
+			return nil, fmt.Errorf("the %s %w", name, err)
 		}
 	}
+	m := &Mailer{from: from, options: o, templates: newTemplates()}
 	m.ses = sesv2.NewFromConfig(cfg, func(o *sesv2.Options) {
 		// SES knows no idempotency token: only what it surely did not take is sent again here.
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
@@ -90,8 +105,9 @@ func checkAddress(address string) error {
 
 func checkUnsubscribe(text string) error {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "https" && u.Scheme != "mailto" || !isPrintable(text) || strings.ContainsAny(text, `<>," `) || len(text) > maxHeader-2 {
-		return fmt.Errorf("the URL %q to unsubscribe by is not an https or mailto URL", text)
+	here := err == nil && u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
+	if text != "" && (err != nil || u.Scheme != "https" && !here || u.RawQuery != "" || !isPrintable(text) || strings.ContainsAny(text, `<>," `) || len(text) > maxPage) {
+		return fmt.Errorf("the URL %q to unsubscribe by is not an https URL of at most %d characters", text, maxPage)
 	}
 	return nil
 }
@@ -134,9 +150,12 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 		return err
 	}
 	utf8 := func(text string) *types.Content { return &types.Content{Data: &text, Charset: aws.String("UTF-8")} }
+	from := netmail.Address{Name: cmp.Or(content.FromName, m.from.Name), Address: m.from.Address}
 	_, err = m.ses.SendEmail(awsconfig.WithAttemptTime(ctx, attemptTime), &sesv2.SendEmailInput{
-		FromEmailAddress: aws.String(m.from.String()),
-		Destination:      &types.Destination{ToAddresses: []string{to}},
+		FromEmailAddress:     aws.String(from.String()),
+		Destination:          &types.Destination{ToAddresses: []string{to}},
+		ConfigurationSetName: optional(m.options.ConfigurationSet),
+		EmailTags:            []types.MessageTag{{Name: aws.String("account"), Value: aws.String(tagValue(n.Account))}},
 		Content: &types.EmailContent{Simple: &types.Message{
 			Subject: utf8(content.Subject),
 			Body:    &types.Body{Text: utf8(content.Text), Html: utf8(content.HTML)},
@@ -159,6 +178,23 @@ func (m *Mailer) rejects(err error) bool {
 	return bad
 }
 
+// optional returns a pointer to a text, nil for "".
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// tagValue returns an account's id as the value of a message tag, which takes letters, digits, `_` and `-` alone: the hash of any other.
+func tagValue(account string) string {
+	if account != "" && strings.Trim(account, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" {
+		return account
+	}
+	hash := sha256.Sum256([]byte(account))
+	return "sha256-" + hex.EncodeToString(hash[:16])
+}
+
 // headers returns the headers beside those that SES makes.
 func headers(unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
@@ -166,20 +202,17 @@ func headers(unsubscribe string) []types.MessageHeader {
 		header("Auto-Submitted", "auto-generated"), // RFC 3834: not to be answered by machines
 		header("List-Unsubscribe", "<"+unsubscribe+">"),
 	}
-	if strings.HasPrefix(unsubscribe, "https:") {
-		list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click"))
+	if strings.HasPrefix(unsubscribe, "http") {
+		list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")) // RFC 8058
 	}
 	return list
 }
 
 // unsubscribeURL returns the URL by which the recipient of a notice unsubscribes.
 func (m *Mailer) unsubscribeURL(n Notice) string {
-	filled := strings.NewReplacer(
-		"{organizationId}", url.QueryEscape(n.OrganizationID),
-		"{userId}", url.QueryEscape(n.To.UserID),
-	).Replace(m.unsubscribe)
-	if filled == "" || len(filled) > maxHeader-2 { // long ids may make it too long
+	link := m.options.Unsubscribe + "?token=" + url.QueryEscape(n.Unsubscribe)
+	if m.options.Unsubscribe == "" || n.Unsubscribe == "" || len(link) > maxHeader-len("<>") { // long ids may make it too long
 		return "mailto:" + m.from.Address + "?subject=unsubscribe"
 	}
-	return filled
+	return link
 }

@@ -21,16 +21,23 @@ const (
 	maxEarlier  = 3
 	maxSubject  = 150    // characters
 	maxText     = 4_000  // bytes of a comment, or of a notification's text
+	maxQuote    = 300    // bytes of the text that a thread is about
 	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
 )
 
 // Notice is what one mail tells one person: one event or several on one thread, or a notification.
 type Notice struct {
 	To             collab.User // who is told; Email is where it is sent to
+	Account        string
+	Look           collab.MailLook // the account's: what is empty is as the deployment has it
 	OrganizationID string
+	DocumentID     string
+	AnnotationID   string    // "" for a notification that belongs to no thread
 	Document       string    // its name, or else its id; "" for none
+	Quote          string    // the text that the thread is about, or ""
 	Events         []Event   // at least one, oldest first
 	Earlier        []Comment // of the thread, oldest first: the last three that are not among Events are shown
+	Unsubscribe    string    // the recipient's token for the page to unsubscribe by, or ""
 }
 
 // Event is one thing that happened. Its texts are shown as they are: nothing in them is markup or a template.
@@ -68,6 +75,7 @@ func NewComment(c collab.EventComment) Comment {
 
 // Content is a rendered mail.
 type Content struct {
+	FromName    string // the sender's, "" for the deployment's
 	Subject     string // one line
 	Text        string
 	HTML        string
@@ -96,7 +104,11 @@ func newTemplates() templates {
 type (
 	view struct {
 		Subject     string
+		Product     string
 		Document    string
+		Quote       string
+		Link        string // to the thread or document
+		Thread      bool   // Link leads to a thread
 		Events      []eventView
 		MoreEvents  int
 		Earlier     []Comment
@@ -117,7 +129,15 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	if len(n.Events) == 0 {
 		return Content{}, errors.New("mail: a notice without events")
 	}
-	v := view{Subject: subject(n.Events), Document: line(collab.Cut(n.Document, maxName)), Unsubscribe: m.unsubscribeURL(n)}
+	look := n.Look.Or(m.options.Look)
+	v := view{
+		Subject: subject(n.Events), Product: look.Product, Document: line(collab.Cut(n.Document, maxName)), Quote: line(n.Quote),
+		Link: look.LinkTo(n.OrganizationID, n.DocumentID, n.AnnotationID, firstComment(n.Events)), Thread: n.AnnotationID != "",
+		Unsubscribe: m.unsubscribeURL(n),
+	}
+	if len(v.Quote) > maxQuote {
+		v.Quote = collab.Cut(v.Quote, maxQuote) + "…"
+	}
 	shown := make(map[int64]bool)
 	left := maxShown
 	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
@@ -154,7 +174,17 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	if err := m.templates.html.Execute(&html, v); err != nil {
 		return Content{}, fmt.Errorf("mail as HTML: %w", err)
 	}
-	return Content{Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+	return Content{FromName: look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
+}
+
+// firstComment returns the id of the first comment that a mail tells of, 0 for none.
+func firstComment(events []Event) int64 {
+	for _, e := range events {
+		if len(e.Comments) > 0 {
+			return e.Comments[0].ID
+		}
+	}
+	return 0
 }
 
 func subject(events []Event) string {

@@ -15,6 +15,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
@@ -101,11 +102,13 @@ func sentBy(t *testing.T, url, from string) []localstack.Mail {
 
 func TestSend(t *testing.T) {
 	url, w := localstacktest.MiniStack(t), new(wire)
-	m, from := sender(t, url, w, "https://app.example/unsubscribe?user={userId}")
+	m, from := sender(t, url, w, "https://api.example/unsubscribe")
 	n := notice(Event{
 		Time: noon, Headline: "Zoë commented\r\nBcc: victim@example.com",
 		Comments: []Comment{comment(1, "", "<p>Hello <b>you</b></p>")},
 	})
+	n.Account, n.Unsubscribe = "acct/1", "TOKEN"
+	m.options.ConfigurationSet = "mails"
 	content, err := m.Render(n)
 	if err != nil {
 		t.Fatal(err)
@@ -122,8 +125,10 @@ func TestSend(t *testing.T) {
 
 	type header struct{ Name, Value string }
 	var sent struct {
-		FromEmailAddress string
-		Content          struct{ Simple struct{ Headers []header } }
+		FromEmailAddress     string
+		ConfigurationSetName string
+		EmailTags            []header
+		Content              struct{ Simple struct{ Headers []header } }
 	}
 	if len(w.bodies) != 1 {
 		t.Fatalf("%d requests, want 1", len(w.bodies))
@@ -133,7 +138,7 @@ func TestSend(t *testing.T) {
 	}
 	wantHeaders := []header{
 		{"Auto-Submitted", "auto-generated"},
-		{"List-Unsubscribe", "<https://app.example/unsubscribe?user=u2>"},
+		{"List-Unsubscribe", "<https://api.example/unsubscribe?token=TOKEN>"},
 		{"List-Unsubscribe-Post", "List-Unsubscribe=One-Click"},
 	}
 	if diff := cmp.Diff(wantHeaders, sent.Content.Simple.Headers); diff != "" {
@@ -141,6 +146,25 @@ func TestSend(t *testing.T) {
 	}
 	if want := "=?utf-8?b?R3LDtsOfZSAmIENv?= <" + m.from.Address + ">"; sent.FromEmailAddress != want {
 		t.Errorf("from %q, want %q", sent.FromEmailAddress, want)
+	}
+	if diff := cmp.Diff([]header{{"account", "sha256-82b84b82f40a78b61571f1e40425e307"}}, sent.EmailTags); diff != "" || sent.ConfigurationSetName != "mails" {
+		t.Errorf("configuration set %q, tags (-want +got):\n%s", sent.ConfigurationSetName, diff)
+	}
+
+	n.Account, n.Look.FromName = "acct_1-A", "Evil <evil@example.com>, x"
+	m.options.ConfigurationSet = ""
+	if err := m.Send(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
+	sent.EmailTags, sent.ConfigurationSetName = nil, ""
+	if err := json.Unmarshal(w.bodies[1], &sent); err != nil {
+		t.Fatal(err)
+	}
+	if want := `"Evil <evil@example.com>, x" <` + m.from.Address + ">"; sent.FromEmailAddress != want || sent.ConfigurationSetName != "" {
+		t.Errorf("from %q, want %q; configuration set %q", sent.FromEmailAddress, want, sent.ConfigurationSetName)
+	}
+	if diff := cmp.Diff([]header{{"account", "acct_1-A"}}, sent.EmailTags); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
 	}
 }
 
@@ -277,10 +301,15 @@ func TestNewRefuses(t *testing.T) {
 		{From: "ä@example.com"},
 		{From: "a@example.com", Unsubscribe: "http://example.com"},
 		{From: "a@example.com", Unsubscribe: "example.com"},
+		{From: "a@example.com", Unsubscribe: "mailto:b@example.com"},
+		{From: "a@example.com", Unsubscribe: "https://example.com/?a=b"},
 		{From: "a@example.com", Unsubscribe: "https://example.com/>\r\nBcc: b@example.com"},
 		{From: "a@example.com", Unsubscribe: "https://example.com/, <https://b.example>"},
 		{From: "a@example.com", Unsubscribe: "https://example.com/ä"},
-		{From: "a@example.com", Unsubscribe: "https://example.com/" + strings.Repeat("a", maxHeader)},
+		{From: "a@example.com", Unsubscribe: "https://example.com/" + strings.Repeat("a", maxPage)},
+		{From: "a@example.com", Look: collab.MailLook{FromName: "a\r\nBcc: b@example.com"}},
+		{From: "a@example.com", Look: collab.MailLook{Product: strings.Repeat("a", 101)}},
+		{From: "a@example.com", Look: collab.MailLook{Link: "javascript:alert(1)"}},
 	} {
 		if _, err := New(aws.Config{}, o); err == nil {
 			t.Errorf("%+v is accepted", o)

@@ -171,6 +171,19 @@ func MailEntry(acct, org, doc, ann, user, event string) Key {
 	return Key{Join("A", acct, "O", org, "D", doc, "M", ann, user), Escape(event)}
 }
 
+// MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.
+func MailSecret(acct string) Key { return Key{noMail(acct), "SECRET"} }
+
+// UnsubscribedAddress says that an address, by its hash, gets no mail of an account.
+func UnsubscribedAddress(acct, hash string) Key { return Key{noMail(acct), "ADDRESS#" + hash} }
+
+// UnsubscribedUser says that a user of an organization gets no mail.
+func UnsubscribedUser(acct, org, user string) Key {
+	return Key{noMail(acct), "USER#" + Join(org, user)}
+}
+
+func noMail(acct string) string { return Join("A", acct, "NOMAIL") }
+
 // Backlog says since when a queue is long.
 func Backlog(queue string) Key { return Key{"BACKLOG", Escape(queue)} }
 

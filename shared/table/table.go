@@ -35,6 +35,8 @@
 //	webhook endpoint                HOOK#<acct>                       <id>
 //	  its deliveries                A#<acct>#HOOK#<id>                <event id>
 //	queue with a backlog            BACKLOG                           <queue>
+//	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
+//	what signs unsubscribe tokens   A#<acct>#NOMAIL                   SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
 //
 // # Indexes

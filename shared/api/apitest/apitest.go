@@ -118,7 +118,9 @@ func general(name string) string { return "/" + name }
 func folders() []string {
 	list := []string{general("general"), general("gateway"), general("direct")}
 	for _, e := range api.Endpoints() {
-		list = append(list, e.Path)
+		if !e.Public { // a page has no JSON
+			list = append(list, e.Path)
+		}
 	}
 	return list
 }

@@ -21,6 +21,9 @@ func RunHostile(t *testing.T, target Target) {
 		t.Fatal(err)
 	}
 	for _, e := range api.Endpoints() {
+		if e.Public {
+			continue // a page, outside the envelope
+		}
 		t.Run(e.Path, func(t *testing.T) {
 			t.Parallel()
 			s, last := longest(list, e.Path)

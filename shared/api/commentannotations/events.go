@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -83,8 +84,19 @@ func describe(ev *collab.Event, a *collab.Annotation) {
 	ev.AnnotationID = a.ID
 	ev.Annotation = &collab.EventAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: a.CreatedAt,
+		CreatedAt: a.CreatedAt, TargetText: collab.Cut(targetText(a.TargetElement), collab.MaxTargetText),
 	}
+}
+
+// targetText returns the text that a target element anchors its annotation on, "" for none.
+func targetText(element collab.JSON) string {
+	var target struct {
+		Text string `json:"targetText"`
+	}
+	if len(element) == 0 || json.Unmarshal(element, &target) != nil {
+		return ""
+	}
+	return target.Text
 }
 
 // putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all

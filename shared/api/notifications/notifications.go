@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/unsubscribe"
 )
 
 // Service carries out the operations.
@@ -32,6 +33,15 @@ type Directory interface {
 
 	// Members returns those of the users who are members of the organization, by user id.
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+
+	// MailSecret returns the secret that signs an account's tokens to unsubscribe by; nil where none was made.
+	MailSecret(ctx context.Context, acct string) ([]byte, error)
+
+	// Unsubscribe ends the mails to a recipient: to the user in the organization, and to the address in the account. A repeat changes nothing.
+	Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error
+
+	// Resubscribe undoes Unsubscribe. A repeat changes nothing.
+	Resubscribe(ctx context.Context, r unsubscribe.Recipient) error
 }
 
 // Outbox keeps notifications and the inboxes that list them: see package outbox.

@@ -74,7 +74,7 @@ var glossary = map[string]string{
 	"code":                           "Of a failure: as the status of an error",
 	"color":                          "Of the text, and of the pin",
 	"commentAnnotations":             "The annotations to add; at most 5,000 comments in all",
-	"commentData":                    "The comments, at most 90: add the rest by /v2/commentannotations/comments/add",
+	"commentData":                    "The comments",
 	"commentHtml":                    "Its content as HTML, kept as sent: clean it before you show it",
 	"commentId":                      "The comment",
 	"commentIds":                     "Comments",

@@ -182,15 +182,18 @@ func TestMailIsChecked(t *testing.T) {
 func TestFromEnvironment(t *testing.T) {
 	values := map[string]string{
 		"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "e", "WEBHOOKS_QUEUE_URL": "w", "STAGE": "test", "MAIL_FROM": "a@example.com",
-		"MAIL_UNSUBSCRIBE":      "https://example.com/{userId}",
+		"MAIL_UNSUBSCRIBE": "https://example.com/bye", "MAIL_CONFIGURATION_SET": "set", "MAIL_FROM_NAME": "N", "MAIL_PRODUCT": "P", "MAIL_LINK": "https://l",
 		"ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8,127.0.0.0/8",
 	}
 	lookup := func(name string) (string, bool) {
 		value, ok := values[name]
 		return value, ok
 	}
+	wantMail := mail.Options{
+		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
+	}
 	c, err := fromEnvironment(t.Context(), lookup)
-	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != (mail.Options{From: "a@example.com", Unsubscribe: "https://example.com/{userId}"}) || len(c.PrivateRanges) != 2 {
+	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != wantMail || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")

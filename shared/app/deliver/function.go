@@ -9,6 +9,7 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/collab"
 	"collabdata/shared/env"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
@@ -38,7 +39,10 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	r := env.Reader{Lookup: lookup}
 	c := Config{
 		Table: r.Required("TABLE_NAME"), EventsURL: r.Required("EVENTS_QUEUE_URL"), WebhooksURL: r.Required("WEBHOOKS_QUEUE_URL"),
-		Mail:    mail.Options{From: r.Optional("MAIL_FROM"), Unsubscribe: r.Optional("MAIL_UNSUBSCRIBE")},
+		Mail: mail.Options{
+			From: r.Optional("MAIL_FROM"), ConfigurationSet: r.Optional("MAIL_CONFIGURATION_SET"), Unsubscribe: r.Optional("MAIL_UNSUBSCRIBE"),
+			Look: collab.MailLook{FromName: r.Optional("MAIL_FROM_NAME"), Product: r.Optional("MAIL_PRODUCT"), Link: r.Optional("MAIL_LINK")},
+		},
 		Metrics: metrics.New(os.Stdout, r.Required("STAGE"), time.Now),
 	}
 	var err error

@@ -33,7 +33,7 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		now := s.Millis()
 		due := now + firstDue.Milliseconds()
 		encode := func(k table.Key, v any) (store.Item, error) {
-			body, err := json.Marshal(v)
+			body, err := collab.EncodeJSON(v)
 			if err != nil {
 				return nil, store.Unreadable(k, err)
 			}
@@ -81,7 +81,11 @@ func (s *Store) recordOne(ctx context.Context, ev *collab.Event) ([]store.Write,
 // peopleParts divides people into lists that an item takes; nil when the event itself takes them.
 func peopleParts(people []collab.User) [][]collab.User {
 	size := func(u collab.User) int {
-		return 60 + len(u.UserID) + len(collab.Deref(u.Name)) + len(collab.Deref(u.Email))
+		text, err := collab.EncodeJSON(u)
+		if err != nil {
+			panic(err) // texts always have a JSON form
+		}
+		return len(text) + len(",")
 	}
 	total := 0
 	for _, u := range people {

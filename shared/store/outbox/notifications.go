@@ -35,7 +35,7 @@ func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef,
 
 func encodeNotification(org collab.OrganizationRef, n collab.Notification) (store.Item, error) {
 	k := table.Notification(org.Account, org.Organization, n.ID)
-	body, err := json.Marshal(n)
+	body, err := collab.EncodeJSON(n)
 	if err != nil {
 		return nil, store.Unreadable(k, err)
 	}

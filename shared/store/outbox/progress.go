@@ -117,7 +117,7 @@ func readCircle(it store.Item) (*collab.Circle, error) {
 
 // KeepCircle keeps a part of an event's recipients, unless it was kept before, and returns the one that is kept.
 func (s *Store) KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error) {
-	body, err := json.Marshal(c)
+	body, err := collab.EncodeJSON(c)
 	if err != nil {
 		return nil, store.Fail(ctx, err)
 	}

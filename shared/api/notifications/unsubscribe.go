@@ -1,0 +1,108 @@
+package notifications
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"collabdata/shared/unsubscribe"
+)
+
+// maxForm is the largest form that the page takes, in bytes.
+const maxForm = 4_096
+
+// UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows a
+// button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail program's one
+// click (RFC 8058). The page that answers it has a button that undoes it.
+func (s *Service) UnsubscribePage(log *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, page, err := s.unsubscribe(w, r)
+		level := slog.LevelInfo
+		if err != nil {
+			level = slog.LevelError
+		}
+		log.LogAttrs(r.Context(), level, "page", slog.String("path", unsubscribe.Path), slog.String("method", r.Method), slog.Int("status", status), slog.Any("cause", err))
+		h := w.Header()
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		h.Set("Referrer-Policy", "no-referrer") // the address holds the token
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Robots-Tag", "noindex")
+		w.WriteHeader(status)
+		if r.Method != http.MethodHead {
+			io.WriteString(w, page) // who does not read it misses nothing
+		}
+	})
+}
+
+// unsubscribe does what a request to the page asks for, and returns the answer; err is for the log alone.
+func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status int, page string, err error) {
+	ctx := r.Context()
+	recipient, err := unsubscribe.Read(r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Directory.MailSecret(ctx, account) })
+	if unsubscribe.Invalid(err) {
+		return http.StatusNotFound, pageOf("This link is not valid", "Please use the whole link of a mail that you got.", ""), nil
+	}
+	if err != nil {
+		return http.StatusServiceUnavailable, failedPage(), err
+	}
+	change := func(context.Context, unsubscribe.Recipient) error { return nil }
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		page = pageOf("Unsubscribe?", "You will get no more mails about comments and notifications.", button("unsubscribe", "Unsubscribe"))
+	case http.MethodPost:
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		action := r.PostFormValue("action")
+		switch {
+		case action == "unsubscribe", r.PostFormValue("List-Unsubscribe") == "One-Click":
+			change = s.Directory.Unsubscribe
+			page = pageOf("You are unsubscribed", "You will get no more mails about comments and notifications.", button("subscribe", "Subscribe again"))
+		case action == "subscribe":
+			change = s.Directory.Resubscribe
+			page = pageOf("You are subscribed again", "You will get mails about comments and notifications that concern you.", button("unsubscribe", "Unsubscribe"))
+		default:
+			return http.StatusBadRequest, pageOf("That did not work", "The form that was sent is not this page's.", button("unsubscribe", "Unsubscribe")), nil
+		}
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		return http.StatusMethodNotAllowed, failedPage(), nil
+	}
+	if err := change(ctx, recipient); err != nil {
+		return http.StatusServiceUnavailable, failedPage(), err
+	}
+	return http.StatusOK, page, nil
+}
+
+func button(action, label string) string {
+	return `<form method="post"><button name="action" value="` + action + `">` + label + `</button></form>`
+}
+
+func failedPage() string { return pageOf("That did not work", "Please try again in a minute.", "") }
+
+// pageOf returns a page. It is made of the program's own texts alone.
+func pageOf(title, text, form string) string {
+	return strings.NewReplacer("TITLE", title, "TEXT", text, "FORM", form).Replace(`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>TITLE</title>
+<style>
+body { margin: 0; padding: 15vh 24px; font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1f2328; background: #ffffff; text-align: center }
+h1 { font-size: 24px }
+button { font: inherit; font-weight: bold; padding: 10px 20px; border: 0; border-radius: 6px; color: #ffffff; background: #0b57d0; cursor: pointer }
+button:focus-visible { outline: 3px solid #1f2328; outline-offset: 2px }
+</style>
+</head>
+<body>
+<main>
+<h1>TITLE</h1>
+<p>TEXT</p>
+FORM
+</main>
+</body>
+</html>
+`)
+}

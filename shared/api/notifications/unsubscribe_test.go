@@ -1,0 +1,125 @@
+package notifications_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/collab"
+	"collabdata/shared/unsubscribe"
+)
+
+// page sends a request to the page to unsubscribe by and returns its answer.
+func (f *fixture) page(t *testing.T, method, token, contentType string, body io.Reader) (int, string) {
+	t.Helper()
+	r := httptest.NewRequest(method, unsubscribe.Path+"?token="+token, body)
+	r.Header.Set("Content-Type", contentType)
+	w := httptest.NewRecorder()
+	f.UnsubscribePage(slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
+	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
+		t.Errorf("content type %q", got)
+	}
+	if strings.Contains(w.Body.String(), token) && token != "" {
+		t.Errorf("the page holds the token: %s", w.Body)
+	}
+	return w.Code, w.Body.String()
+}
+
+const form = "application/x-www-form-urlencoded"
+
+// TestUnsubscribe: a mail's token unsubscribes its recipient, in every way that people and their programs have; nothing else does.
+func TestUnsubscribe(t *testing.T) {
+	f := newFixture(t)
+	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Address: unsubscribe.AddressOf("bob@example.com")}
+	token := bob.Token(secret)
+	var oneClick bytes.Buffer
+	m := multipart.NewWriter(&oneClick)
+	if err := m.WriteField("List-Unsubscribe", "One-Click"); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	other := bob
+	other.User = "cid"
+	for _, test := range []struct {
+		name, method, token, contentType, body string
+		code                                   int
+		says                                   string
+		off                                    bool // bob is unsubscribed then
+	}{
+		{"a look", "GET", token, "", "", 200, "Unsubscribe?", false},
+		{"a program's look", "HEAD", token, "", "", 200, "", false},
+		{"one click", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
+		{"once more", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
+		{"a look then", "GET", token, "", "", 200, "Unsubscribe?", true},
+		{"undone", "POST", token, form, "action=subscribe", 200, "You are subscribed again", false},
+		{"undone once more", "POST", token, form, "action=subscribe", 200, "You are subscribed again", false},
+		{"the button", "POST", token, form, "action=unsubscribe", 200, "You are unsubscribed", true},
+		{"undone again", "POST", token, form, "action=subscribe", 200, "You are subscribed again", false},
+		{"one click as the other form", "POST", token, m.FormDataContentType(), oneClick.String(), 200, "You are unsubscribed", true},
+		{"undone again", "POST", token, form, "action=subscribe", 200, "You are subscribed again", false},
+		{"another form", "POST", token, form, "a=b", 400, "did not work", false},
+		{"a form too large", "POST", token, form, "a=" + strings.Repeat("b", 5_000) + "&action=unsubscribe", 400, "did not work", false},
+		{"no form", "POST", token, "application/json", `{"action":"unsubscribe"}`, 400, "did not work", false},
+		{"in the address", "POST", token + "&action=unsubscribe", form, "", 400, "did not work", false},
+		{"another method", "DELETE", token, form, "action=unsubscribe", 405, "did not work", false},
+		{"a forged token", "POST", bob.Token(bytes.Repeat([]byte{2}, unsubscribe.SecretBytes)), form, "action=unsubscribe", 404, "not valid", false},
+		{"an account without mail", "POST", unsubscribe.Recipient{Account: "other"}.Token(nil), form, "action=unsubscribe", 404, "not valid", false},
+		{"no token", "GET", "", "", "", 404, "not valid", false},
+		{"someone else's token", "POST", other.Token(secret), form, "action=unsubscribe", 200, "You are unsubscribed", true}, // of the same address
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, page := f.page(t, test.method, test.token, test.contentType, strings.NewReader(test.body))
+			if code != test.code || !strings.Contains(page, test.says) || test.says == "" && page != "" {
+				t.Errorf("answered %d, want %d and %q:\n%s", code, test.code, test.says, page)
+			}
+			email := "BOB@example.com"
+			off, err := f.directory.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob", Email: &email}, {UserID: "dan"}})
+			if err != nil || off["bob"] != test.off || off["dan"] {
+				t.Errorf("unsubscribed: %v, %v; want bob %t", off, err, test.off)
+			}
+		})
+	}
+}
+
+// TestUnsubscribeFails: where the table can't be reached the page says so, the log says why, and the answer does not.
+func TestUnsubscribeFails(t *testing.T) {
+	f := newFixture(t)
+	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob"}.Token(secret)
+	var log bytes.Buffer
+	f.Service.Directory = down{f.Service.Directory}
+	r := httptest.NewRequest(http.MethodPost, unsubscribe.Path+"?token="+token, strings.NewReader("action=unsubscribe"))
+	r.Header.Set("Content-Type", form)
+	w := httptest.NewRecorder()
+	f.UnsubscribePage(slog.New(slog.NewJSONHandler(&log, nil))).ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "secret") {
+		t.Errorf("answered %d: %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log.String(), "the secret reason") || strings.Contains(log.String(), token) {
+		t.Errorf("logged %s", &log)
+	}
+}
+
+// down is a directory that cannot be written.
+type down struct{ notifications.Directory }
+
+func (down) Unsubscribe(context.Context, unsubscribe.Recipient) error {
+	return errors.New("the secret reason")
+}

@@ -1,0 +1,95 @@
+package directory
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/unsubscribe"
+)
+
+// mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe by.
+type mailSecretItem struct {
+	Secret []byte `dynamodbav:"seed"`
+}
+
+// MailSecret returns the secret that signs an account's tokens to unsubscribe by; nil where none was made.
+func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
+	it, err := s.Get(ctx, table.MailSecret(acct))
+	if err != nil || it == nil {
+		return nil, err
+	}
+	var kept mailSecretItem
+	err = it.Decode(&kept)
+	return kept.Secret, err
+}
+
+// KeepMailSecret keeps an account's secret unless there is one, and returns the one that is kept.
+func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error) {
+	it, err := store.Encode(table.MailSecret(acct), mailSecretItem{secret})
+	if err != nil {
+		return nil, err
+	}
+	there, err := s.PutNew(ctx, it)
+	if err != nil || there == nil {
+		return secret, err
+	}
+	var kept mailSecretItem
+	err = there.Decode(&kept)
+	return kept.Secret, err
+}
+
+// unsubscribedItem says since when a user or an address gets no mail.
+type unsubscribedItem struct {
+	At collab.Millis `dynamodbav:"ca"`
+}
+
+// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address did, as whoever
+// it was. Eventually consistent.
+func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error) {
+	var keys []table.Key
+	for _, u := range users {
+		keys = append(keys, unsubscribedKeys(unsubscribe.Recipient{
+			Account: org.Account, Organization: org.Organization, User: u.UserID, Address: unsubscribe.AddressOf(collab.Deref(u.Email)),
+		})...)
+	}
+	found, err := s.GetAll(ctx, keys, false)
+	if err != nil {
+		return nil, err
+	}
+	off := map[string]bool{}
+	for i, u := range users {
+		if found[keys[2*i]] != nil || found[keys[2*i+1]] != nil {
+			off[u.UserID] = true
+		}
+	}
+	return off, nil
+}
+
+// Unsubscribe ends the mails to a recipient: to the user in the organization, and to the address in the account. A repeat changes nothing.
+func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error {
+	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k table.Key) error {
+		it, err := store.Encode(k, unsubscribedItem{s.Millis()})
+		if err != nil {
+			return err
+		}
+		_, err = s.PutNew(ctx, it)
+		return err
+	})
+}
+
+// Resubscribe undoes Unsubscribe. A repeat changes nothing.
+func (s *Store) Resubscribe(ctx context.Context, r unsubscribe.Recipient) error {
+	return s.eachUnsubscribed(ctx, r, s.Delete)
+}
+
+func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f func(context.Context, table.Key) error) error {
+	keys := unsubscribedKeys(r)
+	return store.Each(ctx, len(keys), func(ctx context.Context, i int) error { return f(ctx, keys[i]) })
+}
+
+// unsubscribedKeys are the keys of the user and of the address.
+func unsubscribedKeys(r unsubscribe.Recipient) []table.Key {
+	return []table.Key{table.UnsubscribedUser(r.Account, r.Organization, r.User), table.UnsubscribedAddress(r.Account, r.Address.String())}
+}
