@@ -144,7 +144,8 @@ func (r *Relay) move(ctx context.Context, w collab.DueWork, now time.Time) (bool
 	return r.Store.MoveDue(ctx, w, now.Add(wait).UnixMilli())
 }
 
-// open reports whether a queue is sent to. How old its oldest message is SQS does not tell; a queue that has been long for so long stands.
+// open reports whether anything is to be sent to a queue: not while it has had longQueue messages waiting for longestWait without a break. SQS
+// does not tell how old its oldest message is.
 func (r *Relay) open(ctx context.Context, name string, q interface {
 	Waiting(ctx context.Context) (int, error)
 }) (bool, error) {

@@ -20,7 +20,7 @@ var example = regexp.MustCompile(`(?m)^api (\S+) '([^']*)'`)
 // waits are the endpoints whose example needs what is being delivered.
 var waits = map[string]bool{"/v2/notifications/update": true}
 
-// TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one.
+// TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one. The first is shown with its answer.
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("dev-token"))}}
@@ -42,8 +42,11 @@ func TestReadme(t *testing.T) {
 	shown := map[string]bool{}
 	for _, m := range example.FindAllStringSubmatch(string(readme), -1) {
 		path, body := m[1], m[2]
-		shown[path] = true
 		answer, ok := post(path, body)
+		if len(shown) == 0 && !strings.Contains(string(readme), strings.TrimSpace(answer)) {
+			t.Errorf("the README does not show the answer of its first example: %s", answer)
+		}
+		shown[path] = true
 		for deadline := time.Now().Add(30 * time.Second); !ok && waits[path] && time.Now().Before(deadline); {
 			answer, ok = post(path, body)
 		}

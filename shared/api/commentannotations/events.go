@@ -26,7 +26,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
 	}
 }
 
-// annotationAdded makes an event that of a new annotation. sent are its comments as the request has them.
+// annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all bool) *collab.Event {
 	ev.Type = collab.AnnotationAdded
 	describe(&ev, &t.Annotation)
@@ -40,8 +40,8 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all b
 	return &ev
 }
 
-// commentsAdded makes an event that of comments added to an annotation. head is the annotation before them, sent are the comments as the
-// request has them, in the same order.
+// commentsAdded returns the event of comments that were added to an annotation, made from ev. head is the annotation before them; sent are
+// the comments as the request has them, in the same order.
 func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []newComment, all bool) *collab.Event {
 	ev.Type = collab.CommentAdded
 	describe(&ev, head)
@@ -49,7 +49,7 @@ func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.C
 	return &ev
 }
 
-// commentsUpdated makes an event that of comments changed. It notifies nobody.
+// commentsUpdated returns the event of comments that were changed, made from ev. It notifies nobody.
 func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
 	ev.Type = collab.CommentUpdated
 	describe(&ev, head)
@@ -57,8 +57,8 @@ func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab
 	return &ev
 }
 
-// annotationUpdated makes events those of an update: one where the status is another now, one where the assignee is, else one of the
-// update itself.
+// annotationUpdated returns the events of an update, made from evs: one if the status changed, one if the assignee changed, and one of the
+// update itself if neither did.
 func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, notify bool) []*collab.Event {
 	var made []*collab.Event
 	add := func(kind collab.EventType, previous *collab.EventAnnotation) {

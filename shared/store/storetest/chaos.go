@@ -40,7 +40,8 @@ func Chaos(t testing.TB, table *store.Table) *store.Table {
 }
 
 // chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for
-// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done.
+// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done. It
+// refuses updates that name an attribute twice, as AWS does, and the emulator does not.
 type chaos struct {
 	next aws.HTTPClient
 
@@ -61,6 +62,11 @@ func (c *chaos) Do(r *http.Request) (*http.Response, error) {
 	var request map[string]json.RawMessage
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err
+	}
+	if path, err := pathTwice(body); err != nil || path != "" {
+		f := Failure("ValidationException")
+		f["message"] = "Two document paths overlap: " + path
+		return Answer(400, f), err
 	}
 	send := func() (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
