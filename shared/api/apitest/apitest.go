@@ -91,7 +91,7 @@ func Run(t *testing.T, target Target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := rules(list)
+	rules, err := rulesOfAll(list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// rules returns scripts of what holds for all endpoints. They are made of the rows of the table, and of the example of each.
-func rules(list []*script) ([]*script, error) {
+// rulesOfAll returns scripts of what holds for all endpoints. They are made of the rows of the table, and of the example of each.
+func rulesOfAll(list []*script) ([]*script, error) {
 	i := slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no script %s", examplesName)

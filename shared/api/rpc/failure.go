@@ -50,7 +50,7 @@ func HTTPStatus(code collab.Code) int {
 func failureAnswer(ctx context.Context, err error) answer {
 	e := asError(ctx, err)
 	a := answer{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter, cause: err}
-	if a.http == http.StatusServiceUnavailable && a.retryAfter <= 0 {
+	if later := a.http == http.StatusServiceUnavailable || a.http == http.StatusTooManyRequests; later && a.retryAfter <= 0 {
 		a.retryAfter = time.Second
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {

@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"math"
+
 	"collabdata/shared/collab"
 )
 
@@ -42,7 +44,7 @@ func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Pa
 
 // NewList is NewPage for a list that is answered in one piece, however many items it has.
 func NewList[T any](call *Call, noun string) *Page[T] {
-	return &Page[T]{call: call, noun: noun, most: int(^uint(0) >> 1), left: MaxPage}
+	return &Page[T]{call: call, noun: noun, most: math.MaxInt, left: MaxPage}
 }
 
 // Most returns how many further items were asked for.

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"bytes"
+	"reflect"
+)
+
+func (d *decoder) array(p *plan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	n := 0
+	for ; d.dec.PeekKind() != ']'; n++ {
+		if p.maxLen > 0 && n >= p.maxLen {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		v.Grow(1)
+		v.SetLen(n + 1)
+		d.pushIndex(n)
+		err := d.value(p.elem, v.Index(n))
+		d.pop()
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	switch {
+	case n == 0 && p.nonEmpty:
+		d.add("must not be empty")
+	case n == 0:
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	case p.maxLen > 0 && n > p.maxLen:
+		d.add("must have at most %d items, not %d", p.maxLen, n)
+	}
+	return nil
+}
+
+// one reads an array of exactly one element into v.
+func (d *decoder) one(p *plan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	n := 0
+	for ; d.dec.PeekKind() != ']'; n++ {
+		if n > 0 {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		d.pushIndex(0)
+		err := d.value(p, v)
+		d.pop()
+		if err != nil {
+			return err
+		}
+	}
+	if n != 1 {
+		d.add("must be one value, or an array of exactly one, not of %d", n)
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
+func (d *decoder) object(o *objectPlan, v reflect.Value) error {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	var seen uint64
+	for d.dec.PeekKind() != '}' {
+		name, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		i, known := o.lookup(name)
+		if !known {
+			if err := d.unknown(unquote(name)); err != nil {
+				return err
+			}
+			continue
+		}
+		seen |= 1 << i
+		if err := d.field(&o.fields[i], v); err != nil {
+			return err
+		}
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	for i := range o.fields {
+		if o.fields[i].required && seen&(1<<i) == 0 {
+			d.addField(o.fields[i].name, "is required")
+		}
+	}
+	if o.validates {
+		v.Addr().Interface().(Validator).Validate(d.Mistakes)
+	}
+	return nil
+}
+
+// lookup returns the field that a quoted name stands for.
+func (o *objectPlan) lookup(quoted []byte) (i int, known bool) {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		i, known = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
+	} else {
+		i, known = o.byName[unquote(quoted)]
+	}
+	return i, known
+}
+
+func (d *decoder) unknown(name string) error {
+	if err := d.dec.SkipValue(); err != nil {
+		return err
+	}
+	if d.more {
+		return errEnough
+	}
+	text := "is not a known field"
+	if len(d.path) == 0 {
+		text += ": the body has the single key data"
+	}
+	d.addField(named(name), "%s", text)
+	return nil
+}
+
+// field reads the value of a field of the struct v.
+func (d *decoder) field(f *fieldPlan, v reflect.Value) error {
+	d.push(f.name)
+	defer d.pop()
+	v = v.FieldByIndex(f.index)
+	if d.dec.PeekKind() != 'n' {
+		return d.value(f.plan, v)
+	}
+	if err := d.dec.SkipValue(); err != nil {
+		return err
+	}
+	switch {
+	case f.required:
+		d.add("is required and must not be null")
+	case f.notNull:
+		d.add("must not be null")
+	case f.plan.kind == kindOpt:
+		v.Field(1).SetBytes([]byte("null"))
+	}
+	return nil
+}
