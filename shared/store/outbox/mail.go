@@ -88,10 +88,11 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 
 // writeMails updates the mails about events, all or none; condition nil is none.
 func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []string, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (*store.Refusal, error) {
+	u = s.keepUntilExpiry(u) // once: Set changes the builder that it is called on
 	writes := make([]store.Write, len(events))
 	for i, ev := range events {
 		var err error
-		if writes[i], err = s.update(mailKey(t, ev), s.keepUntilExpiry(u), condition); err != nil {
+		if writes[i], err = s.update(mailKey(t, ev), u, condition); err != nil {
 			return nil, err
 		}
 	}
