@@ -25,10 +25,16 @@ import (
 
 var chaosSeed = flag.Uint64("chaos", 1, "seed of what the chaos transport does")
 
-// OnEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+// OnEach runs a test on a table that is reached plainly and, side by side, on one behind the chaos transport.
 func OnEach(t *testing.T, test func(t *testing.T, table *store.Table)) {
-	t.Run("plain", func(t *testing.T) { test(t, New(t)) })
-	t.Run("chaos", func(t *testing.T) { test(t, Chaos(t, New(t))) })
+	t.Run("plain", func(t *testing.T) {
+		t.Parallel()
+		test(t, New(t))
+	})
+	t.Run("chaos", func(t *testing.T) {
+		t.Parallel()
+		test(t, Chaos(t, New(t)))
+	})
 }
 
 // Chaos returns the table as it is reached through the chaos transport. It tries again without waiting.

@@ -163,10 +163,12 @@ func fewChecks(t *testing.T, n int) {
 }
 
 // TestModel writes annotations and comments as it draws them, and holds that all ways to read say what the model says.
-func TestModel(t *testing.T) { onEach(t, testModel) }
+func TestModel(t *testing.T) {
+	fewChecks(t, 20)
+	onEach(t, testModel)
+}
 
 func testModel(t *testing.T, s *Store) {
-	fewChecks(t, 20)
 	var orgs atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()

@@ -1,14 +1,17 @@
 package threads
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
@@ -46,7 +49,7 @@ type gate struct {
 	open    []chan bool  // by writer
 	errs    []error      // by writer
 	blocked map[int]bool // writers that stand at a request
-	ended   map[int]bool // writers that are through
+	writes  atomic.Int64 // requests let through that may write
 }
 
 // writer is a transport whose requests wait at the gate.
@@ -60,17 +63,19 @@ type writer struct {
 func (w *writer) Do(r *http.Request) (*http.Response, error) {
 	w.waiting <- w.n
 	<-w.open[w.n]
+	if operation := r.Header.Get("X-Amz-Target"); !strings.HasSuffix(operation, "Query") && !strings.Contains(operation, "Get") {
+		w.writes.Add(1)
+	}
 	return w.next.Do(r)
 }
 
-// begin starts the writers and waits until each of them stands at its first request.
-func begin(t *testing.T, tb *store.Table, writers []func(*Store) error) *gate {
-	g := &gate{
-		waiting: make(chan int), done: make(chan int), errs: make([]error, len(writers)), blocked: map[int]bool{}, ended: map[int]bool{},
-	}
+// begin starts the writers and waits until each of them stands at its first request. They know the organization.
+func begin(t *testing.T, known *Store, writers []func(*Store) error) *gate {
+	g := &gate{waiting: make(chan int), done: make(chan int), errs: make([]error, len(writers)), blocked: map[int]bool{}}
 	for i, write := range writers {
 		g.open = append(g.open, make(chan bool))
-		s := on(storetest.Through(t, tb, func(next aws.HTTPClient) aws.HTTPClient { return &writer{gate: g, n: i, next: next} }))
+		s := on(storetest.Through(t, known.Table, func(next aws.HTTPClient) aws.HTTPClient { return &writer{gate: g, n: i, next: next} }))
+		s.Directory = known.Directory
 		go func() {
 			g.errs[i] = write(s)
 			g.done <- i
@@ -85,27 +90,18 @@ func (g *gate) settle() {
 	select {
 	case i := <-g.waiting:
 		g.blocked[i] = true
-	case i := <-g.done:
-		g.ended[i] = true
+	case <-g.done:
 	}
 }
 
-// step lets the n-th of the writers that wait through one request. It returns how many wait, before, and 0 at the end.
-func (g *gate) step(n int) (waiting int) {
-	var list []int
-	for i := range g.open {
-		if g.blocked[i] {
-			list = append(list, i)
-		}
-	}
-	if len(list) == 0 {
-		return 0
-	}
-	i := list[n]
+// step lets the n-th of the writers that wait through one request. It reports whether that may have written.
+func (g *gate) step(n int) (wrote bool) {
+	before := g.writes.Load()
+	i := slices.Sorted(maps.Keys(g.blocked))[n]
 	delete(g.blocked, i)
 	g.open[i] <- true
 	g.settle()
-	return len(list)
+	return g.writes.Load() > before
 }
 
 // interleavings calls run with every order of choices: run asks next for each, telling how many there are.
@@ -135,13 +131,12 @@ func interleavings(run func(next func(options int) int)) (runs int) {
 // TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is: the
 // thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
 func TestTouchThenPut(t *testing.T) {
-	tb := storetest.New(t)
-	w := newWriting(t, tb)
-	w.forget()
+	document := newWriting(t, storetest.New(t))
 	const now = 10_000
 	mark := func() string { return requestIDs().Mark() }
-	add := func(at collab.Millis, event bool) func(*Store) error {
-		return func(s *Store) error {
+	type write = func(w *writing, s *Store, at collab.Millis) error
+	add := func(event bool) write {
+		return func(w *writing, s *Store, at collab.Millis) error {
 			ids := requestIDs()
 			add := collab.NewComments{Comments: []collab.Comment{commentBy("bob", 0, at)}, IDs: ids}
 			if event {
@@ -149,69 +144,66 @@ func TestTouchThenPut(t *testing.T) {
 					return &collab.Event{ID: ids.Next(), Account: "acct", Type: collab.CommentAdded}
 				}
 			}
-			_, err := s.AddComments(t.Context(), w.doc, "a", add)
+			_, err := s.AddComments(t.Context(), w.doc, w.ann, add)
 			return err
 		}
 	}
-	edit := func(at collab.Millis) func(*Store) error {
-		return func(s *Store) error {
-			failures, err := s.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+	update := func(change func(at collab.Millis) collab.AnnotationChange) write {
+		return func(w *writing, s *Store, at collab.Millis) error {
+			return s.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change(at))[0]
+		}
+	}
+	kinds := map[string]write{
+		"add":   add(false),
+		"event": add(true),
+		"edit": func(w *writing, s *Store, at collab.Millis) error {
+			failures, err := s.UpdateComments(t.Context(), w.doc, w.ann, collab.CommentChange{
 				IDs: []int64{1}, Mark: mark(), Now: at,
 				Change: func(c *collab.Comment) error { c.LastUpdated = max(c.LastUpdated, at); return nil },
 			})
-			if err == nil {
-				err = failures[1]
-			}
-			return err
-		}
-	}
-	update := func(c func(at collab.Millis) collab.AnnotationChange, at collab.Millis) func(*Store) error {
-		return func(s *Store) error { return s.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, c(at))[0] }
-	}
-	status := func(at collab.Millis) collab.AnnotationChange { return resolve(mark(), at) }
-	users := func(at collab.Millis) collab.AnnotationChange { return swap("ann", "bob", mark(), at) }
-	kinds := map[string]func(at collab.Millis) func(*Store) error{
-		"add":    func(at collab.Millis) func(*Store) error { return add(at, false) },
-		"event":  func(at collab.Millis) func(*Store) error { return add(at, true) },
-		"edit":   edit,
-		"status": func(at collab.Millis) func(*Store) error { return update(status, at) },
-		"users":  func(at collab.Millis) func(*Store) error { return update(users, at) },
+			return cmp.Or(err, failures[1])
+		},
+		"status": update(func(at collab.Millis) collab.AnnotationChange { return resolve(mark(), at) }),
+		"users":  update(func(at collab.Millis) collab.AnnotationChange { return swap("ann", "bob", mark(), at) }),
 	}
 	groups := []string{
 		"add add", "add event", "event add", "add edit", "edit add", "add status", "status add", "users add", "add users", "edit status", "edit users",
 		"edit edit", "status status",
 	}
-	run := func(t *testing.T, group string, gap collab.Millis, next func(int) int) {
+	run := func(w *writing, group string, gap collab.Millis, next func(int) int) {
 		names := strings.Fields(group)
-		w.t = t
-		w.must(w.AddAnnotation(t.Context(), w.doc, thread("a", "ann", 1), collab.NewAnnotation{Mark: mark()}))
-		defer w.forget()
 		var writers []func(*Store) error
 		added := 0
 		for i, name := range names {
-			writers = append(writers, kinds[name](now+collab.Millis(i)*gap))
+			writers = append(writers, func(s *Store) error { return kinds[name](w, s, now+collab.Millis(i)*gap) })
 			if name == "add" || name == "event" {
 				added++
 			}
 		}
-		g := begin(t, tb, writers)
+		g := begin(t, document.Store, writers)
 		for len(g.blocked) > 0 {
-			g.step(next(len(g.blocked)))
-			w.mustHold(group)
+			if g.step(next(len(g.blocked))) {
+				w.mustHold(group)
+			}
 		}
 		for i, err := range g.errs {
 			if err != nil {
-				t.Fatalf("%s: %v", names[i], err)
+				w.t.Fatalf("%s: %v", names[i], err)
 			}
 		}
-		if _, comments := w.items("a"); len(comments) != 1+added {
-			t.Fatalf("%d comments, want %d", len(comments), 1+added)
+		if _, comments := w.items(w.ann); len(comments) != 1+added {
+			w.t.Fatalf("%d comments, want %d", len(comments), 1+added)
 		}
 	}
 	for _, group := range groups {
 		for _, gap := range []collab.Millis{1, 300} { // between one writer's time and the next one's
 			t.Run(fmt.Sprint(group, " ", gap), func(t *testing.T) {
-				if runs := interleavings(func(next func(int) int) { run(t, group, gap, next) }); runs < 3 {
+				t.Parallel()
+				n := 0
+				if runs := interleavings(func(next func(options int) int) {
+					n++
+					run(document.another(t, fmt.Sprint(t.Name(), n)), group, gap, next)
+				}); runs < 3 {
 					t.Errorf("%d interleavings only", runs)
 				}
 			})
@@ -219,9 +211,10 @@ func TestTouchThenPut(t *testing.T) {
 	}
 	for _, group := range []string{"add add add", "add add status", "add users event"} { // some of a thousand and more
 		t.Run(group, func(t *testing.T) {
+			t.Parallel()
 			random := rand.New(rand.NewPCG(1, 2))
-			for range 30 {
-				run(t, group, collab.Millis(random.IntN(200)-100), random.IntN)
+			for n := range 30 {
+				run(document.another(t, fmt.Sprint(t.Name(), n)), group, collab.Millis(random.IntN(200)-100), random.IntN)
 			}
 		})
 	}

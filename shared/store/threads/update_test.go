@@ -94,24 +94,23 @@ func swap(a, b, mark string, now collab.Millis) collab.AnnotationChange {
 	}
 }
 
-// swapping is a thread of 200 comments by ann and bob in turn, the creator being ann.
-func swapping(t *testing.T, tb *store.Table) *writing {
-	w := newWriting(t, tb)
+// swapping makes the annotation a thread of 200 comments by ann and bob in turn, the creator being ann.
+func (w *writing) swapping() {
+	w.t.Helper()
 	for first := int64(2); first <= 200; first += 90 {
 		var more []collab.Comment
 		for id := first; id < min(first+90, 201); id++ {
 			more = append(more, commentBy([]string{"bob", "ann"}[id%2], id, 1_000))
 		}
-		_, err := w.add("a", more...)
+		_, err := w.add(w.ann, more...)
 		w.must(err)
 	}
-	return w
 }
 
 // mustBeSwapped holds that a thread's users were swapped, once.
 func (w *writing) mustBeSwapped() {
 	w.t.Helper()
-	head, comments := w.items("a")
+	head, comments := w.items(w.ann)
 	if head.Text(table.Creator) != "bob" || len(comments) != 200 {
 		w.t.Errorf("the creator is %s, there are %d comments", head.Text(table.Creator), len(comments))
 	}
@@ -125,7 +124,8 @@ func (w *writing) mustBeSwapped() {
 // TestSwap swaps the users of a thread of more comments than a transaction takes.
 func TestSwap(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
-		w := swapping(t, tb)
+		w := newWriting(t, tb)
+		w.swapping()
 		w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, swap("ann", "bob", requestIDs().Mark(), 5_000))[0])
 		w.mustBeSwapped()
 		w.mustHold("then")
@@ -136,37 +136,30 @@ func TestSwap(t *testing.T) {
 // mark, as with an Idempotency-Key: all is swapped, and nothing twice.
 func TestSwapKilled(t *testing.T) {
 	tb := storetest.New(t)
+	document := newWriting(t, tb)
 	for after := range 8 {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
-			w := swapping(t, tb)
-			defer w.forget()
+			t.Parallel()
+			w := document.another(t, fmt.Sprint("killed", after))
+			w.swapping()
 			change := swap("ann", "bob", requestIDs().Mark(), 5_000)
-			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), w.doc, []string{"a"}, change)[0]
+			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change)[0]
 			w.mustHold("killed")
-			_, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+			_, err := w.UpdateComments(t.Context(), w.doc, w.ann, collab.CommentChange{
 				IDs: []int64{1, 100, 200}, Mark: requestIDs().Mark(), Now: 6_000,
 				Change: func(c *collab.Comment) error { c.Context, c.LastUpdated = collab.JSON(`{}`), 6_000; return nil },
 			})
 			w.must(err)
-			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, resolve(requestIDs().Mark(), 6_500))[0])
-			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, change)[0])
+			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, resolve(requestIDs().Mark(), 6_500))[0])
+			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change)[0])
 			w.mustBeSwapped()
 			w.mustHold("repeated")
-			if _, comments := w.items("a"); string(comments[99].Context) != `{}` {
+			if _, comments := w.items(w.ann); string(comments[99].Context) != `{}` {
 				t.Error("another's change was lost")
 			}
 			if (killed == nil) != (after >= 7) {
 				t.Errorf("killed after %d requests: %v", after, killed)
 			}
 		})
-	}
-}
-
-// forget takes the annotation a from the table.
-func (w *writing) forget() {
-	_, comments := w.items("a")
-	w.must(w.Delete(w.t.Context(), table.Annotation("acct", "org", "doc", "a")))
-	for _, c := range comments {
-		w.must(w.Delete(w.t.Context(), table.Comment("acct", "org", "doc", "a", c.ID)))
 	}
 }

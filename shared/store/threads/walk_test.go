@@ -144,6 +144,7 @@ func testLargeThread(t *testing.T, s *Store) {
 
 // TestForgedPositions walks from positions that no walk gave: each is refused, or gives annotations that pass the filters.
 func TestForgedPositions(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	org := s.mustOrganization(t, "org", "d1", "d2")
 	for i := range 8 {

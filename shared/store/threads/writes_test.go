@@ -23,21 +23,27 @@ func on(t *store.Table) *Store {
 	return New(t, d, outbox.New(t, d))
 }
 
-// writing is a document to write in, read back item by item.
+// writing is an annotation to write to, and its document, read back item by item.
 type writing struct {
 	*Store
 	t   testing.TB
 	doc collab.DocumentRef
+	ann string
 }
 
 // newWriting returns a document of a table, with the annotation a of one comment.
 func newWriting(t testing.TB, tb *store.Table) *writing {
 	t.Helper()
 	w := &writing{Store: on(tb), t: t, doc: collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")}
-	if err := w.Directory.CheckDocument(t.Context(), w.doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
-		t.Fatal(err)
-	}
-	w.must(w.AddAnnotation(t.Context(), w.doc, thread("a", "ann", 1), collab.NewAnnotation{Mark: requestIDs().Mark()}))
+	w.must(w.Directory.CheckDocument(t.Context(), w.doc, collab.CreateFlags{Organization: true, Document: true}))
+	return w.another(t, "a")
+}
+
+// another returns a further annotation of the document, of one comment.
+func (w *writing) another(t testing.TB, ann string) *writing {
+	t.Helper()
+	w = &writing{Store: w.Store, t: t, doc: w.doc, ann: ann}
+	w.must(w.AddAnnotation(t.Context(), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{Mark: requestIDs().Mark()}))
 	return w
 }
 
@@ -101,7 +107,7 @@ func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 // time.
 func (w *writing) mustHold(when string) {
 	w.t.Helper()
-	head, comments := w.items("a")
+	head, comments := w.items(w.ann)
 	key, own := timeKey(head), head.Number(table.LastUpdated)
 	for _, c := range comments {
 		if c.LastUpdated > key {
@@ -254,6 +260,7 @@ func TestUpdateComments(t *testing.T) {
 
 // TestUpdateComments500 updates the most comments that one call may, with events.
 func TestUpdateComments500(t *testing.T) {
+	t.Parallel()
 	w := newWriting(t, storetest.New(t))
 	ids := []int64{1}
 	for len(ids) < 500 {
