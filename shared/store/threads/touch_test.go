@@ -71,9 +71,11 @@ func (w *writer) Do(r *http.Request) (*http.Response, error) {
 
 // begin starts the writers and waits until each of them stands at its first request. They know the organization.
 func begin(t *testing.T, known *Store, writers []func(*Store) error) *gate {
-	g := &gate{waiting: make(chan int), done: make(chan int), errs: make([]error, len(writers)), blocked: map[int]bool{}}
+	g := &gate{
+		waiting: make(chan int), done: make(chan int), open: make([]chan bool, len(writers)), errs: make([]error, len(writers)), blocked: map[int]bool{},
+	}
 	for i, write := range writers {
-		g.open = append(g.open, make(chan bool))
+		g.open[i] = make(chan bool)
 		s := on(storetest.Through(t, known.Table, func(next aws.HTTPClient) aws.HTTPClient { return &writer{gate: g, n: i, next: next} }))
 		s.Directory = known.Directory
 		go func() {
