@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -111,6 +112,7 @@ var owned = []struct {
 	owners []string
 }{
 	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store"}},
+	{"github.com/aws/aws-sdk-go-v2/feature/dynamodb", []string{"shared/store"}},
 	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
 	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail"}},
 	{"github.com/aws/aws-sdk-go-v2/service/cloudformation", []string{"infra/stack"}},
@@ -118,6 +120,17 @@ var owned = []struct {
 	{"github.com/aws/constructs-go", []string{"infra"}},
 	{"github.com/aws/jsii-runtime-go", []string{"infra"}},
 	{"github.com/cdklabs", []string{"infra"}},
+}
+
+// storeParts says what of the store its parts may import of one another, and what the packages may that deliver and send again.
+var storeParts = map[string][]string{
+	"shared/store":           {},
+	"shared/store/directory": {"shared/store"},
+	"shared/store/outbox":    {"shared/store"},
+	"shared/store/threads":   {"shared/store", "shared/store/directory", "shared/store/outbox"},
+	"shared/delivery":        {"shared/store/outbox"},
+	"shared/relay":           {"shared/store/outbox"},
+	"shared/app/relay":       {"shared/store", "shared/store/outbox"},
 }
 
 // check returns what breaks a rule, sorted.
@@ -138,6 +151,10 @@ func check(folders map[string]*folder) []string {
 				if strings.HasPrefix(p, o.prefix) && !under(f.path, o.owners...) {
 					report("imports %s: only %s may", p, strings.Join(o.owners, ", "))
 				}
+			}
+			part, ours := strings.CutPrefix(p, module+"/")
+			if of, ok := storeParts[f.path]; ok && ours && under(part, "shared/store") && !slices.Contains(of, part) {
+				report("imports %s: of the store it may import %v", p, of)
 			}
 			if p == "crypto/rand" && under(f.path, "shared") && !under(f.path, "shared/app", "shared/client", "shared/api/apitest", "shared/store/storetest") {
 				report("imports crypto/rand: randomness comes from shared/app")
@@ -241,7 +258,7 @@ func TestModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []string{"shared/store", "shared/api", "shared/collab", "infra", "functions/authorizer"} {
+	for _, p := range append(slices.Collect(maps.Keys(storeParts)), "shared/api", "shared/collab", "infra", "functions/authorizer") {
 		if folders[p] == nil {
 			t.Errorf("%s was not read", p)
 		}
@@ -255,28 +272,32 @@ func TestModule(t *testing.T) {
 func TestRules(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"shared/collab/a.go":      `package collab; import ("fmt"; "collabdata/shared/table"; "golang.org/x/sync/errgroup")`,
-		"shared/table/a.go":       `package table; import "fmt"`,
-		"shared/store/a.go":       `package store; import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"`,
-		"shared/queue/a.go":       `package queue; import "github.com/aws/aws-sdk-go-v2/service/dynamodb"`,
-		"shared/mail/a.go":        `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
-		"shared/auth/a.go":        `package auth; import "collabdata/shared/store"`,
-		"shared/api/x/a.go":       `package x; import ("os"; "collabdata/shared/auth")`,
-		"shared/api/x/b.go":       `package x; import "github.com/aws/aws-lambda-go/events"; var e = os.ErrExist`,
-		"shared/app/a.go":         `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
-		"shared/webhook/a.go":     `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
-		"shared/api/y/a.go":       `package y; import "fmt"; func f(time clock) { time.Now() }`,
-		"shared/types/a.go":       `package types; func init() {}`,
-		"scripts/util/a.go":       `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
-		"functions/v2/x/a.go":     `package main; import ("collabdata/shared/api"; "collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
-		"infra/a.go":              `package main; import "github.com/aws/aws-cdk-go/awscdk/v2"; func (s stack) init() {}`,
-		"localstack/a.go":         `package localstack; var a, b, c, d = 1, m{}, &s{}, 2; var e int`,
-		"localstack/b.go":         `package localstack; func f(e int) { a = 2; b["x"] = 3; (*c).y++; d := 3; d = 4; e = 5; other.z = 6 }`,
-		"localstack/c.go":         `package localstack; func (d *t) f() { d.x = 1 }; var g int; func h() { g += 1; g := 2; g++ }`,
-		"localstack/a_test.go":    `package localstack; import "github.com/aws/aws-sdk-go-v2/service/sqs"; func init() {}`,
-		"infra/testdata/a.go":     `package broken; func`,
-		"infra/cdk.out/bundle.go": `package broken; func`,
-		".local/a.go":             `package broken; func`,
+		"shared/collab/a.go":        `package collab; import ("fmt"; "collabdata/shared/table"; "golang.org/x/sync/errgroup")`,
+		"shared/table/a.go":         `package table; import "fmt"`,
+		"shared/store/a.go":         `package store; import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"`,
+		"shared/queue/a.go":         `package queue; import "github.com/aws/aws-sdk-go-v2/service/dynamodb"`,
+		"shared/mail/a.go":          `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
+		"shared/store/outbox/a.go":  `package outbox; import ("collabdata/shared/store"; "collabdata/shared/store/directory")`,
+		"shared/store/threads/a.go": `package threads; import ("collabdata/shared/store/directory"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
+		"shared/relay/a.go":         `package relay; import ("collabdata/shared/store/outbox"; "collabdata/shared/store/threads")`,
+		"shared/delivery/a.go":      `package delivery; import ("collabdata/shared/store"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
+		"shared/auth/a.go":          `package auth; import "collabdata/shared/store"`,
+		"shared/api/x/a.go":         `package x; import ("os"; "collabdata/shared/auth")`,
+		"shared/api/x/b.go":         `package x; import "github.com/aws/aws-lambda-go/events"; var e = os.ErrExist`,
+		"shared/app/a.go":           `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
+		"shared/webhook/a.go":       `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
+		"shared/api/y/a.go":         `package y; import "fmt"; func f(time clock) { time.Now() }`,
+		"shared/types/a.go":         `package types; func init() {}`,
+		"scripts/util/a.go":         `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
+		"functions/v2/x/a.go":       `package main; import ("collabdata/shared/api"; "collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
+		"infra/a.go":                `package main; import "github.com/aws/aws-cdk-go/awscdk/v2"; func (s stack) init() {}`,
+		"localstack/a.go":           `package localstack; var a, b, c, d = 1, m{}, &s{}, 2; var e int`,
+		"localstack/b.go":           `package localstack; func f(e int) { a = 2; b["x"] = 3; (*c).y++; d := 3; d = 4; e = 5; other.z = 6 }`,
+		"localstack/c.go":           `package localstack; func (d *t) f() { d.x = 1 }; var g int; func h() { g += 1; g := 2; g++ }`,
+		"localstack/a_test.go":      `package localstack; import "github.com/aws/aws-sdk-go-v2/service/sqs"; func init() {}`,
+		"infra/testdata/a.go":       `package broken; func`,
+		"infra/cdk.out/bundle.go":   `package broken; func`,
+		".local/a.go":               `package broken; func`,
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -298,8 +319,12 @@ func TestRules(t *testing.T) {
 		`shared/api/x reaches github.com/aws/aws-sdk-go-v2/service/dynamodb/types`,
 		`shared/collab imports collabdata/shared/table: it may import the standard library only`,
 		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library only`,
+		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/outbox]`,
+		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
 		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store may`,
+		`shared/relay imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox]`,
+		`shared/store/outbox imports collabdata/shared/store/directory: of the store it may import [shared/store]`,
 		`shared/types has an init function`,
 		`shared/types is called types, which says nothing`,
 		`shared/webhook imports crypto/rand: randomness comes from shared/app`,
