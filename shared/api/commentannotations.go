@@ -41,11 +41,11 @@ func V2CommentannotationsGet() Endpoint {
 		Summary: "Answers comment annotations by document, folder, location, creator, status, times or id, in pages",
 		Description: `
 All filters combine; within an array any value fits; times are inclusive. With annotationIds the answer is in their order, with null for each that
-does not exist. Else with a time of update it is by lastUpdated in each document; else documents in the order asked, in each locations (users,
-statuses) in the order asked, in each annotations by id. Generated ids are by time. Comments are by comment id.
+does not exist. Else with a time of update it is by lastUpdated in each document, which counts as the end of its quarter of a second in a busy thread;
+else documents in the order asked, in each locations (users, statuses) in the order asked, in each annotations by id. Generated ids are by time.
+Comments are by comment id.
 
-A page also ends at 5 MB. A thread that is larger by itself stands alone on its page with commentsTruncated: read the rest by comments/get. A walk by
-updatedAfter that begins 30 s before the one before it misses nothing.
+A page also ends at 5 MB. A thread that is larger by itself stands alone on its page with commentsTruncated: read the rest by comments/get.
 
 NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist.`,
 		Grants:    ReadTable | ReadIndexes,

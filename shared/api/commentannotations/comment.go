@@ -29,9 +29,6 @@ type newComment struct {
 
 // checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
 func checkComments(m *rpc.Mistakes, field string, comments []newComment) {
-	if len(comments) > collab.MaxComments {
-		m.Add(field, "must hold at most %d comments, not %d: add the rest by /v2/commentannotations/comments/add", collab.MaxComments, len(comments))
-	}
 	unique(m, field+"[%d].commentId", comments, func(c *newComment) *int64 { return c.CommentID })
 	for i := range comments {
 		if !comments[i].hasContent() {

@@ -13,7 +13,7 @@ type AddCommentsRequest struct {
 	Target
 	CreateFlags
 	AnnotationID string       `json:"annotationId" rule:"required,id"`
-	CommentData  []NewComment `json:"commentData" rule:"required,nonempty"`
+	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=90" doc:"The comments, at most 90; send further ones in another request"`
 
 	list []newComment // of them, converted once
 }

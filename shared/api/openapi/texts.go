@@ -22,7 +22,22 @@ last.
 **Repeats.** ABORTED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE, DEADLINE_EXCEEDED and a lost connection: send the same request again, with growing
 pauses, not before Retry-After, and with the same Idempotency-Key where the operation writes. All else fails again.
 
-**Consistency.** What is asked for by document or by id holds every write that was answered. By other filters it may be a second behind.
+**Consistency.** What is asked for by document or by id holds every write that was answered. By other filters it may be a second behind: what
+moved in that second from one of the values asked for to another may be missing from that walk, and is in the next. To follow changes, walk by
+updatedAfter from 30 s before the last walk began: a time is the start of a request, not the moment at which its data can be read. You meet some
+annotations twice, and miss none.
+
+**Who is told.** An event on a thread concerns the users tagged in the comments that trigger it, the assignee, who began the thread, and those who
+wrote one of its last 100 comments or were tagged in them; each once, and never the one who acted. A notification concerns its notifyUsers, or with
+notifyAll everyone of the organization. They are told in the app and by mail as their preferences say: those for the document, else for the
+organization, else inbox ALL and email MINE. MINE is what concerns the user by name; a notification to everyone is not. With verifyUserPermissions only those are
+told who may see the document.
+
+**Mails** go to the address that the request names for the user (in taggedUserContacts, assignedTo or notifyUsers), else to the member's, else to the
+one that the thread's latest comments name; without an address there is no mail. An account's operator may have mails go to members alone. Mails about
+a thread wait five minutes for others on it, and become one. Before such a mail goes out it is asked again whether the document is there, who may see
+it, what the preferences are and who has unsubscribed. Unsubscribing by the link in a mail ends the mails to that user of the organization, and to that
+address in the account; only the same page undoes it.
 `
 
 const keyRules = `
