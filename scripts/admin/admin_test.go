@@ -374,7 +374,8 @@ func TestSettings(t *testing.T) {
 	shown := func(changed ...string) []string {
 		lines := []string{
 			"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "mail-recipients | anyone",
-			"mail-from-name | none", "mail-product | none", "mail-link | none", "permission-provider | none",
+			"mail-from-name | none", "mail-product | none", "mail-link | none", "write-units-per-second | 1000", "events-per-minute | 6000",
+			"mails-per-day | 20000", "webhook-endpoints | 10", "permission-provider | none",
 		}
 		for i, line := range lines {
 			name, _, _ := strings.Cut(line, " ")
@@ -393,10 +394,12 @@ func TestSettings(t *testing.T) {
 	}
 	expect(t, c.must(t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret),
 		shown("events | all", "mail-grouping | off", "permission-provider | https://example.com/may")...)
-	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on"),
-		shown("advanced-queries | off", "notification-preferences | off", "events | all", "permission-provider | https://example.com/may")...)
+	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on",
+		"mails-per-day=unlimited", "events-per-minute=7", "webhook-endpoints=50"),
+		shown("advanced-queries | off", "notification-preferences | off", "events | all", "permission-provider | https://example.com/may",
+			"mails-per-day | unlimited", "events-per-minute | 7", "webhook-endpoints | 50")...)
 	account, err := c.store.Account(t.Context(), "acme")
-	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true}
+	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true, EventsPerMinute: 7, MailsPerDay: collab.Unlimited, WebhookEndpoints: 50}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -411,7 +414,9 @@ func TestSettings(t *testing.T) {
 
 	for _, test := range []struct{ text, value string }{
 		{"events must be triggered or all, not \"none\"", "events=none"},
-		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, permission-provider", "event=all"},
+		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, write-units-per-second, events-per-minute, mails-per-day, webhook-endpoints, permission-provider", "event=all"},
+		{"webhook-endpoints must be a number from 1 to 50 or default, not \"unlimited\"", "webhook-endpoints=unlimited"},
+		{"mails-per-day must be a number from 1 to 1000000000, default or unlimited, not \"0\"", "mails-per-day=0"},
 		{"\"events\" is not of the form NAME=VALUE", "events"},
 		{"permission-provider must not name a private, local or reserved address; for one in a private network", "permission-provider=https://10.0.0.1"},
 		{"permission-provider must begin with https://", "permission-provider=http://example.com"},
@@ -436,7 +441,8 @@ func TestSettings(t *testing.T) {
 	c.must(t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8")
 	kept(collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "other"})
 	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
-	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered"),
+	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered",
+		"mails-per-day=default", "events-per-minute=default", "webhook-endpoints=default"),
 		shown()...)
 	const link = "https://app.example/{documentId}"
 	expect(t, c.must(t, "settings", "set", "acme", "mail-recipients=members", "mail-from-name=Ledger & Co", "mail-product=Ledger", "mail-link="+link),

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -71,6 +72,45 @@ func text(name string, check func(string) error, field func(*settings) *string) 
 }
 
 const (
+	unlimited  = "unlimited"
+	mostAmount = 1_000_000_000
+)
+
+// amount is a quota. usual is its default; most is the largest there may be, 0 where it may be unlimited.
+func amount(name string, usual, most int64, field func(*settings) *int64) setting {
+	rule := fmt.Sprintf("a number from 1 to %d, default or %s", mostAmount, unlimited)
+	if most != 0 {
+		rule = fmt.Sprintf("a number from 1 to %d or default", most)
+	}
+	return setting{
+		name: name,
+		get: func(s settings) string {
+			switch n := *field(&s); n {
+			case 0:
+				return strconv.FormatInt(usual, 10)
+			case collab.Unlimited:
+				return unlimited
+			default:
+				return strconv.FormatInt(n, 10)
+			}
+		},
+		set: func(s *settings, value string) error {
+			n, err := strconv.ParseInt(value, 10, 64)
+			switch {
+			case value == "default":
+				n = 0
+			case value == unlimited && most == 0:
+				n = collab.Unlimited
+			case err != nil || n < 1 || n > cmp.Or(most, mostAmount):
+				return fmt.Errorf("%s must be %s, not %q", name, rule, value)
+			}
+			*field(s) = n
+			return nil
+		},
+	}
+}
+
+const (
 	permissionProvider = "permission-provider"
 	none               = "none"
 )
@@ -85,6 +125,10 @@ func (a *admin) known(secret []byte) []setting {
 		text("mail-from-name", collab.CheckMailName, func(s *settings) *string { return &s.MailLook.FromName }),
 		text("mail-product", collab.CheckMailName, func(s *settings) *string { return &s.MailLook.Product }),
 		text("mail-link", collab.CheckMailLink, func(s *settings) *string { return &s.MailLook.Link }),
+		amount("write-units-per-second", collab.WriteUnitsPerSecond, 0, func(s *settings) *int64 { return &s.WriteUnitsPerSecond }),
+		amount("events-per-minute", collab.EventsPerMinute, 0, func(s *settings) *int64 { return &s.EventsPerMinute }),
+		amount("mails-per-day", collab.MailsPerDay, 0, func(s *settings) *int64 { return &s.MailsPerDay }),
+		amount("webhook-endpoints", collab.WebhookEndpoints, collab.MaxWebhooks, func(s *settings) *int64 { return &s.WebhookEndpoints }),
 		{permissionProvider, getProvider, func(s *settings, value string) error { return a.setProvider(s, value, secret) }},
 	}
 }
@@ -158,7 +202,7 @@ func (a *admin) show(s settings) {
 
 type settingsSet struct {
 	Account id       `arg:"" help:"Account."`
-	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, permission-provider=URL|none."`
+	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, write-units-per-second=N, events-per-minute=N, mails-per-day=N, webhook-endpoints=N, permission-provider=URL|none."`
 	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
 }
 

@@ -18,8 +18,10 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
+	"collabdata/shared/collab"
 	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
+	"collabdata/shared/quota"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -52,6 +54,7 @@ type Service struct {
 	Events    *queue.Queue
 
 	guard  *webhook.Guard
+	quotas *quota.Ledger
 	now    func() time.Time
 	random io.Reader
 	log    *slog.Logger
@@ -78,6 +81,7 @@ func New(c Config) *Service {
 		Outbox:    o,
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		guard:     webhook.NewGuard(c.PrivateRanges),
+		quotas:    &quota.Ledger{Store: d, Now: c.Now, Log: c.Log},
 		now:       c.Now,
 		random:    c.Random,
 		log:       c.Log,
@@ -99,12 +103,21 @@ func (s *Service) Handler() http.Handler {
 
 func (s *Service) deps() api.Deps {
 	return api.Deps{
-		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory},
-		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Events: s.Events, Log: s.log},
+		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas},
+		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Events: counted{s.Events}, Log: s.log},
 		Organizations: &organizations.Service{Directory: s.Directory},
-		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Events: s.Events},
+		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Events: counted{s.Events}},
 		Webhooks: &webhooks.Service{
 			Store: s.Outbox, URLs: s.guard, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
+}
+
+// counted counts the events that a request recorded, on their way to the queue.
+type counted struct{ queue *queue.Queue }
+
+// Send asks for the delivery of recorded events: see queue.Queue.
+func (c counted) Send(ctx context.Context, refs ...collab.EventRef) {
+	quota.RequestOf(ctx).Recorded(len(refs))
+	c.queue.Send(ctx, refs...)
 }

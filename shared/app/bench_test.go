@@ -57,6 +57,7 @@ func newBenchOn(b *testing.B, url string, settings collab.Settings) *bench {
 		EventsURL: url + "/000000000000/events",
 		Log:       slog.New(slog.DiscardHandler),
 	})
+	settings.WriteUnitsPerSecond, settings.EventsPerMinute = collab.Unlimited, collab.Unlimited
 	ctx := b.Context()
 	for _, err := range []error{
 		service.Directory.CreateTable(ctx),

@@ -1,5 +1,7 @@
 package collab
 
+import "cmp"
+
 // User is the user object of the contract.
 type User struct {
 	UserID string  `json:"userId" rule:"required,id"`
@@ -41,7 +43,24 @@ type Settings struct {
 	MailGroupingOff            bool     `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
 	MailToMembersOnly          bool     `json:"mailToMembersOnly,omitempty"`          // no mail to addresses that members do not have
 	MailLook                   MailLook `json:"mailLook,omitzero"`                    // what is empty is as the deployment has it
+
+	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
+	EventsPerMinute     int64 `json:"eventsPerMinute,omitempty"`     // that requests record; Unlimited for any number
+	MailsPerDay         int64 `json:"mailsPerDay,omitempty"`         // Unlimited for any number
+	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
 }
+
+// Defaults of an account's quotas, for a product of 100,000 users, and what stands for none.
+const (
+	WriteUnitsPerSecond = 1_000
+	EventsPerMinute     = 6_000
+	MailsPerDay         = 20_000
+	WebhookEndpoints    = 10
+	Unlimited           = -1
+)
+
+// Webhooks is how many webhook endpoints the account may have.
+func (s Settings) Webhooks() int { return int(cmp.Or(s.WebhookEndpoints, WebhookEndpoints)) }
 
 // Feature is a part of the interface that an operator can switch off for an account.
 type Feature string

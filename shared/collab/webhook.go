@@ -7,7 +7,7 @@ import (
 
 // Limits on webhook endpoints.
 const (
-	MaxWebhooks         = 50             // endpoints of an account
+	MaxWebhooks         = 50             // endpoints that an account may be allowed
 	MaxWebhookSecrets   = 5              // of an endpoint that sign at the same time
 	SecretRotation      = 24 * time.Hour // how long a secret goes on signing after it was replaced
 	MaxDeliveryAttempts = 20             // attempts of a delivery that are kept

@@ -25,6 +25,7 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/quota"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
@@ -41,6 +42,8 @@ type Directory interface {
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
+	Paid(ctx context.Context, acct string) (quota.Paid, error)
+	Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error)
 }
 
 // Threads is what deliveries need to know of annotations. Package threads documents the method.

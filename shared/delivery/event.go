@@ -3,11 +3,13 @@ package delivery
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/quota"
 )
 
 // MailWindow is the time within which mails about one thread become one: the first of them waits as long. Options may say otherwise.
@@ -20,6 +22,8 @@ type work struct {
 	document collab.DocumentRef
 	settings collab.Settings   // of the account
 	hints    map[string]string // addresses of users that the event's thread knows
+	paid     quota.Paid        // as it was before mails were sent
+	mailed   atomic.Int64      // mails sent and not charged
 	notices  notices
 }
 
@@ -151,6 +155,10 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, l
 	if d.mailTime(w, circle.MailMode) > d.millis() {
 		return nil // the relay brings it back
 	}
+	if held, err := d.holdMails(ctx, w, at); held || err != nil {
+		return err
+	}
+	defer d.chargeMails(ctx, w)
 	alone := circle.MailMode != collab.MailWaits
 	mailed, dropped := withMail(circle.Recipients), []collab.Recipient(nil)
 	if later {

@@ -82,6 +82,7 @@ func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, a
 	}
 	switch {
 	case err == nil:
+		w.mailed.Add(1)
 		d.Metrics.Add(metrics.Deliveries, metrics.Email, 1)
 	case errors.Is(err, mail.ErrRejected):
 		d.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)

@@ -83,7 +83,7 @@ func TestRequest(t *testing.T) {
 	want := seen{
 		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
 		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
-		time.Hour - 5*time.Second,
+		time.Hour - 5500*time.Millisecond,
 	}
 	if diff := cmp.Diff(want, see(event(`{"data":{}}`))); diff != "" {
 		t.Error(diff)

@@ -27,6 +27,7 @@ const (
 	DeliveryRetries  = "DeliveryRetries"  // by channel: failed, and to be tried again
 	DeliveryFailures = "DeliveryFailures" // by channel: given up
 	WebhooksDisabled = "WebhooksDisabled" // endpoints that were disabled
+	MailsHeld        = "MailsHeld"        // times that the mails about an event were put off, as the account's quota was used up
 	PendingEventAge  = "PendingEventAge"  // seconds that the oldest pending event has been waiting for
 )
 

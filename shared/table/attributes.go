@@ -64,4 +64,8 @@ const (
 	ReadAt       = "rd" // milliseconds
 	ClickedAt    = "ck" // milliseconds
 	SentAt       = "sa" // milliseconds
+
+	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
+	PaidEvents = "pde" // the same for events
+	PaidMails  = "pdm" // the same for mails
 )

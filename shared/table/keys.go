@@ -17,6 +17,9 @@ func APIKey(key string) Key { return Key{"KEY#" + Escape(key), "KEY"} }
 // Account is the item of an account: its settings and whether it is disabled.
 func Account(acct string) Key { return Key{Join("ACCOUNT", acct), "ACCOUNT"} }
 
+// Quota is until when an account has paid for what it used of its quotas.
+func Quota(acct string) Key { return Key{Join("A", acct, "QUOTA"), "QUOTA"} }
+
 // PermissionProvider is the address and secret of an account's permission provider.
 func PermissionProvider(acct string) Key { return Key{Join("PROVIDER", acct), "PROVIDER"} }
 

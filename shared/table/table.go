@@ -17,6 +17,7 @@
 //	  its API keys                  the same                          KEY#<key>
 //	  its permission provider       PROVIDER#<acct>                   PROVIDER
 //	account in the operator's list  ACCOUNTS                          <acct>
+//	account's use of its quotas     A#<acct>#QUOTA                    QUOTA
 //	organization                    A#<acct>                          ORG#<org>
 //	document, folder, member        A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>
 //	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>

@@ -28,6 +28,7 @@ func longest(fill string) map[string]Key {
 		"APIKey":                 APIKey(long(128)),
 		"Account":                Account(id),
 		"PermissionProvider":     PermissionProvider(id),
+		"Quota":                  Quota(id),
 		"AccountEntry":           AccountEntry(id),
 		"AccountAPIKey":          AccountAPIKey(id, long(128)),
 		"Organization":           Organization(id, id),

@@ -22,7 +22,7 @@ func TestSchemathesis(t *testing.T) {
 	}
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}
-	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", tokens); err != nil {
+	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme", Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, EventsPerMinute: collab.Unlimited}}, "key", tokens); err != nil {
 		t.Fatal(err)
 	}
 	plan := collab.OrganizationRef{Account: "acme", Organization: "acme"}.Document("plan") // as in the examples

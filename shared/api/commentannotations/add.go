@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // AddRequest adds annotations to a document.
@@ -115,6 +117,9 @@ func checkAnnotations(m *rpc.Mistakes, list []newAnnotation) {
 
 func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, create collab.CreateFlags, list []newAnnotation,
 ) (rpc.Keyed[AddResult], error) {
+	if err := quota.RequestOf(ctx).Raise(slices.ContainsFunc(list, func(a newAnnotation) bool { return wanted(call, a.comments) })); err != nil {
+		return nil, err
+	}
 	if err := s.Directory.CheckDocument(ctx, doc, create); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // AddCommentsRequest adds comments to an annotation.
@@ -44,6 +45,9 @@ func (r *AddCommentsRequest) Rides() bool {
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	doc := req.document(call)
+	if err := quota.RequestOf(ctx).Raise(wanted(call, req.list)); err != nil {
+		return nil, err
+	}
 	if err := s.Directory.CheckDocument(ctx, doc, req.flags()); err != nil {
 		return nil, err
 	}

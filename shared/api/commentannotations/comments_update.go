@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // UpdateCommentsRequest updates comments of an annotation.
@@ -50,6 +51,9 @@ func (d *CommentData) Validate(m *rpc.Mistakes) {
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
 	doc := req.document(call)
+	if err := quota.RequestOf(ctx).Raise(call.Settings.AllEvents); err != nil {
+		return nil, err
+	}
 	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
@@ -95,7 +96,10 @@ var (
 // where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It
 // fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
-	doc := req.document(call)
+	doc, raise := req.document(call), req.TriggerNotification || call.Settings.AllEvents
+	if err := quota.RequestOf(ctx).Raise(raise); err != nil {
+		return nil, err
+	}
 	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
 		return nil, err
 	}
@@ -117,7 +121,6 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	var (
 		events = make([][]*collab.Event, len(ids))
 		blank  = make([][2]collab.Event, len(ids))
-		raise  = req.TriggerNotification || call.Settings.AllEvents
 		change = collab.AnnotationChange{Mark: call.IDs.Mark(), Now: u.now, Select: u.selects}
 	)
 	for i := range blank {

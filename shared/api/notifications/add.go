@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // AddRequest is the data of POST /v2/notifications/add.
@@ -85,6 +86,9 @@ type AddResult struct {
 // Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
 // with its id is there, it succeeds and nothing is sent twice.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
+	if err := quota.RequestOf(ctx).Raise(true); err != nil {
+		return AddResult{}, err
+	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
 	if err := s.Directory.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // UpdateRequest is the data of POST /v2/notifications/update.
@@ -46,6 +47,9 @@ type UpdateResult struct {
 // the notification's source data. The answer has them by id in the order sent, repeats once; one that the user does not have fails with
 // NOT_FOUND. A call that fails may be sent again: what it did is not done twice.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
+	if err := quota.RequestOf(ctx).Raise(req.UpdatedData.Value.Clicked != nil); err != nil {
+		return nil, err
+	}
 	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err

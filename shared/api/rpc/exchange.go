@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // exchange is one request on its way to its answer.
@@ -20,7 +21,8 @@ type exchange struct {
 	ctx          context.Context
 	w            http.ResponseWriter
 	r            *http.Request
-	organization string // as the request names it, for the log
+	organization string         // as the request names it, for the log
+	quota        *quota.Request // nil unless the operation writes
 }
 
 // handler serves requests whose context carries an identity.
@@ -53,6 +55,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		a = failureAnswer(x.ctx, err)
 		io.CopyN(io.Discard, r.Body, drained)
 	}
+	_, spent, _ := usage.Total()
+	x.quota.End(x.ctx, spent)
 	a.write(w)
 	s.record(x, a, usage)
 }

@@ -52,6 +52,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // MaxBody is the largest body accepted, in bytes as sent.
@@ -94,6 +95,7 @@ type Server struct {
 	Random      io.Reader        // seeds of generated ids
 	Log         *slog.Logger     // one record per request
 	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
+	Quotas      *quota.Ledger    // of accounts; nil for none
 
 	warm atomic.Bool // a request was served before
 }
@@ -106,7 +108,7 @@ type options struct {
 	requires   collab.Feature
 }
 
-// Idempotent makes the operation honour the Idempotency-Key header: see IdempotencyStore.
+// Idempotent is for operations that write: it makes them honour the Idempotency-Key header (see IdempotencyStore) and the account's quotas.
 func Idempotent() Option { return func(o *options) { o.idempotent = true } }
 
 // Requires refuses requests of accounts that have the feature switched off with FAILED_PRECONDITION; "" is no feature.
@@ -141,6 +143,11 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) h
 		}
 		if err != nil {
 			return answer{}, err
+		}
+		if o.idempotent {
+			if x.ctx, x.quota, err = s.Quotas.Begin(x.ctx, x.Account, x.Settings); err != nil {
+				return answer{}, err
+			}
 		}
 		x.body = body
 		run := func() (answer, error) {

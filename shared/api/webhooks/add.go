@@ -18,7 +18,7 @@ type AddRequest struct {
 
 // Add makes a webhook endpoint and shows its secret, which nothing shows again. It fails with INVALID_ARGUMENT for a URL that nothing may
 // be posted to, with ALREADY_EXISTS when there is an endpoint with its id, and with FAILED_PRECONDITION when the account has
-// collab.MaxWebhooks of them.
+// as many of them as its quota.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (WebhookWithSecret, error) {
 	if err := s.checkURL("data.url", req.URL); err != nil {
 		return WebhookWithSecret{}, err
@@ -40,7 +40,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if call.Again {
 		return s.showMade(ctx, call, w.ID, w.Secrets[0].ID)
 	}
-	added, err := s.add(ctx, call.Account, w)
+	added, err := s.add(ctx, call, w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		if made, ok := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); ok == nil {
 			return made, nil // by an earlier attempt at this request
@@ -52,16 +52,16 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	return showWithSecret(call, added, added.Secrets[0]), nil
 }
 
-func (s *Service) add(ctx context.Context, acct string, w collab.Webhook) (collab.Webhook, error) {
-	all, err := s.Store.Webhooks(ctx, acct)
+func (s *Service) add(ctx context.Context, call *rpc.Call, w collab.Webhook) (collab.Webhook, error) {
+	all, err := s.Store.Webhooks(ctx, call.Account)
 	if err != nil {
 		return w, err
 	}
 	there := slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID })
-	if !there && len(all) >= collab.MaxWebhooks {
-		return w, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, the most there can be: delete one before", collab.MaxWebhooks)
+	if most := call.Settings.Webhooks(); !there && len(all) >= most {
+		return w, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
 	}
-	return w, s.Store.AddWebhook(ctx, acct, w)
+	return w, s.Store.AddWebhook(ctx, call.Account, w)
 }
 
 // showMade shows a secret that this same request made before, by its id. It fails with NOT_FOUND when the endpoint or the secret is gone.

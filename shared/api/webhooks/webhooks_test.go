@@ -168,7 +168,7 @@ func TestRotateAgain(t *testing.T) {
 
 func TestAddTooMany(t *testing.T) {
 	f := newFixture(t)
-	for i := range collab.MaxWebhooks {
+	for i := range collab.WebhookEndpoints {
 		f.mustAdd(t, fmt.Sprintf("h%02d", i))
 	}
 	a := post[webhooks.WebhookWithSecret](t, f, f.Add, `"url":"https://example.com"`)

@@ -68,7 +68,8 @@ func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.
 }
 
 // seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
-// is missing: the second look is strongly consistent. It fails like CheckOrganization; found is whole even then.
+// is missing: the second look is strongly consistent. For a request that writes the same read tells until when the account has paid for its
+// quotas. It fails like CheckOrganization; found is whole even then.
 func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, of spread, err error) {
 	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
 	f, orgKnown := s.known.get(orgKey, now)
@@ -78,7 +79,7 @@ func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []tab
 	if len(keys) == 0 {
 		return nil, f.spread, nil
 	}
-	if found, err = s.GetAll(ctx, keys, false); err != nil {
+	if found, err = s.readWithQuota(ctx, org.Account, keys); err != nil {
 		return nil, spread{}, err
 	}
 	var missing []table.Key

@@ -1,0 +1,122 @@
+package app_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+)
+
+// limited is a service, on a clock of its own, whose account acme has settings.
+func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *bytes.Buffer) (*app.Service, app.Config) {
+	t.Helper()
+	var config app.Config
+	s := service(t, func(c *app.Config) {
+		c.Now, c.Log = now, slog.New(slog.NewJSONHandler(log, nil))
+		config = *c
+	})
+	if _, err := s.Directory.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
+		a.Settings = settings
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return s, config
+}
+
+// seconds fails the test unless the answer is a refusal for the quota, and returns after how many seconds it says to come again.
+func seconds(t *testing.T, what string, w *httptest.ResponseRecorder) time.Duration {
+	t.Helper()
+	n, err := strconv.Atoi(w.Header().Get("Retry-After"))
+	if w.Code != http.StatusTooManyRequests || err != nil || n < 1 || !strings.Contains(w.Body.String(), `"RESOURCE_EXHAUSTED"`) {
+		t.Fatalf("%s: %d, Retry-After %q, %s", what, w.Code, w.Header().Get("Retry-After"), w.Body)
+	}
+	return time.Duration(n) * time.Second
+}
+
+func mustPost(t *testing.T, what string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s: %d %s", what, w.Code, w.Body)
+	}
+}
+
+// TestLargeUpdate holds that a short request which updates many annotations is paid for before the account writes again, in this process and in
+// others, while it reads and other accounts write.
+func TestLargeUpdate(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	s, config := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
+	token := collab.Token{Hash: sha256.Sum256([]byte("token"))}
+	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}); err != nil {
+		t.Fatal(err)
+	}
+	const annotations = 100
+	var list []string
+	for i := range annotations {
+		list = append(list, fmt.Sprintf(`{"annotationId": "a%03d"}`, i))
+	}
+	const in = `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true, `
+	mustPost(t, "import", post(t, s, "/v2/commentannotations/add", in+`"commentAnnotations": [`+strings.Join(list, ",")+`]}}`))
+	now = now.Add(time.Hour)
+
+	const update = "/v2/commentannotations/update"
+	const all = `{"data": {"organizationId": "acme", "documentId": "plan", "updatedData": {"status": {"id": "RESOLVED"}}, "triggerNotification": true}}`
+	const quiet = `{"data": {"organizationId": "acme", "documentId": "plan", "annotationIds": ["a001"], "updatedData": {"context": {"k": 1}}}}`
+	mustPost(t, "update of all", post(t, s, update, all))
+	wait := seconds(t, "the next update", post(t, s, update, quiet))
+	if wait < 10*time.Second || wait > 10*time.Minute {
+		t.Errorf("it waits %v", wait)
+	}
+	seconds(t, "another process", post(t, app.New(config), update, quiet))
+	mustPost(t, "read", post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme"}}`))
+	r := httptest.NewRequest(http.MethodPost, "/v2/commentannotations/add", strings.NewReader(in+`"commentAnnotations": [{}]}}`))
+	r.Header = http.Header{"Content-Type": {"application/json"}, "X-Service-Api-Key": {"other"}, "X-Service-Auth-Token": {"token"}}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	mustPost(t, "another account", w)
+
+	now = now.Add(wait)
+	mustPost(t, "when the debt is paid", post(t, s, update, quiet))
+	now = now.Add(10 * time.Second)
+	wait = seconds(t, "events", post(t, s, update, all))
+	mustPost(t, "what raises no event", post(t, app.New(config), update, quiet))
+	now = now.Add(wait)
+	mustPost(t, "when the events are paid", post(t, app.New(config), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)))
+}
+
+// TestSmallRequests holds that a small request makes no call for the quota, in a process that knows nothing and in one that does.
+func TestSmallRequests(t *testing.T) {
+	count := func(limit int64) (calls []float64) {
+		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+		var log bytes.Buffer
+		s, _ := limited(t, collab.Settings{WriteUnitsPerSecond: limit, EventsPerMinute: limit}, func() time.Time { return now }, &log)
+		for range 3 {
+			mustPost(t, "add", post(t, s, "/v2/commentannotations/add", triggering))
+			now = now.Add(10 * time.Second)
+		}
+		for line := range strings.Lines(log.String()) {
+			var record map[string]any
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatal(err)
+			}
+			if n, ok := record["calls"].(float64); ok {
+				calls = append(calls, n)
+			}
+		}
+		return calls
+	}
+	if without, with := count(collab.Unlimited), count(1_000_000); fmt.Sprint(with) != fmt.Sprint(without) || len(with) != 3 {
+		t.Errorf("calls %v, without quota %v", with, without)
+	}
+}

@@ -1,0 +1,42 @@
+package delivery_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+// TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that all of
+// them are sent in the end.
+func TestMailQuota(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })
+	other := w.account(grouping(true))
+	p := w.start()
+	start := w.Now()
+	for i, thread := range []string{"one", "two", "three", "four"} {
+		ev := a.comment(thread, a.user("bob"))
+		w.send(ev)
+		w.drain(p)
+		if inbox, _ := a.reached(ev, "bob"); len(inbox) != 1 {
+			t.Errorf("event %d is not in the inbox", i)
+		}
+	}
+	w.send(other.comment("thread", other.user("cid")))
+	w.drain(p)
+	if got := len(a.mailsTo("bob")); got < 2 || got > 3 {
+		t.Errorf("%d mails at once, with a quota of 2 a day", got)
+	}
+	if got := other.mailsTo("cid"); len(got) != 1 {
+		t.Errorf("another account's mails: %v", got)
+	}
+	if w.figures()["MailsHeld"] == 0 || !strings.Contains(w.log.String(), "mails wait") {
+		t.Errorf("nothing tells the operator: %v, log %s", w.figures(), &w.log)
+	}
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 4 || w.Now().Sub(start) < 12*time.Hour {
+		t.Errorf("in the end, after %v, mails %v", w.Now().Sub(start), got)
+	}
+}

@@ -1,0 +1,148 @@
+package quota
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// till is a Store that adds up what it is charged.
+type till struct {
+	now   func() time.Time
+	paid  map[string]Paid
+	calls int
+	err   error
+}
+
+func (t *till) Charge(_ context.Context, acct string, _ Paid, costs Costs) (Paid, error) {
+	t.calls++
+	if t.err != nil {
+		return Paid{}, t.err
+	}
+	p := t.paid[acct]
+	for k, cost := range costs {
+		if cost > 0 {
+			p[k] = max(p[k], t.now().UnixMilli()) + cost.Milliseconds()
+		}
+	}
+	t.paid[acct] = p
+	return p, nil
+}
+
+// TestLedger plays requests of accounts of 10 write units a second and 60 events a minute on a clock of its own.
+func TestLedger(t *testing.T) {
+	settings := collab.Settings{WriteUnitsPerSecond: 10, EventsPerMinute: 60}
+	type request struct {
+		after  time.Duration // since the one before
+		units  float64
+		events int
+		acct   string
+		down   bool          // no charge succeeds
+		wait   time.Duration // it is refused for so long
+		calls  int           // charges so far
+	}
+	for _, test := range []struct {
+		name     string
+		requests []request
+	}{
+		{"small requests are charged together, once a second", []request{
+			{units: 0.5}, {units: 0.4}, {units: 0.1, calls: 1}, {units: 5, calls: 1}, {units: 4, calls: 1}, {after: time.Second, units: 0.1, calls: 2},
+		}},
+		{"a large request is charged at once, and those behind it wait", []request{
+			{units: 500, calls: 1}, {wait: 40 * time.Second, calls: 1}, {after: 39 * time.Second, wait: time.Second, calls: 1},
+			{after: time.Second, calls: 1}, {acct: "other", units: 1, calls: 2},
+		}},
+		{"others do not wait", []request{{units: 500, calls: 1}, {acct: "other", units: 0.1, calls: 1}, {units: 1, wait: 40 * time.Second, calls: 1}}},
+		{"the average may be used for ever", []request{
+			{units: 100, calls: 1}, {after: time.Second, units: 10, calls: 2}, {after: time.Second, units: 10, calls: 3}, {after: time.Second, units: 10, calls: 4},
+		}},
+		{"what no charge tells of counts in its process", []request{
+			{units: 150, down: true, calls: 1}, {wait: 5 * time.Second, down: true, calls: 2}, {wait: 5 * time.Second, calls: 3},
+			{after: 5 * time.Second, units: 0.1, calls: 3},
+		}},
+		{"events", []request{
+			{events: 61, calls: 1}, {events: 1, wait: time.Second, calls: 1}, {units: 0.1, calls: 1}, {after: time.Second, events: 1, calls: 2},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			now := noon
+			store := &till{now: func() time.Time { return now }, paid: map[string]Paid{}}
+			l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
+			for i, r := range test.requests {
+				now, store.err = now.Add(r.after), nil
+				if r.down {
+					store.err = errors.New("down")
+				}
+				acct := r.acct + "acct"
+				ctx, request, err := l.Begin(t.Context(), acct, settings)
+				if err == nil {
+					err = request.Raise(r.events > 0)
+				}
+				var wait time.Duration
+				if e, ok := errors.AsType[*collab.Error](err); ok && e.Code == collab.ResourceExhausted {
+					wait = e.RetryAfter
+				} else if err != nil {
+					t.Fatal(err)
+				} else {
+					RequestOf(ctx).Recorded(r.events)
+				}
+				if wait > 0 {
+					r.units = 0
+				}
+				request.End(ctx, r.units)
+				if diff := cmp.Diff([]any{r.wait, r.calls}, []any{wait, store.calls}); diff != "" {
+					t.Errorf("request %d: wait and charges: %s", i, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestLearn holds that a request hears of what other processes used, and that what it heard is not forgotten for something older.
+func TestLearn(t *testing.T) {
+	l := &Ledger{Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler)}
+	begin := func() (*Request, error) {
+		_, r, err := l.Begin(t.Context(), "acct", collab.Settings{})
+		return r, err
+	}
+	paid := func(k Kind, d time.Duration) (p Paid) {
+		p[k] = noon.Add(d).UnixMilli()
+		return p
+	}
+	r, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Learn(paid(Events, time.Hour)); err != nil {
+		t.Errorf("a request that records no events waits for them: %v", err)
+	}
+	if err := r.Raise(true); collab.CodeOf(err) != collab.ResourceExhausted {
+		t.Errorf("raised, %v", err)
+	}
+	r, _ = begin()
+	if err := r.Learn(paid(Writes, time.Hour)); collab.CodeOf(err) != collab.ResourceExhausted {
+		t.Errorf("learnt of a debt, %v", err)
+	}
+	if err := r.Learn(Paid{}); collab.CodeOf(err) != collab.ResourceExhausted {
+		t.Errorf("learnt of an older state, %v", err)
+	}
+	if _, err := begin(); collab.CodeOf(err) != collab.ResourceExhausted {
+		t.Errorf("the next request: %v", err)
+	}
+}
+
+// TestNone holds that without a ledger everything is admitted.
+func TestNone(t *testing.T) {
+	ctx, r, err := (*Ledger)(nil).Begin(t.Context(), "acct", collab.Settings{WriteUnitsPerSecond: 1})
+	if err != nil || r.Learn(Paid{1 << 60}) != nil || r.Raise(true) != nil {
+		t.Error("refused")
+	}
+	RequestOf(ctx).Recorded(1)
+	r.End(ctx, 1e9)
+}

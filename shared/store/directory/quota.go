@@ -1,0 +1,104 @@
+package directory
+
+import (
+	"context"
+	"time"
+
+	"collabdata/shared/quota"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// paidFor returns the attributes of an account's quota, by kind.
+func paidFor() [quota.Kinds]string {
+	return [quota.Kinds]string{quota.Writes: table.PaidWrites, quota.Events: table.PaidEvents, quota.Mails: table.PaidMails}
+}
+
+func readPaid(it store.Item) (p quota.Paid) {
+	for k, name := range paidFor() {
+		p[k] = it.Number(name)
+	}
+	return p
+}
+
+const (
+	quotaKept = 7 * 24 * time.Hour // after the last charge; no debt that matters is as old
+	charges   = 5                  // tries of a charge: each reads what the one before found
+)
+
+// Paid returns until when an account is paid. Eventually consistent.
+func (s *Store) Paid(ctx context.Context, acct string) (quota.Paid, error) {
+	k := table.Quota(acct)
+	found, err := s.GetAll(ctx, []table.Key{k}, false)
+	return readPaid(found[k]), err
+}
+
+// Charge moves on until when an account is paid: see quota.Store. It is one write where known is not too old, a few where it is.
+func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
+	for range charges {
+		w, err := s.charge(acct, known, costs)
+		if err != nil {
+			return known, err
+		}
+		it, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllNew)
+		if err != nil {
+			return known, err
+		}
+		if refused == nil {
+			return readPaid(it), nil
+		}
+		known = readPaid(refused.Of[0].There)
+		if refused.Lost {
+			return known, nil // by the try whose answer was lost
+		}
+	}
+	return known, store.ErrAborted("the account's quota")
+}
+
+// charge is the write of Charge, on condition that what is known of each kind still tells whether its time has passed.
+func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) (store.Write, error) {
+	now := s.Millis()
+	update := expression.Set(expression.Name(table.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
+	var condition expression.ConditionBuilder
+	for k, name := range paidFor() {
+		ms := (costs[k] + time.Millisecond - 1).Milliseconds()
+		if ms == 0 {
+			continue
+		}
+		paid := expression.Name(name)
+		is := paid.GreaterThan(expression.Value(now))
+		if known[k] > now {
+			update = update.Add(paid, expression.Value(ms))
+		} else {
+			is = expression.AttributeNotExists(paid).Or(paid.LessThanEqual(expression.Value(now)))
+			update = update.Set(paid, expression.Value(now+ms))
+		}
+		if condition.IsSet() {
+			is = condition.And(is)
+		}
+		condition = is
+	}
+	e, err := expression.NewBuilder().WithUpdate(update).WithCondition(condition).Build()
+	if err != nil {
+		return store.Write{}, err
+	}
+	return s.Update(table.Quota(acct), *e.Update(), *e.Condition(), e.Names(), e.Values()), nil
+}
+
+// readWithQuota reads items of an account, eventually consistent. Where the context carries a request that writes, the same call tells it until
+// when the account is paid: so it costs none of its own. It fails as quota.Request does.
+func (s *Store) readWithQuota(ctx context.Context, acct string, keys []table.Key) (map[table.Key]store.Item, error) {
+	request := quota.RequestOf(ctx)
+	if request == nil {
+		return s.GetAll(ctx, keys, false)
+	}
+	paid := table.Quota(acct)
+	found, err := s.GetAll(ctx, append(keys[:len(keys):len(keys)], paid), false)
+	if err != nil {
+		return nil, err
+	}
+	return found, request.Learn(readPaid(found[paid]))
+}

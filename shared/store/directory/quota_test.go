@@ -1,0 +1,109 @@
+package directory
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/quota"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCharge holds that charges add up from now on, or from where the account is paid until, whatever was known of it.
+func TestCharge(t *testing.T) {
+	table := newStore(t).Table
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	var now time.Time
+	s := at(t, table, func() time.Time { return now })
+	in := func(writes, events time.Duration) quota.Paid {
+		p := quota.Paid{}
+		for k, d := range []time.Duration{writes, events} {
+			if d != 0 {
+				p[k] = noon.Add(d).UnixMilli()
+			}
+		}
+		return p
+	}
+	for i, test := range []struct {
+		after time.Duration // since noon
+		known quota.Paid
+		costs quota.Costs
+		want  quota.Paid
+		calls int
+	}{
+		{0, quota.Paid{}, quota.Costs{quota.Writes: 3 * time.Second}, in(3*time.Second, 0), 1},
+		{time.Second, quota.Paid{}, quota.Costs{quota.Writes: time.Second, quota.Events: time.Nanosecond}, in(4*time.Second, time.Second+time.Millisecond), 2},
+		{time.Second, in(4*time.Second, time.Hour), quota.Costs{quota.Writes: time.Second}, in(5*time.Second, time.Second+time.Millisecond), 1},
+		{time.Minute, in(2*time.Minute, 0), quota.Costs{quota.Writes: time.Second}, in(61*time.Second, time.Second+time.Millisecond), 2},
+	} {
+		now = noon.Add(test.after)
+		var got quota.Paid
+		made := calls(t, func(ctx context.Context) {
+			var err error
+			got, err = s.Charge(ctx, "acct", test.known, test.costs)
+			must(t, err)
+		})
+		if diff := cmp.Diff([]any{test.want, test.calls}, []any{got, made}); diff != "" {
+			t.Errorf("charge %d: %s", i, diff)
+		}
+	}
+	got, err := s.Paid(t.Context(), "acct")
+	if diff := cmp.Diff(in(61*time.Second, time.Second+time.Millisecond), got); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if got, err := s.Paid(t.Context(), "other"); err != nil || got != (quota.Paid{}) {
+		t.Errorf("another account is paid until %v, %v", got, err)
+	}
+}
+
+// TestChargeSideBySide holds that no charge of processes that know nothing of one another is lost.
+func TestChargeSideBySide(t *testing.T) {
+	s := newStore(t)
+	start := time.Now()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 5 {
+				if _, err := s.Charge(t.Context(), "acct", quota.Paid{}, quota.Costs{quota.Writes: time.Hour}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	paid, err := s.Paid(t.Context(), "acct")
+	if got := time.UnixMilli(paid[quota.Writes]).Sub(start); err != nil || got < 20*time.Hour-time.Second || got > 20*time.Hour+time.Hour/2 {
+		t.Errorf("paid for %v, %v", got, err)
+	}
+}
+
+// TestQuotaIsReadAlong holds that a request that writes learns of a debt by the call that looks for its document.
+func TestQuotaIsReadAlong(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "doc", "")
+	_, err := s.Charge(t.Context(), "acct", quota.Paid{}, quota.Costs{quota.Writes: time.Hour})
+	must(t, err)
+	check := func(ctx context.Context) error {
+		return New(s.Table).CheckDocument(ctx, acme.Document("doc"), collab.CreateFlags{})
+	}
+	ledger := &quota.Ledger{Store: s, Now: time.Now}
+	made := calls(t, func(ctx context.Context) {
+		ctx, _, err := ledger.Begin(ctx, "acct", collab.Settings{})
+		must(t, err)
+		mustCode(t, "write", check(ctx), collab.ResourceExhausted)
+	})
+	if made != 1 {
+		t.Errorf("%d calls", made)
+	}
+	mustCode(t, "read", check(t.Context()), "")
+
+	ctx, _, err := ledger.Begin(t.Context(), "other", collab.Settings{})
+	must(t, err)
+	mustCode(t, "another account", New(s.Table).CheckDocument(ctx, collab.DocumentRef{
+		OrganizationRef: collab.OrganizationRef{Account: "other", Organization: "org"}, Document: "doc",
+	}, collab.CreateFlags{Organization: true, Document: true}), "")
+}
