@@ -21,9 +21,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 5, 2, 7},
 		{"one webhook", 0, 1, true, 8, 4, 11},
-		{"one person, mail at once", 1, 0, true, 11, 11, 20},
-		{"one person, mail grouped", 1, 0, false, 18, 17, 28},
-		{"one webhook and ten people, mail at once", 10, 1, true, 32, 59, 51},
+		{"one person, mail at once", 1, 0, true, 11, 11, 22},
+		{"one person, mail grouped", 1, 0, false, 18, 17, 30},
+		{"one webhook and ten people, mail at once", 10, 1, true, 32, 59, 53},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))
