@@ -16,7 +16,6 @@ const MaxMillis Millis = 253402300799999
 // Limits on what is stored and on what one request may hold.
 const (
 	MaxItemBytes      = 350_000 // one stored comment, or the head of one annotation
-	MaxAnnotations    = 500     // annotations in one add
 	MaxComments       = 90      // comments per annotation in an add, and per comments add: what one transaction takes
 	MaxRequestComment = 5_000   // comments in one request in all
 	MaxUpdated        = 10_000  // annotations that one update may select

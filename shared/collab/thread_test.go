@@ -1,10 +1,6 @@
 package collab
 
-import (
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
-)
+import "testing"
 
 func TestLatest(t *testing.T) {
 	thread := Thread{Annotation: Annotation{LastUpdated: 5}}
@@ -18,12 +14,5 @@ func TestLatest(t *testing.T) {
 	thread.LastUpdated = 12
 	if got := thread.Latest(); got != 12 {
 		t.Errorf("the head is later: %d", got)
-	}
-}
-
-func TestAuthors(t *testing.T) {
-	got := Authors([]Comment{{AuthorID: "b"}, {AuthorID: ""}, {AuthorID: "a"}, {AuthorID: "b"}})
-	if diff := cmp.Diff([]string{"b", "a"}, got); diff != "" {
-		t.Error(diff)
 	}
 }
