@@ -22,6 +22,9 @@ last.
 **Repeats.** ABORTED, RESOURCE_EXHAUSTED, INTERNAL, UNAVAILABLE, DEADLINE_EXCEEDED and a lost connection: send the same request again, with growing
 pauses, not before Retry-After, and with the same Idempotency-Key where the operation writes. All else fails again.
 
+**Quotas.** An account may write so much a second, raise so many events a minute and send so many mails a day, as its operator says. Beyond the first
+two a request that writes or raises events is RESOURCE_EXHAUSTED and writes nothing, until Retry-After; mails wait by themselves.
+
 **Consistency.** What is asked for by document or by id holds every write that was answered. By other filters it may be a second behind: what
 moved in that second from one of the values asked for to another may be missing from that walk, and is in the next. To follow changes, walk by
 updatedAfter from 30 s before the last walk began: a time is the start of a request, not the moment at which its data can be read. You meet some
