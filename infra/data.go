@@ -53,11 +53,13 @@ var (
 var (
 	dataItems     = table.Organization("*", "").PK // what operations work on, of all accounts
 	dueItems      = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
-	backlogItems  = table.Backlog("").PK             // what relay notes about the queues
-	webhookItems  = table.Webhook("*", "").PK        // webhook endpoints with their signing secrets
-	accountItems  = table.Account("*").PK            // settings: authorizer and deliver read them
-	providerItems = table.PermissionProvider("*").PK // with their secrets: deliver reads them
-	apiKeys       = table.APIKey("*").PK             // authorizer reads them
+	laneItems     = strings.TrimSuffix(table.WorkPartition(table.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
+	quarantine    = table.Quarantine                                                      // events that deliver gave up
+	backlogItems  = table.Backlog("").PK                                                  // what relay notes about the queues
+	webhookItems  = table.Webhook("*", "").PK                                             // webhook endpoints with their signing secrets
+	accountItems  = table.Account("*").PK                                                 // settings: authorizer and deliver read them
+	providerItems = table.PermissionProvider("*").PK                                      // with their secrets: deliver reads them
+	apiKeys       = table.APIKey("*").PK                                                  // authorizer reads them
 )
 
 // rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all
@@ -69,7 +71,7 @@ func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 		read = append(read, dataItems)
 	}
 	if granted&api.ReadWebhooks != 0 {
-		read = append(read, webhookItems)
+		read = append(read, webhookItems, laneItems)
 	}
 	if granted&api.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)

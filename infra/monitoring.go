@@ -16,7 +16,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the eleven alarms. README.md has a runbook for each.
+// alarm is one of the twelve alarms. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
@@ -84,9 +84,10 @@ func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
 			s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
 		{"EventsLate", "An event has waited ten minutes for deliver",
 			s.events.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
-		// A retry may be sent with a delay of up to 15 minutes, which counts as its age.
-		{"WebhooksLate", "A webhook delivery has waited ten minutes longer for deliver than it had to",
-			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 1500, 3, 3, quiet},
+		{"WebhooksLate", "A webhook endpoint with deliveries has waited ten minutes for deliver",
+			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
+		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin quarantine list",
+			s.metric(metrics.Quarantined, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
 			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
 		{"Errors", "One request of a hundred or more fails for a reason of ours",

@@ -137,7 +137,7 @@ func rowGrants(granted api.Grants) []string {
 	case api.ReadTable:
 		grants = append(grants, read("A#*")...)
 	case api.ReadTable | api.ReadWebhooks:
-		grants = append(grants, read("A#* HOOK#*")...)
+		grants = append(grants, read("A#* HOOK#* DUE#lane#*")...)
 	}
 	switch granted & (api.WriteTable | api.WriteWebhooks) {
 	case api.WriteTable:
@@ -183,7 +183,7 @@ func TestWorkerRights(t *testing.T) {
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
-			read("A#* HOOK#* ACCOUNT#* PROVIDER#*"), change("A#* DUE#* HOOK#*"), []string{
+			read("A#* HOOK#* DUE#lane#* ACCOUNT#* PROVIDER#*"), change("A#* DUE#* HOOK#* QUARANTINE"), []string{
 				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]}`,
 				"ses:SendEmail on " + mail + `identity/example.com"]]}`,
 				"ses:SendEmail on " + mail + `identity/no-reply@example.com"]]}`,
@@ -193,7 +193,7 @@ func TestWorkerRights(t *testing.T) {
 				"sqs:ReceiveMessage on Events", "sqs:ReceiveMessage on Webhooks",
 				"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
 			}),
-		"Sends pending work to the queues again": slices.Concat(change("A#* DUE#* BACKLOG"), []string{
+		"Sends pending work to the queues again": slices.Concat(change("DUE#* BACKLOG"), []string{
 			"dynamodb:GetItem on Table if DUE#*", "dynamodb:Query on Table if DUE#*",
 			"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
 			"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
@@ -228,7 +228,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 					if !deliver || !reads {
 						t.Errorf("%s may %s of permission providers", function, operation)
 					}
-				case "A#*", "DUE#*", "BACKLOG":
+				case "A#*", "DUE#*", "DUE#lane#*", "BACKLOG", "QUARANTINE":
 				default: // KEY#*, ACCOUNT#*
 					if !reads {
 						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
@@ -238,7 +239,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 	now := time.Now()
 	o := outbox.New(d.store.Table, d.store)
 	for shard := range table.DueShards {
-		list, err := o.Due(t.Context(), shard, now.Add(time.Hour).UnixMilli(), 1000)
+		list, _, err := o.Work(t.Context(), collab.EventWork, shard, "", 1000, func(err error) { t.Error(err) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +247,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 			if w.ID != event {
 				continue
 			}
-			if moved, err := o.MoveDue(t.Context(), w, now.UnixMilli()); err != nil || !moved {
+			if moved, err := o.MoveWork(t.Context(), collab.EventWork, w, now.UnixMilli()); err != nil || !moved {
 				t.Fatalf("moved %t, %v", moved, err)
 			}
 			return

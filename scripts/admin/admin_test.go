@@ -546,10 +546,15 @@ func TestWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range collab.RestAfter {
-		if _, err := c.outbox.CountFailure(ctx, "acme", "a", time.Now().UnixMilli(), 1); err != nil {
-			t.Fatal(err)
-		}
+		lane.Health.Fail(time.Now().UnixMilli())
+	}
+	if _, err := c.outbox.ReleaseLane(ctx, lane); err != nil {
+		t.Fatal(err)
 	}
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON",
 		"a | resting | 5 | TIME | https://a.example.com | ", "b | disabled | 0 |  | https://b.example.com | answered 410 Gone")
@@ -560,7 +565,7 @@ func TestWebhook(t *testing.T) {
 		d := collab.Delivery{
 			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Made: 8, CreatedAt: at.UnixMilli(),
 		}
-		if _, err := c.outbox.AddDelivery(ctx, "acme", d); err != nil {
+		if _, err := c.outbox.AddDelivery(ctx, lane, d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -569,7 +574,7 @@ func TestWebhook(t *testing.T) {
 		t.Helper()
 		got := ""
 		for _, e := range events {
-			d, err := c.outbox.Delivery(ctx, "acme", "a", e)
+			d, err := c.outbox.Delivery(ctx, lane, e)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -667,11 +672,11 @@ func (q *queues) fill(t *testing.T) map[string][]string {
 	texts := map[string][]string{}
 	for i := range 12 {
 		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}, Cursor: "people"}
-		w := queue.Webhook{EventRef: e.EventRef, WebhookID: "hook", Attempt: i + 1}
+		w := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: fmt.Sprintf("hook-%02d", i)}, EventID: e.ID}
 		if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		if err := q.dead(t, table.WebhooksQueue).SendWebhooks(t.Context(), 0, w); err != nil {
+		if err := q.dead(t, table.WebhooksQueue).SendLanes(t.Context(), 0, w); err != nil {
 			t.Fatal(err)
 		}
 		texts[table.EventsQueue] = append(texts[table.EventsQueue], e.Encode())
@@ -706,9 +711,37 @@ func (q *queues) redrive(t *testing.T, name string) (moved int) {
 	return moved
 }
 
+func TestQuarantine(t *testing.T) {
+	c := newCLI(t)
+	ctx := t.Context()
+	c.must(t, "account", "create", "acme")
+	expect(t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON")
+	ref := collab.EventRef{Account: "acme", ID: "e1"}
+	n := collab.Notification{ID: "n1", DocumentID: "doc"}
+	ev := &collab.Event{ID: ref.ID, Type: collab.NotificationAdded, Account: "acme", OrganizationID: "north", Notification: &n}
+	if _, err := c.outbox.AddNotification(ctx, collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
+		t.Fatal(err)
+	}
+	_, at, err := c.outbox.Pending(ctx, ref)
+	if err == nil {
+		err = c.outbox.Quarantine(ctx, ref, at, "its handling ended three times with the process")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON", "acme | e1 | TIME | its handling ended three times with the process")
+	if lines := c.must(t, "quarantine", "show", "acme", "e1"); len(lines) != 1 || !strings.Contains(strings.Join(lines[0], " "), `"id":"e1"`) {
+		t.Errorf("shown as %v", lines)
+	}
+	c.fails(t, "event \"e2\" does not exist", "quarantine", "show", "acme", "e2")
+	expect(t, c.must(t, "quarantine", "retry", "acme", "e1"), "retried | e1")
+	c.fails(t, "event \"e1\" of account \"acme\" is not in the quarantine", "quarantine", "retry", "acme", "e1")
+	expect(t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON")
+}
+
 func TestDeadLetters(t *testing.T) {
 	q := newQueues(t, func(string) bool { return false })
-	header := "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK | ATTEMPT"
+	header := "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK"
 	expect(t, q.must(t, "dead-letters", "list"), header)
 	expect(t, q.must(t, "dead-letters", "redrive"), "events | 0", "webhooks | 0")
 	texts := q.fill(t)
@@ -721,7 +754,7 @@ func TestDeadLetters(t *testing.T) {
 		if len(list) != 25 {
 			t.Fatalf("%d lines: %v", len(list), list)
 		}
-		expect(t, [][]string{list[0], list[1], list[24]}, header, "events | TIME | acme | event-00 |  | ", "webhooks | TIME | acme | event-11 | hook | 12")
+		expect(t, [][]string{list[0], list[1], list[24]}, header, "events | TIME | acme | event-00 | ", "webhooks | TIME | acme | event-11 | hook-11")
 	}
 	if list := q.must(t, "dead-letters", "list", "--queue", "webhooks", "--most", "5"); len(list) != 6 || list[1][0] != "webhooks" {
 		t.Errorf("the five that were asked for: %v", list)
@@ -741,7 +774,7 @@ func TestDeadLetters(t *testing.T) {
 func TestUnreadableDeadLetters(t *testing.T) {
 	q := newQueues(t, func(string) bool { return false })
 	ref := collab.EventRef{Account: "acme", ID: "e"}
-	if err := q.dead(t, table.EventsQueue).SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: ref, WebhookID: "hook", Attempt: 1}); err != nil {
+	if err := q.dead(t, table.EventsQueue).SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: ref.Account, WebhookID: "hook"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), queue.Event{EventRef: ref}); err != nil {
@@ -786,7 +819,7 @@ func TestRedriveEnds(t *testing.T) {
 			if diff := cmp.Diff(texts, got); diff != "" {
 				t.Error(diff)
 			}
-			expect(t, q.must(t, "dead-letters", "list", "--queue", "events"), "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK | ATTEMPT")
+			expect(t, q.must(t, "dead-letters", "list", "--queue", "events"), "QUEUE | SENT | ACCOUNT | EVENT | WEBHOOK")
 		})
 	}
 }

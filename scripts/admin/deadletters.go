@@ -36,7 +36,7 @@ type deadLetterList struct {
 
 // Run lists the dead letters. They cannot be taken while they are listed, and are given back then.
 func (c *deadLetterList) Run(ctx context.Context, a *admin) error {
-	a.list("QUEUE", "SENT", "ACCOUNT", "EVENT", "WEBHOOK", "ATTEMPT")
+	a.list("QUEUE", "SENT", "ACCOUNT", "EVENT", "WEBHOOK")
 	found := 0
 	for _, name := range c.names() {
 		n, err := a.listDead(ctx, name, c.Most)
@@ -91,14 +91,14 @@ func (a *admin) printDead(name string, m queue.Message) {
 	sent := stamp(m.Sent.UnixMilli())
 	if name == table.EventsQueue {
 		if e, err := queue.DecodeEvent(m.Text); err == nil {
-			a.row(name, sent, e.Account, e.ID, "", "")
+			a.row(name, sent, e.Account, e.ID, "")
 			return
 		}
-	} else if w, err := queue.DecodeWebhook(m.Text); err == nil {
-		a.row(name, sent, w.Account, w.ID, w.WebhookID, w.Attempt)
+	} else if l, err := queue.DecodeLane(m.Text); err == nil {
+		a.row(name, sent, l.Account, l.EventID, l.WebhookID)
 		return
 	}
-	a.row(name, sent, "unreadable", fmt.Sprintf("%.200q", m.Text), "", "")
+	a.row(name, sent, "unreadable", fmt.Sprintf("%.200q", m.Text), "")
 }
 
 type deadLetterRedrive struct {
@@ -168,7 +168,7 @@ func redrive(ctx context.Context, name string, dead, live *queue.Queue) (moved, 
 type letters struct {
 	messages []queue.Message
 	events   []queue.Event
-	webhooks []queue.Webhook
+	lanes    []queue.Lane
 }
 
 // decode divides messages of a queue into those that can be read and others.
@@ -179,8 +179,8 @@ func decode(name string, messages []queue.Message) (readable letters, others []q
 				readable.messages, readable.events = append(readable.messages, m), append(readable.events, e)
 				continue
 			}
-		} else if w, err := queue.DecodeWebhook(m.Text); err == nil {
-			readable.messages, readable.webhooks = append(readable.messages, m), append(readable.webhooks, w)
+		} else if l, err := queue.DecodeLane(m.Text); err == nil {
+			readable.messages, readable.lanes = append(readable.messages, m), append(readable.lanes, l)
 			continue
 		}
 		others = append(others, m)
@@ -192,5 +192,5 @@ func send(ctx context.Context, live *queue.Queue, l letters) error {
 	if err := live.SendEvents(ctx, l.events...); err != nil {
 		return err
 	}
-	return live.SendWebhooks(ctx, 0, l.webhooks...)
+	return live.SendLanes(ctx, 0, l.lanes...)
 }

@@ -44,6 +44,7 @@ type commands struct {
 	Document     documentCommands     `cmd:"" help:"Documents of an organization, and who may see them."`
 	Member       memberCommands       `cmd:"" help:"Members of an organization: those whom notifications for all reach."`
 	Webhook      webhookCommands      `cmd:"" help:"Webhooks of an account, and what they were sent."`
+	Quarantine   quarantineCommands   `cmd:"" help:"Events whose handling ended the process, or that cannot be read."`
 	DeadLetters  deadLetterCommands   `cmd:"" help:"Messages that delivery has given up."`
 }
 

@@ -76,7 +76,7 @@ func (c *webhookReplay) Run(ctx context.Context, a *admin) error {
 	replayed, next := 0, ""
 	for {
 		var n int
-		n, next, err = service.ReplaySince(ctx, string(c.Account), string(c.Webhook), filter, next, collab.MaxPageSize)
+		n, next, err = service.ReplaySince(ctx, string(c.Account), string(c.Webhook), filter, next, webhooks.MaxReplay)
 		replayed += n
 		if err != nil || next == "" {
 			break

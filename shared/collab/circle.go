@@ -9,6 +9,9 @@ const (
 	StageSpread Stage = "spread" // webhooks are on their way; notifications are being put into inboxes
 	StageMail   Stage = "mail"   // mails are being sent, or wait for others on the same thread
 	StageDone   Stage = "done"
+
+	// StageQuarantine is that of an event whose handling ended the process again and again, or that can't be read: it waits for the operator.
+	StageQuarantine Stage = "quarantine"
 )
 
 // Progress is where the delivery of an event stands. Cursor says with which of the recipients the stage goes on, in the words of package
@@ -16,7 +19,8 @@ const (
 type Progress struct {
 	Stage  Stage
 	Cursor string
-	Due    Millis // when the relay will send the event again
+	Due    Millis   // since when its pending work is due
+	Work   WorkKind // what that is among; "" is EventWork
 }
 
 // Recipient is a person whom an event is to reach, as it was worked out once.
@@ -46,14 +50,33 @@ type Circle struct {
 // MaxCircle is the most recipients that are worked out and served at once.
 const MaxCircle = 200
 
-// DueWork is an entry of the pending work: an event, or a delivery when WebhookID is not empty.
-type DueWork struct {
+// WorkKind is a kind of pending work.
+type WorkKind string
+
+// The kinds. Each has partitions of its own, so that no backlog of one hides another.
+const (
+	EventWork WorkKind = "event" // events whose delivery is not done
+	MailWork  WorkKind = "mail"  // events whose mails wait for others on the same thread
+	LaneWork  WorkKind = "lane"  // webhook endpoints with deliveries that wait
+
+	// ParkedWork are events of accounts and organizations that are disabled.
+	ParkedWork WorkKind = "parked"
+)
+
+// Work is an entry of the pending work: an event, or a lane, whose ID is then its webhook endpoint's.
+type Work struct {
 	EventRef
-	WebhookID string
-	At        Millis // when it is due
-	Moves     int64  // how often the relay has moved it on
-	Since     Millis // when it was first to be done
-	Expires   Millis // when it is pointless
+	Since   Millis // when it was first to be done
+	Next    Millis // when it is sent again
+	Moves   int64  // how often the relay has moved that on
+	Expires Millis // when it is pointless, 0 for never
+}
+
+// Quarantined is an event in the quarantine.
+type Quarantined struct {
+	EventRef
+	At     Millis
+	Reason string
 }
 
 // MailThread is a thread as one person gets mail about it. Annotation is "" for events that belong to none.

@@ -57,6 +57,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// ErrUnreadable is the cause of the failure to read what is stored in a form that this version does not know.
+var ErrUnreadable = errors.New("stored in a form that this version does not know")
+
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -24,7 +24,6 @@ type Webhook struct {
 	DisabledReason string // why, when the service disabled it
 	CreatedAt      Millis
 	LastUpdated    Millis
-	Rev            int64 // 1 when added, one more with every change of what stands above
 	Health         WebhookHealth
 }
 
@@ -38,16 +37,41 @@ type WebhookSecret struct {
 
 // WebhookHealth is how an endpoint has answered. The zero value is that of an endpoint whose last post succeeded.
 type WebhookHealth struct {
-	Failures     int    // posts that failed since the last one that succeeded
-	FailingSince Millis // the first of them, 0 for none
-	NextProbe    Millis // while the endpoint rests, the next post is made at this time or later
+	Failures     int     // posts that failed since the last one that succeeded
+	FailingSince Millis  // the first of them, 0 for none
+	Days         []int64 // the last disableDays of the days on which they failed, in days since epoch, ascending
 }
 
-// RestAfter is how many posts in a row fail before an endpoint rests.
-const RestAfter = 5
+// When an endpoint rests, and when it is disabled.
+const (
+	RestAfter = 5 // posts in a row that fail before posts are held back but for a probe from time to time
+
+	disableAfter = 5 // days since the first failure
+	disableDays  = 3 // of the last disableAfter days on which posts failed
+	millisOfDay  = Millis(24 * time.Hour / time.Millisecond)
+)
 
 // Resting reports whether posts are held back but for a probe from time to time.
 func (h WebhookHealth) Resting() bool { return h.Failures >= RestAfter }
+
+// Fail counts a post that failed at a time.
+func (h *WebhookHealth) Fail(at Millis) {
+	h.Failures++
+	if h.FailingSince == 0 {
+		h.FailingSince = at
+	}
+	if day := at / millisOfDay; len(h.Days) == 0 || h.Days[len(h.Days)-1] < day {
+		h.Days = append(slices.Clone(h.Days), day)
+		h.Days = h.Days[max(len(h.Days)-disableDays, 0):]
+	}
+}
+
+// Hopeless reports whether an endpoint is to be disabled: it has answered nothing since a failure five days ago, and failed on three of the
+// last five days.
+func (h WebhookHealth) Hopeless(now Millis) bool {
+	return h.FailingSince != 0 && now-h.FailingSince >= disableAfter*millisOfDay &&
+		len(h.Days) == disableDays && h.Days[0] > now/millisOfDay-disableAfter
+}
 
 // Wants reports whether events of a type are posted to the endpoint.
 func (w *Webhook) Wants(t EventType) bool {
@@ -103,7 +127,7 @@ const (
 	DeliveryPending   DeliveryState = "pending"   // an attempt is to come
 	DeliveryDelivered DeliveryState = "delivered" // the endpoint answered 2xx
 	DeliveryExhausted DeliveryState = "exhausted" // every attempt failed
-	DeliveryCanceled  DeliveryState = "canceled"  // the endpoint was disabled or deleted before it was delivered
+	DeliveryCanceled  DeliveryState = "canceled"  // there was nothing to post any more: the event had expired, or could not be read
 )
 
 // Values returns all states.
@@ -118,14 +142,37 @@ type Delivery struct {
 	Type        EventType
 	State       DeliveryState
 	Made        int               // attempts since it was added, or replayed last
-	NextAttempt Millis            // pending: the time of the next attempt, unless the endpoint rests
+	NextAttempt Millis            // pending: the time of the next attempt, unless the endpoint rests or is disabled
 	Attempts    []DeliveryAttempt // oldest first, the last MaxDeliveryAttempts
 	CreatedAt   Millis
 	LastUpdated Millis
 
-	Due Millis // when the relay will wake it, 0 for never: then a message waits in the queue
-	Rev int64  // 1 when added, one more with every write
+	Waits bool  // it waits at NextAttempt; else, while it is pending, it is one of the new ones, which go in order of their events
+	Rev   int64 // 1 when added, one more with every write
+	Shard int   // partition of the lane that holds it
 }
+
+// LaneRef names the lane of a webhook endpoint.
+type LaneRef struct{ Account, WebhookID string }
+
+// Lane is how the deliveries to a webhook endpoint stand as a whole. One process at a time works on it: whoever has claimed it.
+type Lane struct {
+	LaneRef
+	Made   Millis // when its endpoint was made: one that is deleted and made again has a new lane
+	Holder string // mark of the claim; "" for none
+	Until  Millis // of the claim
+	Woken  Millis // until then a message that asks for work on the lane is taken to be under way
+	Next   Millis // when the relay wakes the lane, 0 for never
+	Due    Millis // the earliest time for which a delivery waits, 0 for none
+	Low    string // every delivery of an earlier event was posted, or waits
+	Late   string // changes when deliveries that wait are added by others than the holder
+	Pause  Millis // nothing is posted before: the endpoint rests, or asked for it
+	Shards int    // partitions of its deliveries, 0 as 1; grows when it is busy
+	Health WebhookHealth
+}
+
+// Held reports whether somebody has claimed the lane, or is about to.
+func (l *Lane) Held(now Millis) bool { return l.Until > now || l.Woken > now }
 
 // DeliveryAttempt is one post of a delivery.
 type DeliveryAttempt struct {
@@ -143,10 +190,14 @@ func (d *Delivery) Keep(a DeliveryAttempt) {
 	}
 }
 
-// Replay makes the delivery pending again, with all its attempts before it. The relay wakes it.
+// Replay makes the delivery pending again, with all its attempts before it.
 func (d *Delivery) Replay(now Millis) {
-	d.State, d.Made, d.NextAttempt, d.Due = DeliveryPending, 0, now, now
+	d.State, d.Made = DeliveryPending, 0
+	d.Wait(now)
 }
+
+// Wait has the delivery wait for a time.
+func (d *Delivery) Wait(at Millis) { d.NextAttempt, d.Waits = at, true }
 
 // DeliveryFilter narrows a list of deliveries. The zero value of each field is no filter.
 type DeliveryFilter struct {

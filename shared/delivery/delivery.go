@@ -18,7 +18,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
+	"runtime/debug"
 	"time"
 
 	"collabdata/shared/collab"
@@ -34,6 +34,7 @@ import (
 // Directory is what deliveries need to know of accounts and organizations. Package directory documents the methods.
 type Directory interface {
 	Account(ctx context.Context, id string) (collab.Account, error)
+	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
 	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
@@ -51,33 +52,12 @@ type Threads interface {
 	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
 }
 
-// Outbox is what there is to deliver, and how far it is. Package outbox documents the methods.
+// Outbox is what there is to deliver, and how far it is: of each step its part. Package outbox documents the methods.
 type Outbox interface {
-	Pending(ctx context.Context, ref collab.EventRef) (*collab.Event, collab.Progress, error)
-	Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error)
-	Finish(ctx context.Context, ref collab.EventRef, p collab.Progress) error
-	Circle(ctx context.Context, ref collab.EventRef, cursor string) (*collab.Circle, error)
-	KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error)
-	Event(ctx context.Context, acct, id string) (*collab.Event, error)
-
-	Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error)
-	MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
-	AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error
-	AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
-
-	AddMail(ctx context.Context, t collab.MailThread, event string) error
-	ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis) ([]string, error)
-	MailSent(ctx context.Context, t collab.MailThread, events []string) error
-	FreeMail(ctx context.Context, t collab.MailThread, events []string) error
-
-	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
-	AddDelivery(ctx context.Context, acct string, d collab.Delivery) (collab.Delivery, error)
-	DeliveryWork(ctx context.Context, acct, hook, event string) (*collab.Webhook, *collab.Delivery, error)
-	SaveDelivery(ctx context.Context, acct string, before, after collab.Delivery) (collab.Delivery, error)
-	CountFailure(ctx context.Context, acct, id string, now, nextProbe collab.Millis) (*collab.Webhook, error)
-	ForgetFailures(ctx context.Context, acct, id string) error
-	ClaimProbe(ctx context.Context, acct, id string, now, next collab.Millis) (bool, error)
-	DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (bool, error)
+	Progress
+	Inboxes
+	Mails
+	Lanes
 }
 
 // Events is the queue of events.
@@ -85,9 +65,9 @@ type Events interface {
 	SendEvents(ctx context.Context, events ...queue.Event) error
 }
 
-// Webhooks is the queue of deliveries to webhook endpoints.
+// Webhooks is the queue of lanes of webhook endpoints that have work.
 type Webhooks interface {
-	SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...queue.Webhook) error
+	SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error
 }
 
 // Mailer sends mails; mail.Mailer is one.
@@ -117,10 +97,11 @@ type Options struct {
 // Deliverer delivers events. Safe for concurrent use.
 type Deliverer struct {
 	Options
-	poster    *webhook.Client
-	provider  *webhook.Client
-	postTime  time.Duration
-	endpoints slots
+	poster   *webhook.Client
+	provider *webhook.Client
+	postTime time.Duration
+	spread   spread
+	accounts accounts
 }
 
 // New returns a Deliverer.
@@ -140,16 +121,27 @@ func New(o Options) *Deliverer {
 	return d
 }
 
-// Take does what the message of either queue asks for. After an error the message is to come again.
-func (d *Deliverer) Take(ctx context.Context, text string) error {
-	w, err := queue.DecodeWebhook(text)
+// Take does what the message of either queue asks for; receives is how often it was taken, 1 for the first time. After an error the message
+// is to come again. A panic is an error.
+func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("delivery: panic: %v", p)
+			d.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+		}
+	}()
+	l, err := queue.DecodeLane(text)
+	if err == nil && l.EventID != "" {
+		return d.adopt(ctx, collab.EventRef{Account: l.Account, ID: l.EventID}, l.WebhookID)
+	}
 	if err == nil {
-		return d.Webhook(ctx, w)
+		return d.Lane(ctx, l.LaneRef)
 	}
 	ev, eventErr := queue.DecodeEvent(text)
 	if eventErr != nil {
 		return fmt.Errorf("%w; %w", eventErr, err)
 	}
+	ev.Again = ev.Again || receives > 1
 	return d.Event(ctx, ev)
 }
 
@@ -175,61 +167,4 @@ func each(n, limit int, f func(i int) error) error {
 		g.Go(func() error { return f(i) })
 	}
 	return g.Wait()
-}
-
-// slots bounds how many posts of one endpoint are under way.
-type slots struct {
-	mu sync.Mutex
-	by map[string]*slot
-}
-
-type slot struct {
-	free  chan struct{}
-	users int // who have one of them, and who wait
-}
-
-// take waits up to slotWait for one of the postsAtOnce slots of a key, and returns what gives it back, nil when none was free in time or
-// postsWait others wait for one, and whether it had to wait.
-func (s *slots) take(ctx context.Context, key string) (release func(), waited bool) {
-	s.mu.Lock()
-	if s.by == nil {
-		s.by = map[string]*slot{}
-	}
-	k := s.by[key]
-	if k == nil {
-		k = &slot{free: make(chan struct{}, postsAtOnce)}
-		s.by[key] = k
-	}
-	if k.users == postsAtOnce+postsWait {
-		s.mu.Unlock()
-		return nil, true
-	}
-	k.users++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if k.users--; k.users == 0 {
-			delete(s.by, key)
-		}
-	}
-	release = func() {
-		<-k.free
-		leave()
-	}
-	select {
-	case k.free <- struct{}{}:
-		return release, false
-	default:
-	}
-	timer := time.NewTimer(slotWait)
-	defer timer.Stop()
-	select {
-	case k.free <- struct{}{}:
-		return release, true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	leave()
-	return nil, true
 }

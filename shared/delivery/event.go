@@ -1,7 +1,9 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -27,24 +29,71 @@ type work struct {
 	notices  notices
 }
 
+// Progress is what moving the delivery of an event on needs of the table.
+type Progress interface {
+	Pending(ctx context.Context, ref collab.EventRef) (*collab.Event, collab.Progress, error)
+	Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error)
+	Finish(ctx context.Context, ref collab.EventRef, p collab.Progress) error
+	CountDeath(ctx context.Context, ref collab.EventRef) (int64, error)
+	Survived(ctx context.Context, ref collab.EventRef) error
+	Quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error
+	Circle(ctx context.Context, ref collab.EventRef, cursor string) (*collab.Circle, error)
+	KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error)
+}
+
+// Inboxes are what putting notifications into inboxes needs of the table.
+type Inboxes interface {
+	Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error)
+	MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
+	AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error
+	AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
+}
+
+// mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
+const mostDeaths = 3
+
 // Event moves the delivery of an event on by one part of its recipients, wherever it stands: the message's cursor is but a hint for people.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
-	ev, at, err := d.Outbox.Pending(ctx, m.EventRef)
-	if collab.CodeOf(err) == collab.NotFound {
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", m.Account), slog.String("event", m.ID))
-		return nil
+	if !m.Again {
+		return d.event(ctx, m.EventRef, false)
 	}
+	deaths, err := d.Outbox.CountDeath(ctx, m.EventRef)
 	if err != nil {
 		return err
 	}
-	if at.Stage == collab.StageDone {
-		return d.Outbox.Finish(ctx, m.EventRef, at)
+	err = d.event(ctx, m.EventRef, deaths >= mostDeaths)
+	return errors.Join(err, d.Outbox.Survived(ctx, m.EventRef))
+}
+
+func (d *Deliverer) event(ctx context.Context, ref collab.EventRef, deadly bool) error {
+	ev, at, err := d.Outbox.Pending(ctx, ref)
+	switch {
+	case collab.CodeOf(err) == collab.NotFound:
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", ref.Account), slog.String("event", ref.ID))
+		return nil
+	case errors.Is(err, collab.ErrUnreadable) && at.Stage != collab.StageQuarantine:
+		d.skip(ctx)(err)
+		return d.quarantine(ctx, ref, at, "it can't be read")
+	case err != nil && at.Stage != collab.StageQuarantine:
+		return err
+	case at.Stage == collab.StageQuarantine:
+		return nil
+	case at.Stage == collab.StageDone:
+		return d.Outbox.Finish(ctx, ref, at)
+	case deadly:
+		return d.quarantine(ctx, ref, at, "its handling ended three times with the process")
 	}
 	w := &work{
-		EventRef: m.EventRef, event: ev,
+		EventRef: ref, event: ev,
 		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
 	}
-	account, err := d.Directory.Account(ctx, m.Account)
+	switch enabled, err := d.enabled(ctx, ref.Account, ev.OrganizationID); {
+	case err != nil:
+		return err
+	case !enabled:
+		return d.park(ctx, w, at)
+	}
+	account, err := d.account(ctx, ref.Account)
 	if err != nil {
 		return err
 	}
@@ -53,6 +102,26 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		return d.mailStep(ctx, w, at, true)
 	}
 	return d.spreadStep(ctx, w, at)
+}
+
+// errDisabled says that an account or organization was disabled while its mails were being sent.
+var errDisabled = errors.New("disabled")
+
+func (d *Deliverer) quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error {
+	d.Metrics.Add(metrics.Quarantined, "", 1)
+	d.Log.LogAttrs(ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", ref.Account), slog.String("event", ref.ID))
+	return d.Outbox.Quarantine(ctx, ref, at, reason)
+}
+
+// park leaves an event until its account and its organization are enabled: the relay brings it back from time to time.
+func (d *Deliverer) park(ctx context.Context, w *work, at collab.Progress) error {
+	if at.Work == collab.ParkedWork {
+		return nil
+	}
+	to := at
+	to.Work = collab.ParkedWork
+	_, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
+	return err
 }
 
 // mailTime is when the mails about an event are sent.
@@ -67,7 +136,7 @@ func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
 // last come the mails.
 func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress) error {
 	if at.Stage == collab.StageNew {
-		if err := d.spreadWebhooks(ctx, w); err != nil {
+		if err := d.spreadWebhooks(ctx, w.EventRef, w.event.Type); err != nil {
 			return err
 		}
 		if w.toAllAtOnce() {
@@ -98,9 +167,9 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 	if circle.MailMode == collab.MailNone {
 		return d.Outbox.Finish(ctx, w.EventRef, at)
 	}
-	to := collab.Progress{Stage: collab.StageMail, Due: at.Due}
+	to := collab.Progress{Stage: collab.StageMail, Due: at.Due, Work: at.Work}
 	if mailTime := d.mailTime(w, circle.MailMode); mailTime > d.millis() {
-		to.Due = mailTime
+		to.Due, to.Work = mailTime, collab.MailWork
 	}
 	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
 	if err != nil || !moved {
@@ -111,7 +180,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 
 // goOn moves the delivery on to the next part, and asks for it by a message, unless another run has done so.
 func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage collab.Stage, cursor string) error {
-	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due})
+	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due, Work: at.Work})
 	if err != nil || !moved {
 		return err
 	}
@@ -169,7 +238,16 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, l
 	if err := eachOf(dropped, func(r collab.Recipient) error { return d.dropMail(ctx, w, r) }); err != nil {
 		return err
 	}
-	if err := eachOf(mailed, func(r collab.Recipient) error { return d.sendMail(ctx, w, r, alone) }); err != nil {
+	err = eachOf(mailed, func(r collab.Recipient) error {
+		if enabled, err := d.enabled(ctx, w.Account, w.document.Organization); err != nil || !enabled {
+			return cmp.Or(err, errDisabled)
+		}
+		return d.sendMail(ctx, w, r, alone)
+	})
+	if errors.Is(err, errDisabled) {
+		return d.park(ctx, w, at)
+	}
+	if err != nil {
 		return err
 	}
 	if circle.Next != "" {

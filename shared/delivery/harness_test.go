@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -75,7 +76,6 @@ type world struct {
 
 	mu      sync.Mutex
 	delayed []delayed // messages that SQS holds back, by the test's clock
-	delays  []time.Duration
 	metrics strings.Builder
 	log     strings.Builder
 }
@@ -96,8 +96,8 @@ func (w *world) open(cfg aws.Config) tables {
 }
 
 type delayed struct {
-	at      time.Time
-	webhook queue.Webhook
+	at   time.Time
+	lane queue.Lane
 }
 
 func newWorld(t testing.TB) *world {
@@ -195,21 +195,20 @@ type sqs struct {
 	queue *queue.Queue
 }
 
-func (q sqs) SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...queue.Webhook) error {
+func (q sqs) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
 	if delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
 	}
 	if delay == 0 {
-		return q.queue.SendWebhooks(ctx, 0, webhooks...)
+		return q.queue.SendLanes(ctx, 0, lanes...)
 	}
 	if err := q.call("SendMessageBatch"); err != nil {
 		return err
 	}
 	q.world.mu.Lock()
 	defer q.world.mu.Unlock()
-	for _, m := range webhooks {
-		q.delayed = append(q.delayed, delayed{q.Now().Add(delay), m})
-		q.delays = append(q.delays, delay)
+	for _, l := range lanes {
+		q.delayed = append(q.delayed, delayed{q.Now().Add(delay), l})
 	}
 	return nil
 }
@@ -277,7 +276,7 @@ func (w *world) drain(p *process) (done, failed int) {
 			var mu sync.Mutex
 			for _, m := range messages {
 				wg.Go(func() {
-					err := p.Take(p.ctx, m.Text)
+					err := p.Take(p.ctx, m.Text, m.Receives)
 					mu.Lock()
 					defer mu.Unlock()
 					if err == nil && p.ctx.Err() == nil {
@@ -308,16 +307,20 @@ func (w *world) drain(p *process) (done, failed int) {
 	}
 }
 
-// pending returns the pending work, earliest first.
-func (w *world) pending() []collab.DueWork {
+// pending returns the pending work, what is due first ahead.
+func (w *world) pending() []collab.Work {
 	w.Helper()
-	var all []collab.DueWork
-	for shard := range table.DueShards {
-		list, err := w.outbox.Due(w.Context(), shard, collab.MaxMillis, 10_000)
-		w.must(err)
-		all = append(all, list...)
+	var all []collab.Work
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork} {
+		for shard := range table.DueShards {
+			list, next, err := w.outbox.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
+			if w.must(err); next != "" {
+				w.Fatal("too much pending work")
+			}
+			all = append(all, list...)
+		}
 	}
-	slices.SortFunc(all, func(a, b collab.DueWork) int { return int(a.At - b.At) })
+	slices.SortFunc(all, func(a, b collab.Work) int { return cmp.Compare(a.Next, b.Next) })
 	return all
 }
 
@@ -341,7 +344,7 @@ func (w *world) release() {
 		if d.at.After(w.Now()) {
 			return false
 		}
-		w.must(w.webhooks.SendWebhooks(w.Context(), 0, d.webhook))
+		w.must(w.webhooks.SendLanes(w.Context(), 0, d.lane))
 		return true
 	})
 }
@@ -370,7 +373,7 @@ func (w *world) settleUntil(p *process, end time.Time) {
 			earlier(d.at)
 		}
 		if work := w.pending(); len(work) > 0 {
-			earlier(time.UnixMilli(work[0].At).Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
+			earlier(time.UnixMilli(work[0].Next).Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
 		if next.IsZero() {
 			return
@@ -538,10 +541,22 @@ func (w *world) mails() map[string][]localstack.Mail {
 	return to
 }
 
+// lane returns the lane of an endpoint.
+func (a *account) lane(hook string) *collab.Lane {
+	a.Helper()
+	ref := collab.LaneRef{Account: a.id, WebhookID: hook}
+	lanes, err := a.outbox.Lanes(a.Context(), ref)
+	a.must(err)
+	w, err := a.outbox.Webhook(a.Context(), a.id, hook)
+	a.must(err)
+	lanes[0].Made = w.CreatedAt
+	return &lanes[0]
+}
+
 // delivery returns the delivery of an event to an endpoint.
 func (a *account) delivery(hook, event string) collab.Delivery {
 	a.Helper()
-	d, err := a.outbox.Delivery(a.Context(), a.id, hook, event)
+	d, err := a.outbox.Delivery(a.Context(), a.lane(hook), event)
 	a.must(err)
 	return d
 }
@@ -628,12 +643,8 @@ func (w *world) figures() map[string]float64 {
 	return sums
 }
 
-// event and hookMessage are the messages about an event.
+// event is the message about an event.
 func event(ev *collab.Event) queue.Event { return queue.Event{EventRef: ref(ev)} }
-
-func hookMessage(ev *collab.Event, hook string) queue.Webhook {
-	return queue.Webhook{EventRef: ref(ev), WebhookID: hook, Attempt: 1}
-}
 
 func ref(ev *collab.Event) collab.EventRef { return collab.EventRef{Account: ev.Account, ID: ev.ID} }
 

@@ -78,7 +78,7 @@ func scenarios() []scenario {
 				return ev
 			},
 			inbox: map[string]int{"ann": 0}, posts: []string{"good", "gone"},
-			states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered, "gone": collab.DeliveryCanceled},
+			states: map[string]collab.DeliveryState{"good": collab.DeliveryDelivered, "gone": collab.DeliveryPending},
 		},
 	}
 }
@@ -172,7 +172,7 @@ func (w *world) settleKilled(p *process) {
 			at := slices.MinFunc(w.delayed, func(a, b delayed) int { return a.at.Compare(b.at) }).at
 			w.moveTo(at)
 		case len(work) > 0:
-			w.moveTo(millisTime(work[0].At))
+			w.moveTo(millisTime(work[0].Next))
 		default:
 			return
 		}
@@ -201,7 +201,7 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 		if n := r.got("/" + hook + "/" + a.id)[ev.ID]; n < 1 {
 			t.Errorf("%s: %s got the event %d times", title, hook, n)
 		}
-		if d := a.delivery(hook, ev.ID); d.State != s.states[hook] || d.Due != 0 {
+		if d := a.delivery(hook, ev.ID); d.State != s.states[hook] {
 			t.Errorf("%s: delivery to %s is %+v", title, hook, d)
 		}
 	}
@@ -238,7 +238,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 	for _, x := range slices.Backward(runs) {
 		w.send(x.ev)
 		for _, hook := range x.s.posts {
-			w.must(w.webhooks.SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: ref(x.ev), WebhookID: hook, Attempt: 3}))
+			w.must(w.webhooks.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: x.a.id, WebhookID: hook}}))
 		}
 		w.must(w.events.SendEvents(t.Context(), queue.Event{EventRef: ref(x.ev), Cursor: "200"}))
 	}
@@ -317,9 +317,9 @@ func TestRedrivenWebhook(t *testing.T) {
 	if err != nil || len(messages) != 1 || len(r.got("/hook")) != 0 {
 		t.Fatalf("%d dead letters, posts %v, %v", len(messages), r.got("/hook"), err)
 	}
-	letter, err := queue.DecodeWebhook(messages[0].Text)
+	letter, err := queue.DecodeLane(messages[0].Text)
 	w.must(err)
-	w.must(w.webhooks.SendWebhooks(t.Context(), 0, letter))
+	w.must(w.webhooks.SendLanes(t.Context(), 0, letter))
 	w.settle(w.start())
 	if got := r.got("/hook"); got[ev.ID] != 1 {
 		t.Errorf("posts %v", got)

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"sync"
 
@@ -109,7 +110,7 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 	ev := w.event
 	if id != w.ID {
 		var err error
-		if ev, err = d.Outbox.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound {
+		if ev, err = d.Outbox.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
 			return nil, nil
 		}
 		if err != nil {

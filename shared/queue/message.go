@@ -12,13 +12,13 @@ import (
 type Event struct {
 	collab.EventRef
 	Cursor string // where among the event's recipients to begin, in the words of whoever sends it; "" for the start
+	Again  bool   // a message was sent before
 }
 
-// Webhook asks deliver to post an event to a webhook endpoint.
-type Webhook struct {
-	collab.EventRef
-	WebhookID string
-	Attempt   int // 1 for the first
+// Lane asks deliver to work on the lane of a webhook endpoint.
+type Lane struct {
+	collab.LaneRef
+	EventID string // in messages from before there were lanes: the event whose delivery is to be added to it
 }
 
 // version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
@@ -30,20 +30,20 @@ const version = 1
 type message struct {
 	Version   int    `json:"v"`
 	Account   string `json:"account"`
-	EventID   string `json:"eventId"`
+	EventID   string `json:"eventId,omitempty"`
 	Cursor    string `json:"cursor,omitempty"`
+	Again     bool   `json:"again,omitempty"`
 	WebhookID string `json:"webhookId,omitempty"`
-	Attempt   int    `json:"attempt,omitempty"`
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (e Event) Encode() string {
-	return message{Account: e.Account, EventID: e.ID, Cursor: e.Cursor}.encode()
+	return message{Account: e.Account, EventID: e.ID, Cursor: e.Cursor, Again: e.Again}.encode()
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
-func (w Webhook) Encode() string {
-	return message{Account: w.Account, EventID: w.ID, WebhookID: w.WebhookID, Attempt: w.Attempt}.encode()
+func (l Lane) Encode() string {
+	return message{Account: l.Account, EventID: l.EventID, WebhookID: l.WebhookID}.encode()
 }
 
 func (m message) encode() string {
@@ -58,28 +58,26 @@ func (m message) encode() string {
 // DecodeEvent reads the text of a message from the events queue. It fails on any other text.
 func DecodeEvent(text string) (Event, error) {
 	m, err := decode(text)
-	if err == nil && (m.WebhookID != "" || m.Attempt != 0) {
-		err = errors.New("queue: a webhook's message is not an event's")
+	if err == nil && (m.EventID == "" || m.WebhookID != "") {
+		err = errors.New("queue: not the message of an event")
 	}
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{EventRef: m.ref(), Cursor: m.Cursor}, nil
+	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Cursor, m.Again}, nil
 }
 
-// DecodeWebhook reads the text of a message from the webhooks queue. It fails on any other text.
-func DecodeWebhook(text string) (Webhook, error) {
+// DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.
+func DecodeLane(text string) (Lane, error) {
 	m, err := decode(text)
-	if err == nil && (m.WebhookID == "" || m.Attempt < 1 || m.Cursor != "") {
-		err = errors.New("queue: not the message of a webhook")
+	if err == nil && (m.WebhookID == "" || m.Cursor != "") {
+		err = errors.New("queue: not the message of a lane")
 	}
 	if err != nil {
-		return Webhook{}, err
+		return Lane{}, err
 	}
-	return Webhook{EventRef: m.ref(), WebhookID: m.WebhookID, Attempt: m.Attempt}, nil
+	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.EventID}, nil
 }
-
-func (m message) ref() collab.EventRef { return collab.EventRef{Account: m.Account, ID: m.EventID} }
 
 func decode(text string) (message, error) {
 	var m message
@@ -89,8 +87,8 @@ func decode(text string) (message, error) {
 	if m.Version != version {
 		return m, fmt.Errorf("queue: a message of version %d, not %d", m.Version, version)
 	}
-	if m.Account == "" || m.EventID == "" {
-		return m, errors.New("queue: a message without account or event")
+	if m.Account == "" {
+		return m, errors.New("queue: a message without an account")
 	}
 	return m, nil
 }

@@ -19,6 +19,7 @@ func TestText(t *testing.T) {
 	}{
 		{queue.Event{EventRef: ref}, `{"v":1,"account":"acme","eventId":"e1"}`},
 		{queue.Event{EventRef: ref, Cursor: "200"}, `{"v":1,"account":"acme","eventId":"e1","cursor":"200"}`},
+		{queue.Event{EventRef: ref, Again: true}, `{"v":1,"account":"acme","eventId":"e1","again":true}`},
 	} {
 		if got := test.event.Encode(); got != test.text {
 			t.Errorf("%+v is written %s, want %s", test.event, got, test.text)
@@ -27,13 +28,18 @@ func TestText(t *testing.T) {
 			t.Errorf("%s is read as %+v, %v", test.text, got, err)
 		}
 	}
-	webhook := queue.Webhook{EventRef: ref, WebhookID: "w1", Attempt: 3}
-	const text = `{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`
-	if got := webhook.Encode(); got != text {
-		t.Errorf("%+v is written %s, want %s", webhook, got, text)
+	lane := collab.LaneRef{Account: "acme", WebhookID: "w1"}
+	const text = `{"v":1,"account":"acme","webhookId":"w1"}`
+	if got := (queue.Lane{LaneRef: lane}).Encode(); got != text {
+		t.Errorf("%+v is written %s, want %s", lane, got, text)
 	}
-	if got, err := queue.DecodeWebhook(text); err != nil || got != webhook {
-		t.Errorf("%s is read as %+v, %v", text, got, err)
+	for text, want := range map[string]queue.Lane{
+		text: {LaneRef: lane},
+		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`: {LaneRef: lane, EventID: "e1"}, // of the version before lanes
+	} {
+		if got, err := queue.DecodeLane(text); err != nil || got != want {
+			t.Errorf("%s is read as %+v, %v", text, got, err)
+		}
 	}
 	if got, err := queue.DecodeEvent(`{"v":1,"account":"acme","eventId":"e1","added":{"later":true}}`); err != nil || got.EventRef != ref {
 		t.Errorf("with a field that newer code added: %+v, %v", got, err)
@@ -57,14 +63,13 @@ func TestRefused(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"v":1,"account":"acme","eventId":"e1"}`,
-		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1"}`,
-		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":-1}`,
-		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":1.5}`,
-		`{"v":1,"account":"acme","eventId":"e1","attempt":1}`,
-		`{"v":2,"account":"acme","eventId":"e1","webhookId":"w1","attempt":1}`,
+		`{"v":1,"webhookId":"w1"}`,
+		`{"v":1,"account":"acme","webhookId":1}`,
+		`{"v":1,"account":"acme","webhookId":"w1","cursor":"200"}`,
+		`{"v":2,"account":"acme","webhookId":"w1"}`,
 	} {
-		if got, err := queue.DecodeWebhook(text); err == nil {
-			t.Errorf("%s is read as a webhook's message: %+v", text, got)
+		if got, err := queue.DecodeLane(text); err == nil {
+			t.Errorf("%s is read as a lane's message: %+v", text, got)
 		}
 	}
 }
@@ -87,13 +92,13 @@ func FuzzEvent(f *testing.F) {
 	})
 }
 
-func FuzzWebhook(f *testing.F) {
-	f.Add("acme", "06bq2x9a400000000000000000", "hook", 1)
-	f.Add("a \"b\"\n<c>", "é\u2028", "h", 7)
-	f.Fuzz(func(t *testing.T, account, id, hook string, attempt int) {
-		want := queue.Webhook{EventRef: collab.EventRef{Account: account, ID: id}, WebhookID: hook, Attempt: attempt}
-		got, err := queue.DecodeWebhook(want.Encode())
-		if account == "" || id == "" || hook == "" || attempt < 1 {
+func FuzzLane(f *testing.F) {
+	f.Add("acme", "06bq2x9a400000000000000000", "hook")
+	f.Add("a \"b\"\n<c>", "", "h\u2028")
+	f.Fuzz(func(t *testing.T, account, id, hook string) {
+		want := queue.Lane{LaneRef: collab.LaneRef{Account: account, WebhookID: hook}, EventID: id}
+		got, err := queue.DecodeLane(want.Encode())
+		if account == "" || hook == "" {
 			if err == nil {
 				t.Errorf("%+v was read", got)
 			}
@@ -112,8 +117,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"V":1,"v":2}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		event, notEvent := queue.DecodeEvent(text)
-		webhook, notWebhook := queue.DecodeWebhook(text)
-		if notEvent == nil && notWebhook == nil {
+		lane, notLane := queue.DecodeLane(text)
+		if notEvent == nil && notLane == nil {
 			t.Errorf("%s is both", text)
 		}
 		if notEvent == nil {
@@ -121,9 +126,9 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("%+v came back as %+v, %v", event, again, err)
 			}
 		}
-		if notWebhook == nil {
-			if again, err := queue.DecodeWebhook(webhook.Encode()); err != nil || again != webhook {
-				t.Errorf("%+v came back as %+v, %v", webhook, again, err)
+		if notLane == nil {
+			if again, err := queue.DecodeLane(lane.Encode()); err != nil || again != lane {
+				t.Errorf("%+v came back as %+v, %v", lane, again, err)
 			}
 		}
 	})

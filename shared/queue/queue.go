@@ -3,6 +3,8 @@ package queue
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,31 +66,36 @@ func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 	}
 }
 
-// SendEvents sends messages to the events queue. Where it fails some may have been sent.
+// SendEvents sends messages to the events queue. Those of one account form a group, so that a busy one does not hold up the others. Where it
+// fails some may have been sent.
 func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(events))
 	for i, e := range events {
-		entries[i].MessageBody = aws.String(e.Encode())
+		entries[i] = types.SendMessageBatchRequestEntry{MessageBody: aws.String(e.Encode()), MessageGroupId: group(e.Account)}
 	}
 	return q.send(ctx, entries)
 }
 
-// SendWebhooks sends messages to the webhooks queue, to be taken after the delay: at most MaxDelay, which an emulator may not check, in
-// whole seconds rounded up. Those of one webhook endpoint form a group, so that a slow one does not hold up the others. Where it fails
-// some may have been sent.
-func (q *Queue) SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...Webhook) error {
+// SendLanes sends messages to the webhooks queue, to be taken after the delay: at most MaxDelay, which an emulator may not check, in whole
+// seconds rounded up. Their groups are those of SendEvents. Where it fails some may have been sent.
+func (q *Queue) SendLanes(ctx context.Context, delay time.Duration, lanes ...Lane) error {
 	if delay > MaxDelay {
 		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)
 	}
-	entries := make([]types.SendMessageBatchRequestEntry, len(webhooks))
-	for i, w := range webhooks {
+	entries := make([]types.SendMessageBatchRequestEntry, len(lanes))
+	for i, l := range lanes {
 		entries[i] = types.SendMessageBatchRequestEntry{
-			MessageBody:    aws.String(w.Encode()),
-			MessageGroupId: aws.String(w.WebhookID),
-			DelaySeconds:   int32((delay + time.Second - 1) / time.Second),
+			MessageBody: aws.String(l.Encode()), MessageGroupId: group(l.Account),
+			DelaySeconds: int32((delay + time.Second - 1) / time.Second),
 		}
 	}
 	return q.send(ctx, entries)
+}
+
+// group is the group of an account's messages. SQS takes fewer characters in it, and a shorter text, than an account id may have.
+func group(acct string) *string {
+	sum := sha256.Sum256([]byte(acct))
+	return aws.String(hex.EncodeToString(sum[:16]))
 }
 
 // send sends entries in batches, side by side.

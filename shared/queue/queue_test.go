@@ -188,52 +188,64 @@ func TestLeftOut(t *testing.T) {
 	checkEvents(t, receive(t, q, 9), 9)
 }
 
-func TestSendWebhooks(t *testing.T) {
+func TestSendLanes(t *testing.T) {
 	cfg := config(t)
 	url := create(t, cfg)[table.WebhooksQueue]
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
-	want := queue.Webhook{EventRef: refs(1)[0], WebhookID: "hook", Attempt: 2}
+	want := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}
 	later := want
-	later.Attempt = 3
-	take := func(want queue.Webhook) queue.Message {
+	later.WebhookID = "later"
+	take := func(want queue.Lane) queue.Message {
 		t.Helper()
 		m := receive(t, q, 1)[0]
-		if got, err := queue.DecodeWebhook(m.Text); err != nil || got != want {
+		if got, err := queue.DecodeLane(m.Text); err != nil || got != want {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
 		return m
 	}
-	if err := errors.Join(q.SendWebhooks(t.Context(), queue.MaxDelay, later), q.SendWebhooks(t.Context(), 0, want)); err != nil {
+	if err := errors.Join(q.SendLanes(t.Context(), queue.MaxDelay, later), q.SendLanes(t.Context(), 0, want)); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := q.Waiting(t.Context()); n != 1 || err != nil {
 		t.Errorf("%d messages are waiting, %v, want the one without delay", n, err)
 	}
 	take(want)
-	if err := q.SendWebhooks(t.Context(), 500*time.Millisecond, later); err != nil {
+	if err := q.SendLanes(t.Context(), 500*time.Millisecond, later); err != nil {
 		t.Fatal(err)
 	}
 	if waited := time.Since(take(later).Sent); waited < time.Second-50*time.Millisecond {
 		t.Errorf("a delay of half a second, rounded up to one, was %v", waited)
 	}
-	if err := q.SendWebhooks(t.Context(), queue.MaxDelay+time.Second, want); err == nil {
+	if err := q.SendLanes(t.Context(), queue.MaxDelay+time.Second, want); err == nil {
 		t.Error("a delay beyond MaxDelay was accepted")
 	}
 }
 
-// TestGroup holds that a webhook's message is in its endpoint's group.
+// TestGroup holds that the messages of an account are one group in both queues, whatever its id.
 func TestGroup(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[table.WebhooksQueue]
-	err := queue.New(cfg, url, slog.New(slog.DiscardHandler)).SendWebhooks(t.Context(), 0, queue.Webhook{EventRef: refs(1)[0], WebhookID: "hook", Attempt: 1})
-	if err != nil {
-		t.Fatal(err)
+	groups := map[string]bool{}
+	for name, url := range create(t, cfg) {
+		q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
+		for _, acct := range []string{"acme", strings.Repeat("é", 128)} {
+			err := q.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: acct, ID: "e"}})
+			if name == table.WebhooksQueue {
+				err = q.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: acct, WebhookID: "hook"}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
+				QueueUrl: &url, WaitTimeSeconds: 5, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"MessageGroupId"},
+			})
+			if err != nil || len(out.Messages) != 1 {
+				t.Fatalf("got %+v, %v", out, err)
+			}
+			groups[out.Messages[0].Attributes["MessageGroupId"]] = true
+		}
 	}
-	out, err := sqs.NewFromConfig(cfg).ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{
-		QueueUrl: &url, WaitTimeSeconds: 5, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"MessageGroupId"},
-	})
-	if err != nil || len(out.Messages) != 1 || out.Messages[0].Attributes["MessageGroupId"] != "hook" {
-		t.Errorf("got %+v, %v", out, err)
+	if len(groups) != 2 || groups[""] {
+		t.Errorf("groups %v", groups)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package relay sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited long
-// enough, and deliveries to webhook endpoints whose time has come.
+// enough, and webhook endpoints with deliveries whose time has come.
 package relay
 
 import (
@@ -18,23 +18,29 @@ import (
 )
 
 const (
-	// perShard bounds what a run looks at, and so what it sends: 5,000 messages.
-	perShard = 5_000 / table.DueShards
+	portion     = 200             // entries that are read at once; an account that has more goes on when the others have had their turn
+	portionTime = 5 * time.Second // for which a portion is moved on: a call that is never answered costs no more
+	sendTime    = 5 * time.Second // for which it is sent
+	concurrency = 16              // calls for a portion that are under way
 
-	firstMove = 2 * time.Minute // until what was sent is sent again; twice as long each time
-	lastMove  = time.Hour
+	endsBefore = 12 * time.Second // before the run's time is over no further portion is begun
+	longest    = time.Minute      // a run
+
+	firstMove  = 2 * time.Minute // until what was sent is sent again; twice as long each time
+	lastMove   = time.Hour
+	parkedMove = 10 * time.Minute
 
 	longQueue   = 1_000            // messages that wait
 	longestWait = 10 * time.Minute // for which a queue may be long before nothing more is sent to it
-
-	concurrency = 16
 )
 
-// Store is what the relay needs of the table. Package store documents the methods.
+// Store is what the relay needs of the table. Package outbox documents the methods.
 type Store interface {
-	Due(ctx context.Context, shard int, until collab.Millis, most int) ([]collab.DueWork, error)
-	MoveDue(ctx context.Context, w collab.DueWork, to collab.Millis) (bool, error)
-	DropDue(ctx context.Context, w collab.DueWork) error
+	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error)
+	MoveWork(ctx context.Context, kind collab.WorkKind, w collab.Work, to collab.Millis) (bool, error)
+	DropWork(ctx context.Context, kind collab.WorkKind, w collab.Work) error
+	WakeLane(ctx context.Context, ref collab.LaneRef) (bool, error)
+	AdoptWork(ctx context.Context, shard, most int, skip func(error), hook func(ref collab.EventRef, webhook string) error) (int, error)
 	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
 
@@ -44,10 +50,10 @@ type Events interface {
 	SendEvents(ctx context.Context, events ...queue.Event) error
 }
 
-// Webhooks is the queue of deliveries to webhook endpoints.
+// Webhooks is the queue of lanes of webhook endpoints that have work.
 type Webhooks interface {
 	Waiting(ctx context.Context) (int, error)
-	SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...queue.Webhook) error
+	SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error
 }
 
 // Relay sends pending work again. Several may run at the same time.
@@ -60,10 +66,15 @@ type Relay struct {
 	Now      func() time.Time
 }
 
-// Run sends what is due, at most 5,000 messages, and reports the age of the oldest pending event. To a queue that has had a backlog for ten
-// minutes it sends nothing: what is due stays so. Each work is moved on before it is sent, so it is lost by nobody's end.
+// kinds of pending work. They are worked on side by side, so that none waits for another.
+var kinds = [...]collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork}
+
+// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue
+// that has had a backlog for ten minutes it sends nothing: what is due stays so. Work is moved on before it is sent, so it is lost by
+// nobody's end.
 func (r *Relay) Run(ctx context.Context) error {
-	now := r.Now()
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
 	eventsOpen, err := r.open(ctx, table.EventsQueue, r.Events)
 	if err != nil {
 		return err
@@ -72,76 +83,185 @@ func (r *Relay) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex
-	var errs []error
-	var events []queue.Event
-	var webhooks []queue.Webhook
+	errs := []error{r.adopt(ctx)}
+	runs := make([]kindRun, len(kinds))
+	var wg sync.WaitGroup
+	for i, kind := range kinds {
+		runs[i] = kindRun{Relay: r, kind: kind, open: eventsOpen}
+		if kind == collab.LaneWork {
+			runs[i].open = webhooksOpen
+		}
+		wg.Go(func() { runs[i].run(ctx) })
+	}
+	wg.Wait()
 	var oldest time.Duration
-	note := func(err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err)
-	}
-	var moves errgroup.Group
-	moves.SetLimit(concurrency)
-	for shard := range table.DueShards {
-		// Looks ahead as far as work is moved, so that the oldest event is seen even when it is not due.
-		list, err := r.Store.Due(ctx, shard, now.Add(lastMove).UnixMilli(), perShard)
-		if err != nil {
-			note(err)
-			continue
+	for _, k := range runs {
+		errs = append(errs, k.errs...)
+		if k.kind != collab.ParkedWork { // that is to wait
+			oldest = max(oldest, k.oldest)
 		}
-		for _, w := range list {
-			if w.WebhookID == "" {
-				oldest = max(oldest, now.Sub(time.UnixMilli(w.Since)))
-			}
-			open := eventsOpen
-			if w.WebhookID != "" {
-				open = webhooksOpen
-			}
-			if !open || w.At > now.UnixMilli() {
-				continue
-			}
-			moves.Go(func() error {
-				moved, err := r.move(ctx, w, now)
-				mu.Lock()
-				defer mu.Unlock()
-				errs = append(errs, err)
-				switch {
-				case !moved:
-				case w.WebhookID == "":
-					events = append(events, queue.Event{EventRef: w.EventRef})
-				default:
-					webhooks = append(webhooks, queue.Webhook{EventRef: w.EventRef, WebhookID: w.WebhookID, Attempt: 1})
-				}
-				return nil
-			})
+		if k.sent > 0 {
+			r.Log.LogAttrs(ctx, slog.LevelInfo, "sent again", slog.String("kind", string(k.kind)), slog.Int("messages", k.sent))
 		}
 	}
-	_ = moves.Wait() // they note their errors
 	r.Metrics.Set(metrics.PendingEventAge, oldest.Seconds())
-	if len(events) > 0 {
-		note(r.Events.SendEvents(ctx, events...))
-	}
-	if len(webhooks) > 0 {
-		note(r.Webhooks.SendWebhooks(ctx, 0, webhooks...))
-	}
-	if n := len(events) + len(webhooks); n > 0 {
-		r.Log.LogAttrs(ctx, slog.LevelInfo, "sent again", slog.Int("events", len(events)), slog.Int("webhooks", len(webhooks)))
-	}
 	return errors.Join(errs...)
 }
 
+// inTime reports whether a further portion may be begun.
+func inTime(ctx context.Context) bool {
+	deadline, _ := ctx.Deadline()
+	return ctx.Err() == nil && time.Until(deadline) > endsBefore
+}
+
+// adopt turns work that was recorded before it was divided by kind into the present form.
+func (r *Relay) adopt(ctx context.Context) error {
+	for shard := range table.DueShards {
+		for more := true; more && inTime(ctx); {
+			n, err := r.Store.AdoptWork(ctx, shard, portion, r.skip(ctx), func(ref collab.EventRef, webhook string) error {
+				return r.Webhooks.SendLanes(ctx, 0, queue.Lane{LaneRef: collab.LaneRef{Account: ref.Account, WebhookID: webhook}, EventID: ref.ID})
+			})
+			if err != nil {
+				return err
+			}
+			more = n > 0
+		}
+	}
+	return nil
+}
+
+// skip passes over what can't be read.
+func (r *Relay) skip(ctx context.Context) func(error) {
+	return func(err error) {
+		r.Metrics.Add(metrics.Unreadable, "", 1)
+		r.Log.LogAttrs(ctx, slog.LevelError, "unreadable work passed over", slog.Any("cause", err))
+	}
+}
+
+// kindRun is what a run does of one kind of work.
+type kindRun struct {
+	*Relay
+	kind collab.WorkKind
+	open bool // the queue takes messages
+
+	oldest time.Duration
+	sent   int
+	errs   []error
+}
+
+// turn is a position in a shard from which there is more.
+type turn struct {
+	shard int
+	from  string
+	acct  string // of this account alone; "" for all accounts
+}
+
+// run goes through the shards, portion by portion, until nothing is left or the time is used. Where a portion ends within an account, what
+// is left of that waits until all others have had their turn.
+func (k *kindRun) run(ctx context.Context) {
+	var turns []turn
+	for shard := range table.DueShards {
+		turns = append(turns, turn{shard: shard})
+	}
+	for len(turns) > 0 && inTime(ctx) {
+		t := turns[0]
+		turns = turns[1:]
+		list, next, err := k.Store.Work(ctx, k.kind, t.shard, t.from, portion, k.skip(ctx))
+		if err != nil {
+			k.errs = append(k.errs, err)
+			continue
+		}
+		switch own := behind(list, t.acct); {
+		case t.acct != "" && own < len(list):
+			list = list[:own]
+		case next == "":
+		case t.acct != "" || len(list) == 0:
+			turns = append(turns, turn{t.shard, next, t.acct})
+		default:
+			last := list[len(list)-1].Account
+			turns = append([]turn{{t.shard, table.BehindAccount(last), ""}}, append(turns, turn{t.shard, next, last})...)
+		}
+		k.send(ctx, k.due(list))
+	}
+}
+
+// behind is how many entries of a list an account's are, which begin it.
+func behind(list []collab.Work, acct string) int {
+	for i, w := range list {
+		if w.Account != acct {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// due returns what of a list is to be sent.
+func (k *kindRun) due(list []collab.Work) []collab.Work {
+	now := k.Now().UnixMilli()
+	var due []collab.Work
+	for _, w := range list {
+		k.oldest = max(k.oldest, time.Duration(now-w.Since)*time.Millisecond)
+		if k.open && w.Next <= now {
+			due = append(due, w)
+		}
+	}
+	return due
+}
+
+// send moves work on, and sends what was moved, even where other calls have failed or were not answered.
+func (k *kindRun) send(ctx context.Context, due []collab.Work) {
+	var mu sync.Mutex
+	var events []queue.Event
+	var lanes []queue.Lane
+	moving, cancel := context.WithTimeout(ctx, portionTime)
+	defer cancel()
+	var moves errgroup.Group
+	moves.SetLimit(concurrency)
+	for _, w := range due {
+		moves.Go(func() error {
+			moved, err := k.move(moving, w)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				k.errs = append(k.errs, err)
+			case moved && k.kind == collab.LaneWork:
+				lanes = append(lanes, queue.Lane{LaneRef: collab.LaneRef{Account: w.Account, WebhookID: w.ID}})
+			case moved:
+				events = append(events, queue.Event{EventRef: w.EventRef, Again: k.kind == collab.EventWork || w.Moves > 0})
+			}
+			return nil
+		})
+	}
+	_ = moves.Wait() // they note their errors
+	sending, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	if len(events) > 0 {
+		k.errs = append(k.errs, k.Events.SendEvents(sending, events...))
+	}
+	if len(lanes) > 0 {
+		k.errs = append(k.errs, k.Webhooks.SendLanes(sending, 0, lanes...))
+	}
+	k.sent += len(events) + len(lanes)
+}
+
 // move moves work on before it is sent, and reports whether it is to be. Work that has expired is dropped.
-func (r *Relay) move(ctx context.Context, w collab.DueWork, now time.Time) (bool, error) {
+func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
+	if k.kind == collab.LaneWork {
+		return k.Store.WakeLane(ctx, collab.LaneRef{Account: w.Account, WebhookID: w.ID})
+	}
+	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.UnixMilli() {
-		return false, r.Store.DropDue(ctx, w)
+		return false, k.Store.DropWork(ctx, k.kind, w)
 	}
 	wait := lastMove
-	if w.Moves < 5 {
+	switch {
+	case k.kind == collab.ParkedWork:
+		wait = parkedMove
+	case w.Moves < 5:
 		wait = firstMove << w.Moves
 	}
-	return r.Store.MoveDue(ctx, w, now.Add(wait).UnixMilli())
+	return k.Store.MoveWork(ctx, k.kind, w, now.Add(wait).UnixMilli())
 }
 
 // open reports whether anything is to be sent to a queue: not while it has had longQueue messages waiting for longestWait without a break. SQS

@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,8 +22,10 @@ import (
 	"collabdata/shared/relay"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -90,15 +95,31 @@ func (w *world) run() float64 {
 	return *got.PendingEventAge
 }
 
-// event records an event.
-func (w *world) event(id string) collab.EventRef {
+// event records an event of the account acct.
+func (w *world) event(id string) collab.EventRef { return w.eventOf("acct", id) }
+
+func (w *world) eventOf(acct, id string) collab.EventRef {
 	w.Helper()
-	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc"}
+	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: acct, OrganizationID: "org", DocumentID: "doc"}
 	n := collab.Notification{ID: "of-" + id, DocumentID: "doc"}
-	if _, err := w.store.AddNotification(w.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, n, ev); err != nil {
+	if _, err := w.store.AddNotification(w.Context(), collab.OrganizationRef{Account: acct, Organization: "org"}, n, ev); err != nil {
 		w.Fatal(err)
 	}
-	return collab.EventRef{Account: "acct", ID: id}
+	return collab.EventRef{Account: acct, ID: id}
+}
+
+// lane has an endpoint of the account acct rest until a time.
+func (w *world) lane(hook string, until time.Time) {
+	w.Helper()
+	ref := collab.LaneRef{Account: "acct", WebhookID: hook}
+	l, err := w.store.ClaimLane(w.Context(), ref, time.Minute)
+	if err == nil {
+		l.Next = until.UnixMilli()
+		_, err = w.store.ReleaseLane(w.Context(), l)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
 }
 
 // sent are the messages that the relay has put on the queues, and how often each.
@@ -138,11 +159,11 @@ func (q noted) SendEvents(ctx context.Context, events ...queue.Event) error {
 	return q.Queue.SendEvents(ctx, events...)
 }
 
-func (q noted) SendWebhooks(ctx context.Context, delay time.Duration, webhooks ...queue.Webhook) error {
-	for _, h := range webhooks {
-		q.sent.note(h.WebhookID + "/" + h.ID)
+func (q noted) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
+	for _, l := range lanes {
+		q.sent.note(l.WebhookID + "/" + l.EventID)
 	}
-	return q.Queue.SendWebhooks(ctx, delay, webhooks...)
+	return q.Queue.SendLanes(ctx, delay, lanes...)
 }
 
 // wants holds what was sent since the last time, to both queues.
@@ -200,33 +221,57 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-func TestDeliveryIsWoken(t *testing.T) {
+// TestLaneIsWoken: a lane gets one message when its time has come, and another when that was lost.
+func TestLaneIsWoken(t *testing.T) {
 	w := newWorld(t)
-	now := w.Now().UnixMilli()
-	d := collab.Delivery{WebhookID: "hook", EventID: "e", State: collab.DeliveryPending, CreatedAt: now}
-	d, err := w.store.AddDelivery(t.Context(), "acct", d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after := d
-	after.Due = now + 30*60_000
-	if _, err := w.store.SaveDelivery(t.Context(), "acct", d, after); err != nil {
-		t.Fatal(err)
-	}
+	w.lane("hook", w.Now().Add(30*time.Minute))
+	w.lane("idle", time.UnixMilli(0))
 	w.add(29 * time.Minute)
 	w.run()
 	w.wants("map[]")
 	w.add(time.Minute)
 	if age := w.run(); age != 0 {
-		t.Errorf("age %v: a delivery that waits is no pending event", age)
+		t.Errorf("age %v", age)
 	}
-	w.wants("map[hook/e:1]")
+	w.wants("map[hook/:1]")
 	w.add(time.Minute)
-	w.run()
+	if age := w.run(); age != 60 {
+		t.Errorf("age %v of a lane that nobody takes", age)
+	}
 	w.wants("map[]")
 	w.add(time.Minute)
 	w.run()
-	w.wants("map[hook/e:1]")
+	w.wants("map[hook/:1]")
+}
+
+// TestMailsAndParked: mails are pending since their time; what is parked is sent every ten minutes, and tells no age.
+func TestMailsAndParked(t *testing.T) {
+	w := newWorld(t)
+	for _, kind := range []collab.WorkKind{collab.MailWork, collab.ParkedWork} {
+		ref := w.event(string(kind))
+		_, at, err := w.store.Pending(t.Context(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := at
+		if to.Work = kind; kind == collab.MailWork {
+			to.Stage, to.Due = collab.StageMail, w.Now().Add(5*time.Minute).UnixMilli()
+		}
+		if ok, err := w.store.Advance(t.Context(), ref, at, to); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+	}
+	for minute, want := range []string{0: "map[parked:1]", 5: "map[mail:1]", 7: "map[mail:1]", 10: "map[parked:1]", 11: "map[mail:1]", 12: "map[]"} {
+		age := w.run()
+		if wantAge := max(float64(minute)-5, 0) * 60; age != wantAge {
+			t.Errorf("minute %d: age %v, want %v", minute, age, wantAge)
+		}
+		if want == "" {
+			want = "map[]"
+		}
+		w.wants(want)
+		w.add(time.Minute)
+	}
 }
 
 // TestSideBySide: of several relays that run at the same time one alone sends each event.
@@ -282,16 +327,9 @@ func TestHoldsBack(t *testing.T) {
 	if !strings.Contains(w.log.String(), "a queue stands") {
 		t.Errorf("logged %s", &w.log)
 	}
-	d := collab.Delivery{WebhookID: "hook", EventID: "e", State: collab.DeliveryPending, CreatedAt: w.Now().UnixMilli()}
-	d, err := w.store.AddDelivery(t.Context(), "acct", d)
-	if err == nil {
-		_, err = w.store.ReplayDelivery(t.Context(), "acct", "hook", "e")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.lane("hook", w.Now())
 	w.run()
-	w.wants("map[hook/e:1]")
+	w.wants("map[hook/:1]")
 
 	w.clear(w.events)
 	w.run()
@@ -304,7 +342,7 @@ func TestFails(t *testing.T) {
 	w.event("e")
 	w.add(2 * time.Minute)
 	r := w.relay()
-	r.Events = broken{r.Events}
+	r.Events = broken{Events: r.Events}
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error")
 	}
@@ -316,31 +354,151 @@ func TestFails(t *testing.T) {
 }
 
 // broken is a queue to which nothing can be sent.
-type broken struct{ relay.Events }
+type broken struct {
+	relay.Events
+	relay.Webhooks
+}
 
 func (broken) SendEvents(context.Context, ...queue.Event) error { return fmt.Errorf("not sent") }
 
-// TestMost: a run sends 5,000 messages at most.
-func TestMost(t *testing.T) {
+func (broken) SendLanes(context.Context, time.Duration, ...queue.Lane) error {
+	return fmt.Errorf("not sent")
+}
+
+func (b broken) Waiting(context.Context) (int, error) { return 0, nil }
+
+// TestStarvesNoOne: neither a queue that stands with thousands of lanes before it, nor an account with thousands of events, nor work that can't be
+// read keeps the event of another from being sent, and its age from being told.
+func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)
+	const many = 1_200
 	var g errgroup.Group
 	g.SetLimit(16)
-	for i := range 6_000 {
+	for i := range many {
 		g.Go(func() error {
-			w.event(fmt.Sprintf("e%04d", i))
+			w.eventOf("busy", fmt.Sprintf("e%04d", i))
 			return nil
 		})
+	}
+	for i := range 20 {
+		w.lane(fmt.Sprint("hook", i), w.Now())
+		it := store.NewItem(table.Key{PK: table.WorkPartition(string(collab.EventWork), i%table.DueShards), SK: fmt.Sprint("#unreadable", i)})
+		g.Go(func() error { return w.store.Put(t.Context(), it) })
 	}
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
+	w.eventOf("zoe", "lost")
 	w.add(3 * time.Minute)
-	start := time.Now()
-	w.run()
-	first := len(w.sent.since())
-	t.Logf("%d events sent in %v", first, time.Since(start).Round(time.Millisecond))
-	w.run()
-	if second := len(w.sent.since()); first > 5_000 || first < 4_500 || first+second != 6_000 {
-		t.Errorf("sent %d, then %d of 6,000", first, second)
+	r := w.relay()
+	r.Webhooks = broken{Webhooks: r.Webhooks}
+	order := &ordered{Events: r.Events}
+	r.Events = order
+	r.Metrics = metrics.New(&w.metrics, "test", w.Now)
+	if err := r.Run(t.Context()); err == nil {
+		t.Error("no error, although no lane could be sent")
 	}
+	if err := r.Metrics.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if text := w.metrics.String(); !strings.Contains(text, `"PendingEventAge":180`) || !strings.Contains(text, `"Unreadable":20`) {
+		t.Errorf("reported %s", text)
+	}
+	if n := len(order.sent); n != many+1 {
+		t.Errorf("%d of %d were sent", n, many+1)
+	}
+	if at := slices.Index(order.sent, "lost"); at > table.DueShards*200 {
+		t.Errorf("sent as number %d", at)
+	}
+}
+
+// ordered is a queue of which it is noted in which order events are sent to it.
+type ordered struct {
+	relay.Events
+	sent []string
+}
+
+func (o *ordered) SendEvents(_ context.Context, events ...queue.Event) error {
+	for _, e := range events {
+		o.sent = append(o.sent, e.ID)
+	}
+	return nil
+}
+
+// TestAccountsInTurn: what an account has beyond a portion is sent after the others'.
+func TestAccountsInTurn(t *testing.T) {
+	w := newWorld(t)
+	var work []store.Item
+	shard := table.WorkPartition(string(collab.EventWork), 0)
+	add := func(acct, id string) {
+		it := store.NewItem(table.Work(string(collab.EventWork), acct, int64(len(work)), id))
+		if it[table.Next] = store.Number(1); it.Key().PK == shard {
+			work = append(work, it)
+		}
+	}
+	for i := 0; len(work) < 450; i++ {
+		add("busy", fmt.Sprint("e", i))
+	}
+	for i := 0; len(work) < 451; i++ {
+		add("zoe", fmt.Sprint("lost", i))
+	}
+	if err := store.Each(t.Context(), len(work), func(ctx context.Context, i int) error { return w.store.Put(ctx, work[i]) }); err != nil {
+		t.Fatal(err)
+	}
+	r := w.relay()
+	order := &ordered{Events: r.Events}
+	r.Events = order
+	if err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if at := slices.IndexFunc(order.sent, func(id string) bool { return strings.HasPrefix(id, "lost") }); at != 200 || len(order.sent) != 451 {
+		t.Errorf("sent as number %d of %d", at, len(order.sent))
+	}
+}
+
+// TestSilentConnection: a call that is never answered costs no more than its own event.
+func TestSilentConnection(t *testing.T) {
+	w := newWorld(t)
+	for i := range 40 {
+		w.event(fmt.Sprint("e", i))
+	}
+	w.add(3 * time.Minute)
+	var hung atomic.Bool
+	table := storetest.Through(t, w.store.Table, func(next aws.HTTPClient) aws.HTTPClient {
+		return client(func(r *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "UpdateItem") && hung.CompareAndSwap(false, true) {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return next.Do(r)
+		})
+	})
+	r := w.relay()
+	r.Store = outbox.New(table.At(w.Now), nil)
+	if err := r.Run(t.Context()); err == nil {
+		t.Error("no error")
+	}
+	if got := w.sent.since(); len(got) < 39 {
+		t.Errorf("%d of 40 were sent", len(got))
+	}
+}
+
+type client func(r *http.Request) (*http.Response, error)
+
+func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
+
+// TestUpgrade: what was recorded before pending work was divided by kind is sent.
+func TestUpgrade(t *testing.T) {
+	w := newWorld(t)
+	due := table.Time(w.Now().UnixMilli())
+	for i, sk := range []string{due + "#event#acct#e", due + "#hook#acct#crm%23e2"} {
+		if err := w.store.Put(t.Context(), store.NewItem(table.Key{PK: table.DuePartition(i), SK: sk})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.wants("map[crm/e2:1 e:1]")
+	w.add(time.Minute)
+	w.run()
+	w.wants("map[]")
 }

@@ -50,20 +50,26 @@ const (
 	HTTPCode  = "code"
 	StartedAt = "at" // milliseconds
 
-	DueAt        = "due"  // milliseconds: where in the pending work the item stands
-	Stage        = "stg"  // of an event's delivery
-	Cursor       = "cur"  // where in the stage
-	Type         = "typ"  // of an event
-	State        = "sta"  // of a delivery
-	Made         = "made" // attempts
-	NextAttempt  = "next" // milliseconds
-	Reason       = "why"
-	Failures     = "nf"
-	FailingSince = "fs" // milliseconds
-	NextProbe    = "pb" // milliseconds
-	ReadAt       = "rd" // milliseconds
-	ClickedAt    = "ck" // milliseconds
-	SentAt       = "sa" // milliseconds
+	DueAt     = "due"  // milliseconds: where in the pending work the item stands
+	Stage     = "stg"  // of an event's delivery
+	Cursor    = "cur"  // where in the stage
+	Type      = "typ"  // of an event
+	State     = "sta"  // of a delivery
+	Made      = "made" // attempts
+	Reason    = "why"
+	ReadAt    = "rd" // milliseconds
+	ClickedAt = "ck" // milliseconds
+	SentAt    = "sa" // milliseconds
+
+	Holder   = "by"     // mark of who has claimed a lane
+	Woken    = "wk"     // milliseconds
+	Next     = "next"   // milliseconds
+	Low      = "low"    // event id
+	Late     = "late"   // mark
+	Pause    = "pause"  // milliseconds
+	Health   = "health" // map
+	Deaths   = "dead"   // runs that ended with their process
+	WorkKind = "kind"
 
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
 	PaidEvents = "pde" // the same for events

@@ -190,20 +190,64 @@ func noMail(acct string) string { return Join("A", acct, "NOMAIL") }
 // Backlog says since when a queue is long.
 func Backlog(queue string) Key { return Key{"BACKLOG", Escape(queue)} }
 
-// DueShards is the number of partitions that pending work is spread over.
+// DueShards is the number of partitions that pending work of a kind is spread over.
 const DueShards = 10
 
-// DuePartition holds the pending work of a shard, 0 to DueShards-1, by time.
-func DuePartition(shard int) string { return "DUE#" + strconv.Itoa(shard) }
-
-// Due is pending work of a kind for an account, in the shard that the id decides, to be done at ms.
-func Due(ms int64, kind, acct, id string) Key {
+func shardOf(id string, shards int) int {
 	h := fnv.New32a()
 	h.Write([]byte(id))
-	return Key{DuePartition(int(h.Sum32() % DueShards)), Time(ms) + "#" + Join(kind, acct, id)}
+	return int(h.Sum32() % uint32(shards))
 }
 
-// ParseDue reads the sort key of pending work. It fails on text that is none.
+// WorkPartition holds the pending work of a kind in a shard, 0 to DueShards-1, by account.
+func WorkPartition(kind string, shard int) string { return Join("DUE", kind, strconv.Itoa(shard)) }
+
+// Work is pending work of a kind for an account, since a time, in the shard that the id decides.
+func Work(kind, acct string, ms int64, id string) Key {
+	return Key{WorkPartition(kind, shardOf(id, DueShards)), Escape(acct) + "#" + Time(ms) + "#" + Escape(id)}
+}
+
+// ParseWork reads the sort key of pending work. It fails on text that is none.
+func ParseWork(sk string) (acct string, ms int64, id string, err error) {
+	parts, err := Split(sk)
+	if err != nil {
+		return "", 0, "", err
+	}
+	if len(parts) == 3 {
+		if ms, err = strconv.ParseInt(parts[1], 10, 64); err == nil && ms >= 0 && Time(ms) == parts[1] {
+			return parts[0], ms, parts[2], nil
+		}
+	}
+	return "", 0, "", fmt.Errorf("not the sort key of pending work: %q", sk)
+}
+
+// BehindAccount sorts behind the pending work of an account, and before that of the next.
+func BehindAccount(acct string) string { return Escape(acct) + AfterChildren }
+
+// LaneKind is the kind of the partitions that hold the lanes of webhook endpoints.
+const LaneKind = "lane"
+
+// Lane is how the deliveries to a webhook endpoint stand as a whole.
+func Lane(acct, hook string) Key {
+	return Key{WorkPartition(LaneKind, shardOf(acct+"#"+hook, DueShards)), Join(acct, hook)}
+}
+
+// ParseLane reads the sort key of a lane. It fails on text that is none.
+func ParseLane(sk string) (acct, hook string, err error) {
+	parts, err := Split(sk)
+	if err == nil && len(parts) != 2 {
+		err = fmt.Errorf("not the sort key of a lane: %q", sk)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	return parts[0], parts[1], nil
+}
+
+// DuePartition held the pending work of a shard, 0 to DueShards-1, by time, before it was divided by kind.
+func DuePartition(shard int) string { return "DUE#" + strconv.Itoa(shard) }
+
+// ParseDue reads a sort key of a DuePartition. It fails on text that is none.
 func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
 	parts, err := Split(sk)
 	if err != nil {
@@ -218,12 +262,51 @@ func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
 	return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
 }
 
+// Quarantine lists the events whose handling ended the process again and again.
+const Quarantine = "QUARANTINE"
+
+// Quarantined is an event in the quarantine.
+func Quarantined(acct, event string) Key { return Key{Quarantine, Join(acct, event)} }
+
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
 
-// Delivery is the delivery of an event to a webhook endpoint.
-func Delivery(acct, hook, event string) Key {
-	return Key{Join("A", acct, "HOOK", hook), Escape(event)}
+// Delivery is the delivery of an event to the webhook endpoint that was made at a time, in one of its shards, 0 and up.
+func Delivery(acct, hook string, made int64, shard int, event string) Key {
+	return Key{DeliveryPartition(acct, hook, made, shard), Escape(event)}
+}
+
+// DeliveryShard is the shard of so many in which the delivery of an event is put.
+func DeliveryShard(event string, shards int) int { return shardOf(event, shards) }
+
+// DeliveryPartition holds the deliveries to a webhook endpoint of a shard, 0 and up, and behind them where some of them wait.
+func DeliveryPartition(acct, hook string, made int64, shard int) string {
+	return Join("A", acct, "HOOK", hook, Time(made), strconv.Itoa(shard))
+}
+
+// ParseDeliveryPartition reads the shard of a DeliveryPartition. It fails on text that is none.
+func ParseDeliveryPartition(pk string) (shard int, err error) {
+	if shard, err = strconv.Atoi(pk[strings.LastIndexByte(pk, '#')+1:]); err != nil {
+		return 0, fmt.Errorf("not a partition of deliveries: %q", pk)
+	}
+	return shard, nil
+}
+
+// Waits begins the sort keys of waiting deliveries, behind all event ids.
+const Waits = "~"
+
+// Waiting is where a delivery waits for a time, in the partition of the delivery.
+func Waiting(delivery Key, ms int64) Key {
+	return Key{delivery.PK, Waits + Time(ms) + "#" + delivery.SK}
+}
+
+// ParseWaiting reads the sort key of where a delivery waits: the delivery's and the time. It fails on text that is none.
+func ParseWaiting(sk string) (delivery string, ms int64, err error) {
+	at, delivery, ok := strings.Cut(strings.TrimPrefix(sk, Waits), "#")
+	if ms, err = strconv.ParseInt(at, 10, 64); err != nil || !ok || Waits+Time(ms)+"#"+delivery != sk {
+		return "", 0, fmt.Errorf("not where a delivery waits: %q", sk)
+	}
+	return delivery, ms, nil
 }
 
 // Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.

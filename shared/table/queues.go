@@ -12,7 +12,7 @@ type Queue struct {
 // Names of the queues.
 const (
 	EventsQueue   = "events"   // event ids: what `deliver` is to work out and send
-	WebhooksQueue = "webhooks" // one message per event and webhook endpoint
+	WebhooksQueue = "webhooks" // one message for each webhook endpoint that has work
 )
 
 // Queues returns the queues beside the table.

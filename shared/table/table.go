@@ -32,9 +32,12 @@
 //	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
 //	  what was done of it           the same                          MARK#<name>
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
-//	pending work                    DUE#<shard 0 to 9>                <15 digits time>#<kind>#<acct>#<id>
+//	pending event, pending mail     DUE#<event or mail>#<0 to 9>      <acct>#<15 digits time>#<event id>
+//	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
+//	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>
-//	  its deliveries                A#<acct>#HOOK#<id>                <event id>
+//	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time made>#<shard>   <event id>
+//	  those that wait               the same                          ~<15 digits time>#<event id>
 //	queue with a backlog            BACKLOG                           <queue>
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   A#<acct>#NOMAIL                   SECRET

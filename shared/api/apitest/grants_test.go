@@ -83,7 +83,7 @@ func (o *overseer) note(path, target string, body []byte) {
 			switch {
 			case kind == "A", kind == "DUE" && table == api.WriteTable:
 				o.used[path] |= table
-			case kind == "HOOK":
+			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
 				o.used[path] |= webhooks
 			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
 			default:

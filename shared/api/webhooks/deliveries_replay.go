@@ -14,7 +14,8 @@ type ReplayDeliveriesRequest struct {
 	EventID   *string               `json:"eventId" rule:"notnull,id" doc:"This event alone: since, state, pageSize and pageToken are of others"`
 	Since     *int64                `json:"since" rule:"notnull,time"`
 	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"` // with since: only these
-	rpc.PageRequest
+	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"At most so many deliveries; 10,000 where it is left out"`
+	PageToken string                `json:"pageToken"`
 }
 
 // Validate demands either one delivery or a time.
@@ -32,8 +33,12 @@ type ReplayDeliveriesResult struct {
 	Replayed int `json:"replayed"` // deliveries that are pending again
 }
 
-// ReplayDeliveries makes deliveries pending again, whatever had become of them, with all their attempts before them; the first posts are made
-// within a minute or so. With since, a page without a nextPageToken is the last. It fails with NOT_FOUND when there is no such endpoint or no
+// MaxReplay is the most deliveries that one call replays.
+const MaxReplay = 10_000
+
+// ReplayDeliveries makes deliveries pending again, whatever had become of them, with all their attempts before them; they are posted oldest
+// first, from within a minute or so. With since it makes at most pageSize, else MaxReplay, and fewer when its time runs out: a page
+// without a nextPageToken is the last. It fails with NOT_FOUND when there is no such endpoint or no
 // delivery of the event to it, and with FAILED_PRECONDITION when the endpoint is disabled.
 func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *ReplayDeliveriesRequest) (ReplayDeliveriesResult, error) {
 	var result ReplayDeliveriesResult
@@ -45,7 +50,7 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		if err := s.checkEnabled(ctx, call.Account, req.WebhookID); err != nil {
 			return result, err
 		}
-		if _, err := s.Store.ReplayDelivery(ctx, call.Account, req.WebhookID, *req.EventID); err != nil {
+		if err := s.Store.ReplayDelivery(ctx, call.Account, req.WebhookID, *req.EventID); err != nil {
 			return result, err
 		}
 		result.Replayed = 1
@@ -54,7 +59,11 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		if req.State != nil {
 			filter.State = *req.State
 		}
-		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, req.Most())
+		most := MaxReplay
+		if req.PageSize != nil {
+			most = int(*req.PageSize)
+		}
+		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, most)
 		if err != nil {
 			return result, err
 		}
@@ -68,8 +77,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 	return result, nil
 }
 
-// ReplaySince makes up to most deliveries that pass the filter pending again, newest event first, behind the position after ("" for the
-// newest). next is the position behind them, "" when there are no more. It fails as ReplayDeliveries does.
+// ReplaySince makes up to most deliveries that pass the filter pending again, oldest event first, behind the position after ("" for the
+// oldest). next is the position behind them, "" when there are no more. It fails as ReplayDeliveries does.
 func (s *Service) ReplaySince(ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
 	if err := s.checkEnabled(ctx, acct, webhook); err != nil {
 		return 0, "", err
@@ -78,7 +87,7 @@ func (s *Service) ReplaySince(ctx context.Context, acct, webhook string, f colla
 }
 
 // checkEnabled fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when it is disabled: what is replayed would
-// be canceled at once.
+// wait until it is enabled.
 func (s *Service) checkEnabled(ctx context.Context, acct, id string) error {
 	w, err := s.Store.Webhook(ctx, acct, id)
 	if err == nil && w.Disabled {

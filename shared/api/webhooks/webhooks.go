@@ -25,7 +25,7 @@ type URLs interface {
 
 // Store is what the operations need of the table.
 type Store interface {
-	// Webhooks returns the webhook endpoints of the account by id.
+	// Webhooks returns the webhook endpoints of the account by id, and how they have answered.
 	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
 
 	// Webhook reads a webhook endpoint of the account; NOT_FOUND when it does not exist.
@@ -46,9 +46,10 @@ type Store interface {
 	Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error)
 
 	// ReplayDelivery makes a delivery pending again, whatever had become of it; NOT_FOUND when there is none.
-	ReplayDelivery(ctx context.Context, acct, hook, event string) (collab.Delivery, error)
+	ReplayDelivery(ctx context.Context, acct, hook, event string) error
 
-	// ReplayDeliveries does so with one page of Deliveries, whose positions it takes and returns. replayed is how many it were.
+	// ReplayDeliveries does so with up to most deliveries that pass the filter, oldest event first, from behind the event id after ("" for the
+	// oldest). replayed is how many it were; next is the position of the next call, "" when there are no more.
 	ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error)
 }
 

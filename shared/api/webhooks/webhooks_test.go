@@ -186,10 +186,15 @@ func TestAddTooMany(t *testing.T) {
 func TestHealth(t *testing.T) {
 	f := newFixture(t)
 	f.mustAdd(t, "hook")
+	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for range collab.RestAfter {
-		if _, err := f.store.CountFailure(t.Context(), "acct", "hook", f.now.UnixMilli(), 1); err != nil {
-			t.Fatal(err)
-		}
+		lane.Health.Fail(f.now.UnixMilli())
+	}
+	if ok, err := f.store.ReleaseLane(t.Context(), lane); !ok || err != nil {
+		t.Fatal(ok, err)
 	}
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct"}
 	if disabled, err := f.store.DisableWebhook(t.Context(), "acct", "hook", "answered 410 Gone", ev); err != nil || !disabled {
@@ -231,6 +236,16 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// lane is the lane of the endpoint hook.
+func (f *fixture) lane(t *testing.T) *collab.Lane {
+	t.Helper()
+	w, err := f.store.Webhook(t.Context(), "acct", "hook")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &collab.Lane{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, Made: w.CreatedAt}
+}
+
 // deliveries adds deliveries of n events, a minute apart, with the states in turn.
 func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState) (events []string) {
 	t.Helper()
@@ -245,7 +260,7 @@ func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState
 		if i%2 == 1 {
 			d.Type = collab.CommentUpdated
 		}
-		if _, err := f.store.AddDelivery(t.Context(), "acct", d); err != nil {
+		if _, err := f.store.AddDelivery(t.Context(), f.lane(t), d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -323,12 +338,12 @@ func (f *fixture) states(t *testing.T, events []string) string {
 	t.Helper()
 	text := ""
 	for _, id := range events {
-		d, err := f.store.Delivery(t.Context(), "acct", "hook", id)
+		d, err := f.store.Delivery(t.Context(), f.lane(t), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := d.State == collab.DeliveryPending && d.Made == 0; again != (d.Due == f.now.UnixMilli()) {
-			t.Errorf("%+v is due at %d", d, d.Due)
+		if again := d.State == collab.DeliveryPending && d.Made == 0; again != (d.Waits && d.NextAttempt == f.now.UnixMilli()) {
+			t.Errorf("%+v is not as it waits", d)
 		}
 		text += string(d.State[0])
 		if len(d.Attempts) != 2 {

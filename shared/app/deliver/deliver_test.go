@@ -156,7 +156,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("wrote no %s:\n%s", want, &out)
 		}
 	}
-	got := run(queue.Webhook{EventRef: ref, WebhookID: "hook", Attempt: 1}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	got := run(queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
 	}

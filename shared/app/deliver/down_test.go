@@ -30,7 +30,7 @@ type outage struct {
 	held     int           // messages in the queue of webhooks that were delayed or in flight at the same time, at most
 	queued   int           // messages in it in the end: waiting, delayed or in flight
 	refused  int           // posts to the one that is down
-	pending  int           // deliveries to the one that is down that the relay will wake
+	pending  int           // deliveries to the one that is down
 }
 
 // clients send events side by side, each the next once the last has arrived. They are as many as the stand-ins bear: MiniStack looks for
@@ -179,7 +179,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 		must(err)
 		for _, d := range list {
 			o.refused += len(d.Attempts)
-			if d.State == collab.DeliveryPending && d.Due != 0 {
+			if d.State == collab.DeliveryPending {
 				o.pending++
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"time"
 
@@ -68,7 +69,8 @@ func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEve
 		var wg sync.WaitGroup
 		for _, m := range batch.Records {
 			wg.Go(func() {
-				err := d.Take(ctx, m.Body)
+				receives, _ := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
+				err := d.Take(ctx, m.Body, receives)
 				if err == nil {
 					return
 				}

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	localRuns  = 32               // messages worked on at the same time, of each queue
+	localRuns  = 32               // events worked on at the same time
+	localLanes = 200              // lanes: most of the time they wait for their endpoints
 	localRelay = 3 * time.Second  // between two runs of the relay
 	localTime  = 90 * time.Second // for one message, as the function has
 	localGrace = 5 * time.Second  // for messages under way, at the end
@@ -51,8 +52,8 @@ func (l *Local) Run(ctx context.Context) {
 	})
 	defer stop()
 	var wg sync.WaitGroup
-	wg.Go(func() { l.poll(ctx, work, l.events) })
-	wg.Go(func() { l.poll(ctx, work, l.webhooks) })
+	wg.Go(func() { l.poll(ctx, work, l.events, localRuns) })
+	wg.Go(func() { l.poll(ctx, work, l.webhooks, localLanes) })
 	wg.Go(func() {
 		for pause(ctx, localRelay) {
 			if err := l.relay.Run(ctx); err != nil && ctx.Err() == nil {
@@ -66,11 +67,11 @@ func (l *Local) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// poll works on the messages of a queue until ctx ends; what is under way then goes on in work.
-func (l *Local) poll(ctx, work context.Context, q *queue.Queue) {
+// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work.
+func (l *Local) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	runs := make(chan struct{}, localRuns)
+	runs := make(chan struct{}, most)
 	for ctx.Err() == nil {
 		messages, err := q.Receive(ctx, queue.MaxReceive, queue.MaxWait)
 		if err != nil && ctx.Err() == nil {
@@ -91,7 +92,7 @@ func (l *Local) poll(ctx, work context.Context, q *queue.Queue) {
 func (l *Local) take(ctx context.Context, q *queue.Queue, m queue.Message) {
 	ctx, cancel := context.WithTimeout(ctx, localTime)
 	defer cancel()
-	err := l.deliverer.Take(ctx, m.Text)
+	err := l.deliverer.Take(ctx, m.Text, m.Receives)
 	if err == nil {
 		err = q.Delete(ctx, m)
 	}

@@ -3,11 +3,17 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
+
+// A delivery is one item for as long as it is kept. While it is new it is found by its event's id, behind the lane's Low. Once it waits
+// for a time, a pointer beside it says so.
 
 // deliveryItem is the delivery of an event to a webhook endpoint.
 type deliveryItem struct {
@@ -15,7 +21,7 @@ type deliveryItem struct {
 	State       collab.DeliveryState `dynamodbav:"sta"`
 	Made        int                  `dynamodbav:"made"`
 	NextAttempt collab.Millis        `dynamodbav:"next"`
-	Due         collab.Millis        `dynamodbav:"due,omitempty"`
+	Due         collab.Millis        `dynamodbav:"due,omitempty"` // it waits for then
 	CreatedAt   collab.Millis        `dynamodbav:"ca"`
 	LastUpdated collab.Millis        `dynamodbav:"lu"`
 	Rev         int64                `dynamodbav:"rev"`
@@ -23,10 +29,20 @@ type deliveryItem struct {
 	Attempts    store.JSON           `dynamodbav:"try,omitempty"`
 }
 
-func encodeDelivery(acct string, d collab.Delivery) (store.Item, error) {
-	k := table.Delivery(acct, d.WebhookID, d.EventID)
+func shards(l *collab.Lane) int { return max(l.Shards, 1) }
+
+func deliveryKey(l *collab.Lane, d *collab.Delivery) table.Key {
+	return table.Delivery(l.Account, l.WebhookID, l.Made, d.Shard, d.EventID)
+}
+
+func encodeDelivery(l *collab.Lane, d *collab.Delivery) (store.Item, error) {
+	k := deliveryKey(l, d)
 	it := deliveryItem{
-		d.Type, d.State, d.Made, d.NextAttempt, d.Due, d.CreatedAt, d.LastUpdated, d.Rev, expiry(d.CreatedAt), nil,
+		Type: d.Type, State: d.State, Made: d.Made, NextAttempt: d.NextAttempt,
+		CreatedAt: d.CreatedAt, LastUpdated: d.LastUpdated, Rev: d.Rev, Expires: expiry(d.CreatedAt),
+	}
+	if d.Waits {
+		it.Due = d.NextAttempt
 	}
 	if len(d.Attempts) > 0 {
 		attempts, err := json.Marshal(d.Attempts)
@@ -39,7 +55,7 @@ func encodeDelivery(acct string, d collab.Delivery) (store.Item, error) {
 }
 
 func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
-	id, err := table.Unescape(it.Text(table.SK))
+	shard, err := table.ParseDeliveryPartition(it.Text(table.PK))
 	if err != nil {
 		return d, store.Unreadable(it.Key(), err)
 	}
@@ -48,8 +64,9 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 		return d, err
 	}
 	d = collab.Delivery{
-		WebhookID: hook, EventID: id, Type: stored.Type, State: stored.State, Made: stored.Made, NextAttempt: stored.NextAttempt,
-		Due: stored.Due, CreatedAt: stored.CreatedAt, LastUpdated: stored.LastUpdated, Rev: stored.Rev,
+		WebhookID: hook, EventID: it.Text(table.SK), Type: stored.Type, State: stored.State, Made: stored.Made, NextAttempt: stored.NextAttempt,
+		CreatedAt: stored.CreatedAt, LastUpdated: stored.LastUpdated, Waits: stored.Due != 0, Rev: stored.Rev,
+		Shard: shard,
 	}
 	if stored.Attempts != nil {
 		if err := json.Unmarshal(stored.Attempts, &d.Attempts); err != nil {
@@ -59,10 +76,11 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	return d, nil
 }
 
-// AddDelivery adds a delivery unless there is one of this event to this endpoint, and returns the one that is there then.
-func (s *Store) AddDelivery(ctx context.Context, acct string, d collab.Delivery) (collab.Delivery, error) {
-	d.Rev = 1
-	it, err := encodeDelivery(acct, d)
+// AddDelivery adds a new delivery to a lane unless there is one of its event, and returns the one that is there then. Of the lane it needs
+// to know Made and Shards; fewer shards than there are do no harm.
+func (s *Store) AddDelivery(ctx context.Context, l *collab.Lane, d collab.Delivery) (collab.Delivery, error) {
+	d.Rev, d.Shard = 1, table.DeliveryShard(d.EventID, shards(l))
+	it, err := encodeDelivery(l, &d)
 	if err != nil {
 		return d, err
 	}
@@ -74,79 +92,161 @@ func (s *Store) AddDelivery(ctx context.Context, acct string, d collab.Delivery)
 }
 
 // Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or no more.
-func (s *Store) Delivery(ctx context.Context, acct, hook, event string) (collab.Delivery, error) {
-	it, err := s.Get(ctx, table.Delivery(acct, hook, event))
-	if err != nil {
-		return collab.Delivery{}, err
+func (s *Store) Delivery(ctx context.Context, l *collab.Lane, event string) (d collab.Delivery, err error) {
+	for _, shard := range []int{table.DeliveryShard(event, shards(l)), 0} { // the second is where it is from before there were more
+		it, err := s.Get(ctx, table.Delivery(l.Account, l.WebhookID, l.Made, shard, event))
+		if err != nil {
+			return d, err
+		}
+		if it != nil {
+			return readDelivery(l.WebhookID, it)
+		}
+		if shard == 0 {
+			break
+		}
 	}
-	if it == nil {
-		return collab.Delivery{}, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", hook, event)
-	}
-	return readDelivery(hook, it)
+	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", l.WebhookID, event)
 }
 
-// DeliveryWork reads a webhook endpoint and one delivery to it, in one call; nil for what is not there.
-func (s *Store) DeliveryWork(ctx context.Context, acct, hook, event string) (*collab.Webhook, *collab.Delivery, error) {
-	hookKey, deliveryKey := table.Webhook(acct, hook), table.Delivery(acct, hook, event)
-	found, err := s.GetAll(ctx, []table.Key{hookKey, deliveryKey}, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	var w *collab.Webhook
-	var d *collab.Delivery
-	if it := found[hookKey]; it != nil {
-		read, err := readWebhook(it)
-		if err != nil {
-			return nil, nil, err
-		}
-		w = &read
-	}
-	if it := found[deliveryKey]; it != nil {
-		read, err := readDelivery(hook, it)
-		if err != nil {
-			return nil, nil, err
-		}
-		d = &read
-	}
-	return w, d, nil
-}
-
-// SaveDelivery writes a delivery that was read as before, and moves its pending work to after.Due: none for 0. It returns the delivery as
-// it is then. It fails with ABORTED when another has written it since.
-func (s *Store) SaveDelivery(ctx context.Context, acct string, before, after collab.Delivery) (collab.Delivery, error) {
-	after.Rev = before.Rev + 1
-	after.LastUpdated = s.Millis()
-	old, err := encodeDelivery(acct, before)
-	if err != nil {
-		return after, err
-	}
-	it, err := encodeDelivery(acct, after)
-	if err != nil {
-		return after, err
-	}
+// SaveDelivery writes a delivery that was read as before, with where it waits. It fails with ABORTED when another has written it since.
+func (s *Store) SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error {
 	mark := s.NewMark()
-	write, err := s.Change(old, it, mark)
+	writes, err := s.saveDelivery(l, before, after, mark)
 	if err != nil {
-		return after, err
-	}
-	writes := []store.Write{write}
-	if before.Due != after.Due {
-		if before.Due != 0 {
-			writes = append(writes, s.Remove(deliveryDue(before.Due, acct, after.WebhookID, after.EventID)))
-		}
-		if after.Due != 0 {
-			work, err := dueItem(deliveryDue(after.Due, acct, after.WebhookID, after.EventID), 0, after.Due, expiry(after.CreatedAt))
-			if err != nil {
-				return after, err
-			}
-			writes = append(writes, s.Replace(work))
-		}
+		return err
 	}
 	refused, err := s.Write(ctx, writes...)
 	if err == nil && refused != nil && !refused.By(mark) {
-		err = collab.Errorf(collab.Aborted, "the delivery of event %q to webhook %q was changed at the same time: try again", after.EventID, after.WebhookID)
+		err = store.ErrAborted("the delivery of event " + after.EventID)
 	}
-	return after, err
+	return err
+}
+
+func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark string) ([]store.Write, error) {
+	after.LastUpdated = s.Millis()
+	old, err := encodeDelivery(l, &before)
+	if err != nil {
+		return nil, err
+	}
+	it, err := encodeDelivery(l, &after)
+	if err != nil {
+		return nil, err
+	}
+	write, err := s.Change(old, it, mark)
+	if err != nil {
+		return nil, err
+	}
+	writes := []store.Write{write}
+	if before.Waits && (!after.Waits || after.NextAttempt != before.NextAttempt) {
+		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
+	}
+	if after.Waits && (!before.Waits || after.NextAttempt != before.NextAttempt) {
+		pointer := store.NewItem(table.Waiting(it.Key(), after.NextAttempt))
+		pointer[table.Expires] = store.Number(expiry(after.CreatedAt))
+		writes = append(writes, s.Replace(pointer))
+	}
+	return writes, nil
+}
+
+// deliveries reads up to most items of a span of a lane's sort keys, in their order over all its shards. more reports that there are others
+// behind them.
+func (s *Store) deliveries(ctx context.Context, l *collab.Lane, keys store.Span, most int, newest bool) (list []store.Item, more bool, err error) {
+	found, goesOn := make([][]store.Item, shards(l)), make([]bool, shards(l))
+	err = store.Each(ctx, shards(l), func(ctx context.Context, i int) (err error) {
+		found[i], goesOn[i], err = s.QueryPage(ctx, store.Scan{
+			PK: table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i), Keys: keys, Limit: most, Newest: newest, Strong: true,
+		})
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	compare := func(a, b store.Item) int {
+		if newest {
+			a, b = b, a
+		}
+		return strings.Compare(a.Text(table.SK), b.Text(table.SK))
+	}
+	var end store.Item // behind it one of the shards is not known
+	for i, items := range found {
+		list = append(list, items...)
+		if n := len(items); goesOn[i] && n > 0 && (end == nil || compare(items[n-1], end) < 0) {
+			end = items[n-1]
+		}
+		more = more || goesOn[i]
+	}
+	slices.SortFunc(list, compare)
+	for i, it := range list {
+		if i == most || end != nil && compare(it, end) > 0 {
+			return list[:i], true, nil
+		}
+	}
+	return list, more, nil
+}
+
+// behindEvents sorts behind all event ids, and before where deliveries wait.
+const behindEvents = "{"
+
+// NewDeliveries returns those of up to most deliveries of a lane, from an event on, that are new: pending, and not waiting. next is the event
+// to go on from, "" when there are no more. Those that can't be read are passed over, and told to skip.
+func (s *Store) NewDeliveries(ctx context.Context, l *collab.Lane, from string, most int, skip func(error)) (list []collab.Delivery, next string, err error) {
+	items, more, err := s.deliveries(ctx, l, store.Span{From: max(from, store.Everything.From), To: behindEvents}, most, false)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, it := range items {
+		if d, err := readDelivery(l.WebhookID, it); err != nil {
+			skip(err)
+		} else if d.State == collab.DeliveryPending && !d.Waits {
+			list = append(list, d)
+		}
+	}
+	if more && len(items) > 0 {
+		next = items[len(items)-1].Text(table.SK) + "0"
+	}
+	return list, next, nil
+}
+
+// WaitingDeliveries returns up to most deliveries of a lane that wait for the time until or before, earliest first, and for when the first
+// behind them waits, 0 for none. Those that can't be read are passed over, and told to skip.
+func (s *Store) WaitingDeliveries(ctx context.Context, l *collab.Lane, until collab.Millis, most int, skip func(error)) (list []collab.Delivery, next collab.Millis, err error) {
+	var keys []table.Key
+	at := map[table.Key]collab.Millis{}
+	for span, more := (store.Span{From: table.Waits}), true; more && next == 0; {
+		var pointers []store.Item
+		if pointers, more, err = s.deliveries(ctx, l, span, most+1-len(keys), false); err != nil {
+			return nil, 0, err
+		}
+		for _, it := range pointers {
+			sk, ms, err := table.ParseWaiting(it.Text(table.SK))
+			span = span.After(it.Text(table.SK))
+			if err != nil {
+				skip(store.Unreadable(it.Key(), err))
+				continue
+			}
+			if ms > until || len(keys) == most {
+				next = ms
+				break
+			}
+			k := table.Key{PK: it.Text(table.PK), SK: sk}
+			keys, at[k] = append(keys, k), ms
+		}
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, k := range keys {
+		d, err := readDelivery(l.WebhookID, found[k])
+		if found[k] == nil || err != nil {
+			skip(store.Unreadable(k, err))
+			continue
+		}
+		if d.Waits && d.NextAttempt == at[k] {
+			list = append(list, d)
+		}
+	}
+	return list, next, nil
 }
 
 // deliveriesExamined bounds what one page of deliveries looks at.
@@ -156,14 +256,16 @@ const deliveriesExamined = 1_000
 // newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 // Strongly consistent.
 func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error) {
-	keys := store.Span{From: collab.EarliestID(f.After)}
+	l, err := s.laneOf(ctx, acct, hook)
+	if err != nil {
+		return nil, "", err
+	}
+	keys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
 	if f.Before != 0 {
 		keys.To = collab.EarliestID(f.Before + 1)
 	}
 	for examined := 0; ; {
-		items, more, err := s.QueryPage(ctx, store.Scan{
-			PK: table.Delivery(acct, hook, "").PK, Keys: keys.Before(after), Limit: min(most+1, deliveriesExamined), Newest: true, Strong: true,
-		})
+		items, more, err := s.deliveries(ctx, l, keys.Before(after), min(most+1, deliveriesExamined), true)
 		if err != nil {
 			return nil, "", err
 		}
@@ -189,35 +291,114 @@ func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.Deli
 	}
 }
 
-// ReplayDelivery makes a delivery pending again, whatever had become of it; the relay wakes it. It fails with NOT_FOUND when there is none.
-func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) (collab.Delivery, error) {
-	for n := 0; ; n++ {
-		d, err := s.Delivery(ctx, acct, hook, event)
-		if err != nil {
-			return d, err
-		}
-		again := d
-		again.Replay(s.Millis())
-		saved, err := s.SaveDelivery(ctx, acct, d, again)
-		if collab.CodeOf(err) != collab.Aborted || n == 5 || !s.Backoff(ctx, n) {
-			return saved, err
-		}
+// laneOf reads the lane of an endpoint that is there; NOT_FOUND when it is not.
+func (s *Store) laneOf(ctx context.Context, acct, hook string) (*collab.Lane, error) {
+	w, err := s.Webhook(ctx, acct, hook)
+	if err != nil {
+		return nil, err
 	}
+	lanes, err := s.Lanes(ctx, collab.LaneRef{Account: acct, WebhookID: hook})
+	if err != nil {
+		return nil, err
+	}
+	lanes[0].Made = w.CreatedAt
+	return &lanes[0], nil
 }
 
-// ReplayDeliveries makes deliveries of an endpoint that pass the filter pending again, as ReplayDelivery does: one page of Deliveries, whose
-// positions it takes and returns. replayed is how many it were.
+// ReplayDelivery makes a delivery pending again, whatever had become of it; the relay wakes its lane. It fails with NOT_FOUND when there is
+// none.
+func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
+	l, err := s.laneOf(ctx, acct, hook)
+	if err == nil {
+		err = s.replay(ctx, l, event)
+	}
+	if err == nil {
+		err = s.addedToLane(ctx, l.LaneRef)
+	}
+	return err
+}
+
+// replay has a delivery of a lane wait for now, whatever had become of it. addedToLane is to follow.
+func (s *Store) replay(ctx context.Context, l *collab.Lane, event string) error {
+	return s.changeDelivery(ctx, l, event, func(d *collab.Delivery) bool {
+		d.Replay(s.Millis())
+		return true
+	})
+}
+
+// AddLate has a new delivery, which the lane's holder may have passed already, wait for now, and tells the holder.
+func (s *Store) AddLate(ctx context.Context, l *collab.Lane, event string) error {
+	err := s.changeDelivery(ctx, l, event, func(d *collab.Delivery) bool {
+		if d.State != collab.DeliveryPending || d.Waits {
+			return false
+		}
+		d.Wait(s.Millis())
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	return s.addedToLane(ctx, l.LaneRef)
+}
+
+// changeDelivery changes a delivery, unless change says that there is nothing to do.
+func (s *Store) changeDelivery(ctx context.Context, l *collab.Lane, event string, change func(*collab.Delivery) bool) error {
+	mark := s.NewMark()
+	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
+		before, err := s.Delivery(ctx, l, event)
+		if err != nil {
+			return nil, err
+		}
+		after := before
+		if !change(&after) {
+			return nil, nil
+		}
+		return s.saveDelivery(l, before, after, mark)
+	})
+}
+
+// replayReserve is what is left of a call's time when no further page is replayed.
+const replayReserve = 10 * time.Second
+
+// ReplayDeliveries makes up to most deliveries of an endpoint that pass the filter pending again, oldest event first, from behind the event
+// id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when there
+// are no more: a call whose time runs out leaves others to it.
 func (s *Store) ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
-	list, next, err := s.Deliveries(ctx, acct, hook, f, after, most)
+	l, err := s.laneOf(ctx, acct, hook)
 	if err != nil {
 		return 0, "", err
 	}
-	err = store.Each(ctx, len(list), func(ctx context.Context, i int) error {
-		_, err := s.ReplayDelivery(ctx, acct, hook, list[i].EventID)
-		if collab.CodeOf(err) == collab.NotFound {
-			return nil // it has expired
+	keys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}.After(after)
+	for more := true; more; {
+		var items []store.Item
+		items, more, err = s.deliveries(ctx, l, keys, min(most-replayed, deliveriesExamined), false)
+		if err != nil {
+			return replayed, "", err
 		}
-		return err
-	})
-	return len(list), next, err
+		var events []string
+		for _, it := range items {
+			if d, err := readDelivery(hook, it); err == nil && f.Matches(&d) {
+				events = append(events, d.EventID)
+			}
+			after = it.Text(table.SK)
+		}
+		err = store.Each(ctx, len(events), func(ctx context.Context, i int) error {
+			err := s.replay(ctx, l, events[i])
+			if collab.CodeOf(err) == collab.NotFound {
+				return nil // it has expired
+			}
+			return err
+		})
+		if err != nil {
+			return replayed, "", err
+		}
+		replayed += len(events)
+		keys = keys.After(after)
+		deadline, ok := ctx.Deadline()
+		if more && (replayed >= most || ok && time.Until(deadline) < replayReserve) {
+			next = after
+			break
+		}
+	}
+	return replayed, next, s.addedToLane(ctx, l.LaneRef)
 }

@@ -31,13 +31,12 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 	var ahead []store.Item
 	for _, ev := range events {
 		now := s.Millis()
-		due := now + firstDue.Milliseconds()
 		encode := func(k table.Key, v any) (store.Item, error) {
 			body, err := collab.EncodeJSON(v)
 			if err != nil {
 				return nil, store.Unreadable(k, err)
 			}
-			return store.Encode(k, eventItem{store.JSON(body), due, expiry(now)})
+			return store.Encode(k, eventItem{store.JSON(body), now, expiry(now)})
 		}
 		stored := *ev
 		stored.People = make([]collab.User, len(ev.People))
@@ -61,7 +60,9 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		if err != nil {
 			return nil, err
 		}
-		work, err := dueItem(table.Due(due, DueEvent, ev.Account, ev.ID), 0, now, expiry(now))
+		work, err := s.encodeWork(collab.EventWork, collab.Work{
+			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Since: now, Next: now + firstDue.Milliseconds(),
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -140,7 +140,7 @@ func testMarkNotification(t *testing.T, s *Store) {
 	if entry, clicked := mark("eve", "all", click); entry.ReadAt == 0 || !clicked {
 		t.Errorf("clicked without being read before: %+v, %v", entry, clicked)
 	}
-	if work := s.dueAt(t); events != 3 || len(work) != 3 {
+	if work := s.pending(t); events != 3 || len(work) != 3 {
 		t.Errorf("%d events made, %d recorded", events, len(work))
 	}
 	if ev, err := s.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {

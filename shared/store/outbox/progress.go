@@ -14,14 +14,15 @@ import (
 
 // progressItem is how far the delivery of an event has come.
 type progressItem struct {
-	Stage  collab.Stage  `dynamodbav:"stg"`
-	Cursor string        `dynamodbav:"cur"`
-	Due    collab.Millis `dynamodbav:"due"` // 0: where the event says
+	Stage  collab.Stage    `dynamodbav:"stg"`
+	Cursor string          `dynamodbav:"cur"`
+	Due    collab.Millis   `dynamodbav:"due"` // 0: where the event says
+	Work   collab.WorkKind `dynamodbav:"kind"`
 }
 
-// Pending reads an event of the outbox and how far its delivery has come, in one call; NOT_FOUND when it is not there or no more.
-func (s *Store) Pending(ctx context.Context, ref collab.EventRef) (*collab.Event, collab.Progress, error) {
-	var p collab.Progress
+// Pending reads an event of the outbox and how far its delivery has come, in one call; NOT_FOUND when it is not there or no more. The progress
+// is known of an event too that can't be read: collab.ErrUnreadable.
+func (s *Store) Pending(ctx context.Context, ref collab.EventRef) (ev *collab.Event, p collab.Progress, err error) {
 	k, mark := table.Event(ref.Account, ref.ID), table.EventMark(ref.Account, ref.ID, table.ProgressMark)
 	items, err := s.Query(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: mark.SK}, Strong: true})
 	if err != nil {
@@ -34,15 +35,12 @@ func (s *Store) Pending(ctx context.Context, ref collab.EventRef) (*collab.Event
 		}
 		items = items[:n]
 	}
-	ev, err := readEvent(k, items)
-	if err != nil {
-		return nil, p, err
-	}
-	p = collab.Progress{Stage: at.Stage, Cursor: at.Cursor, Due: at.Due}
-	if p.Due == 0 {
+	p = collab.Progress{Stage: at.Stage, Cursor: at.Cursor, Due: at.Due, Work: at.Work}
+	if p.Due == 0 && len(items) > 0 {
 		p.Due = items[0].Number(table.DueAt)
 	}
-	return ev, p, nil
+	ev, err = readEvent(k, items)
+	return ev, p, err
 }
 
 // progress is the write of where an event's delivery stands; condition nil is none.
@@ -50,7 +48,7 @@ func (s *Store) progress(ref collab.EventRef, u expression.UpdateBuilder, condit
 	return s.update(table.EventMark(ref.Account, ref.ID, table.ProgressMark), s.keepUntilExpiry(u), condition)
 }
 
-// Advance moves the delivery of an event on from where it stood, and its pending work when to.Due is another time. It reports false, and
+// Advance moves the delivery of an event on from where it stood, and its pending work when to has it elsewhere. It reports false, and
 // nothing has changed, when the delivery stands elsewhere by now: another run has moved it on. Where it stands at to already it may have
 // been this call, whose answer was lost, so that is success.
 func (s *Store) Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error) {
@@ -59,21 +57,25 @@ func (s *Store) Advance(ctx context.Context, ref collab.EventRef, from, to colla
 	if from.Stage != collab.StageNew {
 		condition = stage.Equal(expression.Value(string(from.Stage))).And(cursor.Equal(expression.Value(from.Cursor)))
 	}
-	u := expression.Set(stage, expression.Value(string(to.Stage))).Set(cursor, expression.Value(to.Cursor))
-	if to.Due != from.Due {
-		u = u.Set(expression.Name(table.DueAt), expression.Value(to.Due))
+	var u expression.UpdateBuilder
+	if to.Stage != collab.StageNew {
+		u = u.Set(stage, expression.Value(string(to.Stage))).Set(cursor, expression.Value(to.Cursor))
+	}
+	moves := to.Due != from.Due || to.Work != from.Work
+	if moves {
+		u = u.Set(expression.Name(table.DueAt), expression.Value(to.Due)).Set(expression.Name(table.WorkKind), expression.Value(string(to.Work)))
 	}
 	place, err := s.progress(ref, u, &condition)
 	if err != nil {
 		return false, err
 	}
 	writes := []store.Write{place}
-	if to.Due != from.Due {
-		work, err := dueItem(table.Due(to.Due, DueEvent, ref.Account, ref.ID), 0, to.Due, expiry(s.Millis()))
+	if moves {
+		work, err := s.encodeWork(pendingWork(ref, to))
 		if err != nil {
 			return false, err
 		}
-		writes = append(writes, s.Remove(table.Due(from.Due, DueEvent, ref.Account, ref.ID)), s.Replace(work))
+		writes = append(writes, s.Remove(workKey(pendingWork(ref, from))), s.Replace(work))
 	}
 	refused, err := s.Write(ctx, writes...)
 	if err != nil || refused == nil {
@@ -84,7 +86,7 @@ func (s *Store) Advance(ctx context.Context, ref collab.EventRef, from, to colla
 	return at.Stage == to.Stage && at.Cursor == to.Cursor, err
 }
 
-// Finish marks the delivery of an event as done and deletes its pending work. What the relay has moved in the meantime it wakes once more.
+// Finish marks the delivery of an event as done and deletes its pending work.
 func (s *Store) Finish(ctx context.Context, ref collab.EventRef, p collab.Progress) error {
 	if p.Stage != collab.StageDone {
 		done, err := s.progress(ref, expression.Set(expression.Name(table.Stage), expression.Value(string(collab.StageDone))), nil)
@@ -95,7 +97,7 @@ func (s *Store) Finish(ctx context.Context, ref collab.EventRef, p collab.Progre
 			return err
 		}
 	}
-	return s.Delete(ctx, table.Due(p.Due, DueEvent, ref.Account, ref.ID))
+	return s.Delete(ctx, workKey(pendingWork(ref, p)))
 }
 
 // Circle reads the part of an event's recipients that begins at a cursor; nil when it has not been worked out.

@@ -1,10 +1,16 @@
 package outbox
 
 import (
+	"errors"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -25,7 +31,7 @@ func TestProgress(t *testing.T) { onEach(t, testProgress) }
 func testProgress(t *testing.T, s *Store) {
 	ctx := t.Context()
 	want, ref := s.addEvent(t, "e")
-	pending := func() collab.Progress {
+	at := func() collab.Progress {
 		t.Helper()
 		ev, p, err := s.Pending(ctx, ref)
 		if diff := cmp.Diff(want, ev); diff != "" || err != nil {
@@ -33,72 +39,173 @@ func testProgress(t *testing.T, s *Store) {
 		}
 		return p
 	}
-	start := pending()
-	work := s.dueAt(t)
-	if len(work) != 1 || start != (collab.Progress{Due: work[0].At}) || work[0].At-work[0].Since != firstDue.Milliseconds() {
-		t.Fatalf("at the start %+v, pending %+v", start, work)
+	works := func(kind collab.WorkKind, since, next, moves int64) {
+		t.Helper()
+		got := s.pending(t)
+		if len(got) != 1 || got[0].EventRef != ref || got[0].Kind != kind || got[0].Since != since || got[0].Next != next || got[0].Moves != moves {
+			t.Errorf("pending %+v, want %s since %d at %d", got, kind, since, next)
+		}
 	}
+	start := at()
+	if start.Stage != collab.StageNew || start.Due == 0 {
+		t.Fatalf("at the start %+v", start)
+	}
+	works(collab.EventWork, start.Due, start.Due+firstDue.Milliseconds(), 0)
 	advance := func(from, to collab.Progress, want bool) {
 		t.Helper()
 		if got, err := s.Advance(ctx, ref, from, to); err != nil || got != want {
 			t.Fatalf("from %+v to %+v: %v, %v", from, to, got, err)
 		}
 	}
-	spread := collab.Progress{Stage: collab.StageSpread, Cursor: "200", Due: start.Due}
-	advance(start, spread, true)
-	advance(start, spread, true) // as after a lost answer
-	advance(start, collab.Progress{Stage: collab.StageSpread, Cursor: "400", Due: start.Due}, false)
-	if got := pending(); got != spread {
+	parked := start
+	parked.Work = collab.ParkedWork
+	advance(start, parked, true)
+	works(collab.ParkedWork, start.Due, start.Due, 0)
+	if got := at(); got != parked {
+		t.Errorf("%+v, want %+v", got, parked)
+	}
+	spread := collab.Progress{Stage: collab.StageSpread, Cursor: "200", Due: start.Due, Work: collab.ParkedWork}
+	advance(parked, spread, true)
+	advance(parked, spread, true) // as after a lost answer
+	advance(parked, collab.Progress{Stage: collab.StageSpread, Cursor: "400", Due: start.Due}, false)
+	if got := at(); got != spread {
 		t.Errorf("%+v, want %+v", got, spread)
 	}
 
-	moved := start.Due + 1000
-	if ok, err := s.MoveDue(ctx, work[0], moved); err != nil || !ok {
-		t.Fatal(ok, err)
+	work := s.pending(t)[0]
+	for i, want := range []bool{true, false} {
+		if moved, err := s.MoveWork(ctx, work.Kind, work.Work, start.Due+7_000); err != nil || moved != want {
+			t.Errorf("moved %d: %v, %v", i, moved, err)
+		}
 	}
-	if ok, err := s.MoveDue(ctx, work[0], moved+1); err != nil || ok {
-		t.Errorf("moved twice: %v, %v", ok, err)
-	}
-	spread.Due = moved
-	if got := pending(); got != spread {
-		t.Errorf("moved: %+v, want %+v", got, spread)
-	}
-	if work := s.dueAt(t); len(work) != 1 || work[0].At != moved || work[0].Moves != 1 {
-		t.Errorf("pending %+v", work)
-	}
+	works(collab.ParkedWork, start.Due, start.Due+7_000, 1)
 
-	mail := collab.Progress{Stage: collab.StageMail, Due: moved + 5000}
+	mail := collab.Progress{Stage: collab.StageMail, Due: start.Due + 5_000, Work: collab.MailWork}
 	advance(spread, mail, true)
-	if work := s.dueAt(t); len(work) != 1 || work[0].At != mail.Due || work[0].Moves != 0 || work[0].Since != mail.Due {
-		t.Errorf("pending %+v", work)
-	}
-	if err := s.Finish(ctx, ref, pending()); err != nil {
+	works(collab.MailWork, mail.Due, mail.Due, 0)
+	if err := s.Finish(ctx, ref, at()); err != nil {
 		t.Fatal(err)
 	}
-	if got := pending(); got.Stage != collab.StageDone || len(s.dueAt(t)) != 0 {
-		t.Errorf("done: %+v, pending %+v", got, s.dueAt(t))
+	if got := at(); got.Stage != collab.StageDone || len(s.pending(t)) != 0 {
+		t.Errorf("done: %+v, pending %+v", got, s.pending(t))
+	}
+	if moved, err := s.MoveWork(ctx, work.Kind, work.Work, start.Due); err != nil || moved {
+		t.Errorf("moved what is done: %v, %v", moved, err)
 	}
 	if _, _, err := s.Pending(ctx, collab.EventRef{Account: "acct", ID: "none"}); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("no such event: %v", err)
 	}
 }
 
-// TestMoveFirst: the relay moves an event of which nothing was done yet.
-func TestMoveFirst(t *testing.T) { onEach(t, testMoveFirst) }
+// TestQuarantine: an event in the quarantine is no pending work, and goes on where it stood once it is taken out.
+func TestQuarantine(t *testing.T) { onEach(t, testQuarantine) }
 
-func testMoveFirst(t *testing.T, s *Store) {
+func testQuarantine(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
-	w := s.dueAt(t)[0]
-	if ok, err := s.MoveDue(ctx, w, w.At+60_000); err != nil || !ok {
-		t.Fatal(ok, err)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	_, p, err := s.Pending(ctx, ref)
-	if err != nil || p != (collab.Progress{Due: w.At + 60_000}) {
-		t.Errorf("%+v, %v", p, err)
+	fail := func(err error) { t.Error(err) }
+	for i := range 3 {
+		if n, err := s.CountDeath(ctx, ref); n < int64(i+1) || err != nil {
+			t.Errorf("death %d is counted as %d, %v", i+1, n, err)
+		}
 	}
-	if ok, err := s.Advance(ctx, ref, p, collab.Progress{Stage: collab.StageSpread, Cursor: "1", Due: p.Due}); err != nil || !ok {
-		t.Error(ok, err)
+	must(s.Survived(ctx, ref))
+	_, at, err := s.Pending(ctx, ref)
+	must(err)
+	must(s.Quarantine(ctx, ref, at, "it dies"))
+	list, err := s.Quarantined(ctx, fail)
+	if err != nil || len(list) != 1 || list[0].EventRef != ref || list[0].Reason != "it dies" || len(s.pending(t)) != 0 {
+		t.Errorf("%+v, %v; pending %+v", list, err, s.pending(t))
+	}
+	if body, err := s.EventBody(ctx, ref); err != nil || !strings.Contains(string(body), `"id":"e"`) {
+		t.Errorf("%s, %v", body, err)
+	}
+	if _, in, err := s.Pending(ctx, ref); err != nil || in.Stage != collab.StageQuarantine {
+		t.Errorf("%+v, %v", in, err)
+	}
+	must(s.Retry(ctx, ref))
+	if _, out, err := s.Pending(ctx, ref); err != nil || out != at || len(s.pending(t)) != 1 {
+		t.Errorf("%+v, want %+v, %v; pending %+v", out, at, err, s.pending(t))
+	}
+	if err := s.Retry(ctx, ref); collab.CodeOf(err) != collab.NotFound {
+		t.Errorf("taken out twice: %v", err)
+	}
+	if list, err := s.Quarantined(ctx, fail); err != nil || len(list) != 0 {
+		t.Errorf("left %+v, %v", list, err)
+	}
+}
+
+// TestUnreadable: what this version can't read is passed over, and its progress is known.
+func TestUnreadable(t *testing.T) {
+	ctx := t.Context()
+	s := New(storetest.New(t), nil)
+	_, ref := s.addEvent(t, "e")
+	it := store.NewItem(table.Event(ref.Account, ref.ID))
+	it[table.Body], it[table.DueAt] = store.Text(`{"id":1}`), store.Number(5)
+	if err := s.Put(ctx, it); err != nil {
+		t.Fatal(err)
+	}
+	if _, at, err := s.Pending(ctx, ref); !errors.Is(err, collab.ErrUnreadable) || at.Due != 5 {
+		t.Errorf("%+v, %v", at, err)
+	}
+	k := table.Work(string(collab.EventWork), ref.Account, 5, ref.ID)
+	for _, sk := range []string{"#", "acct#5#x", k.SK + "#more"} {
+		if err := s.Put(ctx, store.NewItem(table.Key{PK: k.PK, SK: sk})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shard, err := strconv.Atoi(k.PK[len(k.PK)-1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	skipped := 0
+	list, next, err := s.Work(ctx, collab.EventWork, shard, "", 100, func(err error) {
+		if skipped++; !errors.Is(err, collab.ErrUnreadable) {
+			t.Error(err)
+		}
+	})
+	if err != nil || len(list) != 1 || next != "" || skipped != 3 {
+		t.Errorf("%+v, %q, %v, %d passed over", list, next, err, skipped)
+	}
+}
+
+// TestAdoptWork: pending work of the form before this one becomes the present one; deliveries to webhook endpoints are told.
+func TestAdoptWork(t *testing.T) { onEach(t, testAdoptWork) }
+
+func testAdoptWork(t *testing.T, s *Store) {
+	ctx := t.Context()
+	pk := table.DuePartition(3)
+	for _, sk := range []string{"000000000000007#event#acct#e", "000000000000009#hook#acct#h#x", "000000000000008#hook#acct#crm%23e2", "000000000000001#new#a#b"} {
+		if err := s.Put(ctx, store.NewItem(table.Key{PK: pk, SK: sk})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var hooks []string
+	skipped := 0
+	adopt := func(want int) {
+		t.Helper()
+		n, err := s.AdoptWork(ctx, 3, 1_000, func(error) { skipped++ }, func(ref collab.EventRef, webhook string) error {
+			hooks = append(hooks, ref.Account+" "+ref.ID+" "+webhook)
+			return nil
+		})
+		if n != want || err != nil {
+			t.Errorf("adopted %d, %v, want %d", n, err, want)
+		}
+	}
+	adopt(2)
+	adopt(0)
+	work := s.pending(t)
+	if len(work) != 1 || work[0].EventRef != (collab.EventRef{Account: "acct", ID: "e"}) || work[0].Since != 7 || work[0].Next != 7 {
+		t.Errorf("pending %+v", work)
+	}
+	if diff := cmp.Diff([]string{"acct e2 crm"}, hooks); diff != "" || skipped < 4 {
+		t.Errorf("%s, %d passed over", diff, skipped)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
 )
 
 // prefer are the preferences of users, who have the default ones otherwise.
@@ -28,17 +29,30 @@ func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table, prefer{})) })
 }
 
-// dueAt returns when the pending work of the store is due, earliest first.
-func (s *Store) dueAt(t *testing.T) []collab.DueWork {
+// pending is an entry of the pending work.
+type pending struct {
+	collab.Work
+	Kind collab.WorkKind
+}
+
+// pending returns the pending work of the store, those that are due first ahead.
+func (s *Store) pending(t *testing.T) []pending {
 	t.Helper()
-	var all []collab.DueWork
-	for shard := range DueShards {
-		list, err := s.Due(t.Context(), shard, collab.MaxMillis, 100)
-		if err != nil {
-			t.Fatal(err)
+	var all []pending
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork} {
+		for shard := range table.DueShards {
+			for from, more := "", true; more; more = from != "" {
+				list, next, err := s.Work(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range list {
+					all = append(all, pending{w, kind})
+				}
+				from = next
+			}
 		}
-		all = append(all, list...)
 	}
-	slices.SortFunc(all, func(a, b collab.DueWork) int { return int(a.At - b.At) })
+	slices.SortStableFunc(all, func(a, b pending) int { return int(a.Next - b.Next) })
 	return all
 }

@@ -3,26 +3,21 @@ package outbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // webhookItem is a webhook endpoint.
 type webhookItem struct {
-	Body         store.JSON    `dynamodbav:"body"` // webhookBody
-	Disabled     bool          `dynamodbav:"off,omitempty"`
-	Reason       string        `dynamodbav:"why,omitempty"`
-	CreatedAt    collab.Millis `dynamodbav:"ca"`
-	LastUpdated  collab.Millis `dynamodbav:"lu"`
-	Failures     int           `dynamodbav:"nf,omitempty"`
-	FailingSince collab.Millis `dynamodbav:"fs,omitempty"`
-	NextProbe    collab.Millis `dynamodbav:"pb,omitempty"`
+	Body        store.JSON    `dynamodbav:"body"` // webhookBody
+	Disabled    bool          `dynamodbav:"off,omitempty"`
+	Reason      string        `dynamodbav:"why,omitempty"`
+	CreatedAt   collab.Millis `dynamodbav:"ca"`
+	LastUpdated collab.Millis `dynamodbav:"lu"`
 }
 
 // webhookBody is what the owner of a webhook endpoint set.
@@ -40,7 +35,6 @@ func (it *webhookItem) set(w collab.Webhook) error {
 	}
 	*it = webhookItem{
 		Body: body, Disabled: w.Disabled, Reason: w.DisabledReason, CreatedAt: w.CreatedAt, LastUpdated: w.LastUpdated,
-		Failures: w.Health.Failures, FailingSince: w.Health.FailingSince, NextProbe: w.Health.NextProbe,
 	}
 	return err
 }
@@ -53,7 +47,6 @@ func (it *webhookItem) webhook(id string) (w collab.Webhook, err error) {
 	return collab.Webhook{
 		ID: id, URL: body.URL, Description: body.Description, EventTypes: body.EventTypes, Secrets: body.Secrets,
 		Disabled: it.Disabled, DisabledReason: it.Reason, CreatedAt: it.CreatedAt, LastUpdated: it.LastUpdated,
-		Health: collab.WebhookHealth{Failures: it.Failures, FailingSince: it.FailingSince, NextProbe: it.NextProbe},
 	}, nil
 }
 
@@ -73,7 +66,7 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint; ALREADY_EXISTS when there is one with its id.
+// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id.
 func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
 	var stored webhookItem
 	if err := stored.set(w); err != nil {
@@ -83,40 +76,83 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) e
 	if err != nil {
 		return err
 	}
-	mark := s.NewMark()
-	write, err := s.Change(nil, it, mark)
+	write, err := s.Change(nil, it, s.NewMark())
 	if err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, write)
-	if err == nil && refused != nil && !refused.By(mark) {
+	lane, err := store.Encode(table.Lane(acct, w.ID), laneItem{})
+	if err != nil {
+		return err
+	}
+	refused, err := s.Write(ctx, write, s.Replace(lane))
+	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
 	}
 	return err
 }
 
-// UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. Its health is forgotten: whoever
-// changes an endpoint gives it a fresh start. change may be called again with what others wrote meanwhile; its error leaves the endpoint as
-// it is.
+// UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. How it has failed is forgotten:
+// whoever changes an endpoint gives it a fresh start; the relay wakes its lane. change may be called again with what others wrote meanwhile;
+// its error leaves the endpoint as it is.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
 	var w collab.Webhook
-	_, err := store.Rewrite(ctx, s.Table, table.Webhook(acct, id), "webhook "+strconv.Quote(id), func(stored *webhookItem, exists bool) (err error) {
+	err := s.changeWebhook(ctx, acct, id, func(stored *webhookItem, exists bool) (more []store.Write, err error) {
 		if !exists {
-			return noWebhook(id)
+			return nil, noWebhook(id)
 		}
-		if w, err = stored.webhook(id); err != nil {
-			return err
+		if w, err = stored.webhook(id); err == nil {
+			err = change(&w)
 		}
-		w.Health = collab.WebhookHealth{}
-		if err := change(&w); err != nil {
-			return err
+		if err == nil {
+			err = stored.set(w)
 		}
-		return stored.set(w)
+		if err != nil {
+			return nil, err
+		}
+		lane, err := s.addedTo(collab.LaneRef{Account: acct, WebhookID: id}, true)
+		return []store.Write{lane}, err
 	})
 	return w, err
 }
 
-// Webhook reads a webhook endpoint of the account; NOT_FOUND when it does not exist.
+// DisableWebhook disables a webhook endpoint for a reason and records the event that tells of it, both or neither. disabled is false, and
+// nothing has changed, when it is disabled already or does not exist.
+func (s *Store) DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (disabled bool, err error) {
+	err = s.changeWebhook(ctx, acct, id, func(stored *webhookItem, exists bool) ([]store.Write, error) {
+		if disabled = exists && !stored.Disabled; !disabled {
+			return nil, errNothing
+		}
+		stored.Disabled, stored.Reason, stored.LastUpdated = true, reason, s.Millis()
+		return s.recordOne(ctx, ev)
+	})
+	return disabled && err == nil, err
+}
+
+// errNothing says that there is nothing to change.
+var errNothing = errors.New("nothing to change")
+
+// changeWebhook changes the item of a webhook endpoint, together with more writes, as store.Rewrite does. errNothing changes nothing.
+func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(stored *webhookItem, exists bool) ([]store.Write, error)) error {
+	k, mark := table.Webhook(acct, id), s.NewMark()
+	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
+		before, err := s.Get(ctx, k)
+		if err != nil {
+			return nil, err
+		}
+		var stored webhookItem
+		var more []store.Write
+		write, err := store.Rewritten(s.Table, k, before, mark, &stored, func(stored *webhookItem, exists bool) (err error) {
+			more, err = change(stored, exists)
+			return err
+		})
+		if errors.Is(err, errNothing) {
+			return nil, nil
+		}
+		return append([]store.Write{write}, more...), err
+	})
+}
+
+// Webhook reads a webhook endpoint of the account, but not how it has answered; NOT_FOUND when it does not exist.
 func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
 	it, err := s.Get(ctx, table.Webhook(acct, id))
 	if err != nil {
@@ -128,8 +164,8 @@ func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, e
 	return readWebhook(it)
 }
 
-// Webhooks returns the webhook endpoints of the account by id. Strongly consistent.
-func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error) {
+// Endpoints returns the webhook endpoints of the account by id, but not how they have answered. Strongly consistent.
+func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error) {
 	items, err := s.Query(ctx, store.Scan{PK: table.Webhook(acct, "").PK, Keys: store.Everything, Strong: true})
 	if err != nil {
 		return nil, err
@@ -143,78 +179,29 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	return list, nil
 }
 
-// DeleteWebhook deletes a webhook endpoint; NOT_FOUND when it does not exist. What was on its way to it is canceled when it comes up, and
-// the record of its deliveries expires.
-func (s *Store) DeleteWebhook(ctx context.Context, acct, id string) error {
-	it, _, err := s.WriteOne(ctx, s.Remove(table.Webhook(acct, id)), types.ReturnValueAllOld)
-	if err == nil && it == nil {
-		return noWebhook(id)
-	}
-	return err
-}
-
-// DisableWebhook disables a webhook endpoint for a reason and records the event that tells of it, both or neither. disabled is false, and
-// nothing has changed, when it is disabled already or does not exist.
-func (s *Store) DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (disabled bool, err error) {
-	k, mark := table.Webhook(acct, id), s.NewMark()
-	err = s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
-		before, err := s.Get(ctx, k)
-		if err != nil {
-			return nil, err
-		}
-		var stored webhookItem
-		write, err := store.Rewritten(s.Table, k, before, mark, &stored, func(stored *webhookItem, exists bool) error {
-			disabled = exists && !stored.Disabled
-			stored.Disabled, stored.Reason, stored.LastUpdated = true, reason, s.Millis()
-			return nil
-		})
-		if err != nil || !disabled {
-			return nil, err
-		}
-		event, err := s.recordOne(ctx, ev)
-		return append([]store.Write{write}, event...), err
-	})
-	return disabled && err == nil, err
-}
-
-// updateWebhook updates what deliveries know of an endpoint, on a condition beside that it exists. It returns the endpoint as it is then,
-// nil when the condition is refused.
-func (s *Store) updateWebhook(ctx context.Context, acct, id string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*collab.Webhook, error) {
-	condition := expression.AttributeExists(expression.Name(table.PK))
-	for _, c := range conditions {
-		condition = condition.And(c)
-	}
-	write, err := s.update(table.Webhook(acct, id), u, &condition)
+// Webhooks returns the webhook endpoints of the account by id, and how they have answered. Strongly consistent.
+func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error) {
+	list, err := s.Endpoints(ctx, acct)
 	if err != nil {
 		return nil, err
 	}
-	it, refused, err := s.WriteOne(ctx, write, types.ReturnValueAllNew)
-	if err != nil || refused != nil {
-		return nil, err
+	refs := make([]collab.LaneRef, len(list))
+	for i, w := range list {
+		refs[i] = collab.LaneRef{Account: acct, WebhookID: w.ID}
 	}
-	w, err := readWebhook(it)
-	return &w, err
+	lanes, err := s.Lanes(ctx, refs...)
+	for i := range lanes {
+		list[i].Health = lanes[i].Health
+	}
+	return list, err
 }
 
-// CountFailure records that a post to an endpoint failed at the time now, and that the next probe is made at nextProbe when it rests. It
-// returns the endpoint as it is then, nil when it does not exist. A failure may be counted twice when the table's answer is lost.
-func (s *Store) CountFailure(ctx context.Context, acct, id string, now, nextProbe collab.Millis) (*collab.Webhook, error) {
-	since := expression.Name(table.FailingSince)
-	return s.updateWebhook(ctx, acct, id, expression.Set(since, expression.IfNotExists(since, expression.Value(now))).
-		Set(expression.Name(table.NextProbe), expression.Value(nextProbe)).Add(expression.Name(table.Failures), expression.Value(1)))
-}
-
-// ForgetFailures records that a post to an endpoint succeeded. An endpoint that does not exist is no error.
-func (s *Store) ForgetFailures(ctx context.Context, acct, id string) error {
-	_, err := s.updateWebhook(ctx, acct, id, expression.Set(expression.Name(table.Failures), expression.Value(0)).
-		Remove(expression.Name(table.FailingSince)).Remove(expression.Name(table.NextProbe)))
+// DeleteWebhook deletes a webhook endpoint with its lane; NOT_FOUND when it does not exist. What was on its way to it is not posted any more,
+// not even to one that is made with its id, and expires.
+func (s *Store) DeleteWebhook(ctx context.Context, acct, id string) error {
+	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)))
+	if err == nil && refused != nil {
+		err = noWebhook(id)
+	}
 	return err
-}
-
-// ClaimProbe claims the probe of a resting endpoint, and sets the time of the next one. It reports false when that is later than now:
-// another has claimed it.
-func (s *Store) ClaimProbe(ctx context.Context, acct, id string, now, next collab.Millis) (bool, error) {
-	probe := expression.Name(table.NextProbe)
-	w, err := s.updateWebhook(ctx, acct, id, expression.Set(probe, expression.Value(next)), probe.LessThanEqual(expression.Value(now)))
-	return w != nil, err
 }

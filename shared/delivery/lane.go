@@ -1,0 +1,417 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/metrics"
+	"collabdata/shared/queue"
+	"collabdata/shared/webhook"
+)
+
+const (
+	posts      = 5                // to one endpoint at a time
+	quickPosts = 50               // while it answers within quick
+	quick      = time.Second      //
+	sliceTime  = 10 * time.Second // after which a holder begins no further posts
+	lease      = time.Minute      // longer than a slice with the end of its last posts takes
+	reserve    = 5 * time.Second  // of a run's time, for what follows a post
+	page       = 100              // deliveries read at once
+
+	probeEvery = 30 * time.Second // while an endpoint rests
+	shortWait  = 45 * time.Second // a delayed message bridges it: the relay looks every minute only
+	parkFor    = 10 * time.Minute // until it is looked again whether an account or an organization is still disabled
+
+	behind     = 10 * time.Second // Low stays: events that overtake each other by less need not be told apart
+	busyPosts  = 150              // a second: then a lane's deliveries are spread
+	busyShards = 8                // over so many partitions
+)
+
+// Lanes are what the deliveries to webhook endpoints need of the table. Package outbox documents the methods.
+type Lanes interface {
+	ClaimLane(ctx context.Context, ref collab.LaneRef, lease time.Duration) (*collab.Lane, error)
+	ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error)
+	WakeLane(ctx context.Context, ref collab.LaneRef) (bool, error)
+	DropLane(ctx context.Context, l *collab.Lane) error
+	Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lane, error)
+
+	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
+	Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error)
+	DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (bool, error)
+
+	AddDelivery(ctx context.Context, l *collab.Lane, d collab.Delivery) (collab.Delivery, error)
+	AddLate(ctx context.Context, l *collab.Lane, event string) error
+	NewDeliveries(ctx context.Context, l *collab.Lane, from string, most int, skip func(error)) ([]collab.Delivery, string, error)
+	WaitingDeliveries(ctx context.Context, l *collab.Lane, until collab.Millis, most int, skip func(error)) ([]collab.Delivery, collab.Millis, error)
+	SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error
+	Event(ctx context.Context, acct, id string) (*collab.Event, error)
+}
+
+// slice is the work of one holder of a lane.
+type slice struct {
+	*Deliverer
+	lane  *collab.Lane
+	hook  collab.Webhook
+	began time.Time
+	low   string // the lane's when it was claimed
+
+	waiting []collab.Delivery // read and not posted yet: those whose time has come
+	fresh   []collab.Delivery // the same: new ones
+	from    string            // the event behind them
+	drained bool              // there are no new ones behind them
+	more    bool              // the slice has ended before the work
+	parked  collab.Millis     // the account is disabled: look again then
+	width   int               // posts at a time
+	posted  int
+}
+
+// Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due in order, for a slice of time, and leaves the
+// rest to a further message, or where it waits to the relay. The message wakes only: what there is to do is what the table says.
+func (d *Deliverer) Lane(ctx context.Context, ref collab.LaneRef) error {
+	l, err := d.Outbox.ClaimLane(ctx, ref, lease)
+	if err != nil || l == nil {
+		return err // its holder looks once more when it has let go
+	}
+	hook, err := d.Outbox.Webhook(ctx, ref.Account, ref.WebhookID)
+	if collab.CodeOf(err) == collab.NotFound {
+		return d.Outbox.DropLane(ctx, l)
+	}
+	if err != nil {
+		return err
+	}
+	l.Made = hook.CreatedAt
+	s := &slice{Deliverer: d, lane: l, hook: hook, began: d.Now(), low: l.Low, from: l.Low, width: posts}
+	if err := s.work(ctx); err != nil {
+		return err
+	}
+	return s.release(ctx)
+}
+
+// skip passes over what can't be read.
+func (d *Deliverer) skip(ctx context.Context) func(error) {
+	return func(err error) {
+		d.Metrics.Add(metrics.Unreadable, "", 1)
+		d.Log.LogAttrs(ctx, slog.LevelError, "unreadable work passed over", slog.Any("cause", err))
+	}
+}
+
+// work posts until nothing is due, or the slice is over.
+func (s *slice) work(ctx context.Context) error {
+	for !s.hook.Disabled && s.lane.Pause <= s.millis() {
+		deadline, ok := ctx.Deadline()
+		if s.Now().Sub(s.began) >= sliceTime || ok && time.Until(deadline) < s.postTime+reserve {
+			s.more = true
+			return nil
+		}
+		switch enabled, err := s.enabled(ctx, s.lane.Account, ""); {
+		case err != nil:
+			return err
+		case !enabled:
+			s.parked = s.Now().Add(parkFor).UnixMilli()
+			return nil
+		}
+		n := s.width
+		if s.lane.Health.Resting() {
+			n = 1
+		}
+		batch, err := s.take(ctx, n)
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		if err := s.post(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take returns up to n deliveries to post: first those whose time has come, then the new ones, in order.
+func (s *slice) take(ctx context.Context, n int) (batch []collab.Delivery, err error) {
+	if now := s.millis(); len(s.waiting) == 0 && s.lane.Due != 0 && s.lane.Due <= now {
+		if s.waiting, s.lane.Due, err = s.Outbox.WaitingDeliveries(ctx, s.lane, now, page, s.skip(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	if len(s.waiting) > 0 {
+		n = min(n, len(s.waiting))
+		batch, s.waiting = s.waiting[:n], s.waiting[n:]
+		return batch, nil
+	}
+	for len(s.fresh) == 0 && !s.drained {
+		var next string
+		if s.fresh, next, err = s.Outbox.NewDeliveries(ctx, s.lane, s.from, page, s.skip(ctx)); err != nil {
+			return nil, err
+		}
+		if s.drained = next == ""; !s.drained {
+			s.from = next
+		}
+	}
+	n = min(n, len(s.fresh))
+	batch, s.fresh = s.fresh[:n], s.fresh[n:]
+	return batch, nil
+}
+
+// result is what became of a delivery that was taken.
+type result struct {
+	kept    collab.DeliveryAttempt
+	attempt *webhook.Attempt // nil: nothing was posted
+	after   collab.Delivery
+	err     error
+}
+
+// post posts deliveries side by side, and notes what became of them.
+func (s *slice) post(ctx context.Context, batch []collab.Delivery) error {
+	results := make([]result, len(batch))
+	resting := s.lane.Health.Resting()
+	var wg sync.WaitGroup
+	for i := range batch {
+		wg.Go(func() { results[i] = s.deliver(ctx, batch[i], resting) })
+	}
+	wg.Wait()
+	width := min(2*s.width, quickPosts)
+	for _, r := range results {
+		if r.err != nil {
+			return r.err
+		}
+		if r.after.Waits && (s.lane.Due == 0 || r.after.NextAttempt < s.lane.Due) {
+			s.lane.Due = r.after.NextAttempt
+		}
+		if r.attempt == nil {
+			continue
+		}
+		s.posted++
+		if r.kept.Duration >= quick.Milliseconds() || r.attempt.Outcome != webhook.Delivered {
+			width = posts
+		}
+		if err := s.judge(ctx, r.attempt); err != nil {
+			return err
+		}
+	}
+	s.width = width
+	return nil
+}
+
+// judge notes how the endpoint answered, and disables one that is gone or has only failed for too long.
+func (s *slice) judge(ctx context.Context, a *webhook.Attempt) error {
+	now := s.millis()
+	if a.Outcome == webhook.Delivered {
+		s.lane.Health, s.lane.Pause = collab.WebhookHealth{}, 0
+		return nil
+	}
+	s.lane.Health.Fail(now)
+	s.lane.Pause = max(s.lane.Pause, now+a.RetryAfter.Milliseconds())
+	if s.lane.Health.Resting() {
+		s.lane.Pause = max(s.lane.Pause, now+probeEvery.Milliseconds())
+	}
+	switch {
+	case s.hook.Disabled:
+		return nil
+	case a.Outcome == webhook.Gone:
+		s.hook.Disabled = true
+		return s.disable(ctx, s.lane.LaneRef, "the endpoint "+a.Reason)
+	case s.lane.Health.Hopeless(now):
+		s.hook.Disabled = true
+		return s.disable(ctx, s.lane.LaneRef, "the endpoint has only failed for 5 days; last it "+a.Reason)
+	}
+	return nil
+}
+
+// deliver posts one delivery and writes what comes next. A panic is a failed attempt of this one alone.
+func (s *slice) deliver(ctx context.Context, del collab.Delivery, resting bool) (r result) {
+	r.after = del
+	at := s.Now()
+	func() {
+		defer func() {
+			if p := recover(); p != nil {
+				r.attempt, r.err = nil, nil
+				s.fail(ctx, &r, at, resting, webhook.Attempt{Outcome: webhook.Failed, Reason: "could not be posted"})
+				s.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("event", del.EventID), slog.String("cause", fmt.Sprint(p)))
+			}
+		}()
+		s.attempt(ctx, del, at, resting, &r)
+	}()
+	if r.err != nil {
+		return r
+	}
+	err := s.Outbox.SaveDelivery(ctx, s.lane, del, r.after)
+	if collab.CodeOf(err) == collab.Aborted {
+		return r // it is to be posted again: the lane's Late tells
+	}
+	r.err = err
+	return r
+}
+
+// attempt posts a delivery, and tells in r what became of it.
+func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
+	ev, err := s.Outbox.Event(ctx, s.lane.Account, del.EventID)
+	switch {
+	case errors.Is(err, collab.ErrUnreadable):
+		s.skip(ctx)(err)
+		fallthrough
+	case collab.CodeOf(err) == collab.NotFound:
+		r.after.State, r.after.Waits = collab.DeliveryCanceled, false
+		s.Metrics.Add(metrics.DeliveryFailures, metrics.Webhook, 1)
+		return
+	case err != nil:
+		r.err = err
+		return
+	}
+	enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
+	if err != nil || !enabled {
+		r.err = err
+		r.after.Wait(at.Add(parkFor).UnixMilli())
+		return
+	}
+	body, err := s.payload(ctx, ev)
+	if err != nil {
+		r.err = err
+		return
+	}
+	a, err := s.poster.Deliver(ctx, at, webhook.Message{
+		URL: s.hook.URL, ID: del.EventID, Secrets: s.hook.SigningSecrets(at.UnixMilli()), Body: body,
+	})
+	if err != nil {
+		r.err = err
+		return
+	}
+	if a.Err != nil {
+		s.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", s.lane.Account),
+			slog.String("webhook", s.hook.ID), slog.String("event", del.EventID), slog.Any("cause", a.Err))
+	}
+	r.attempt = &a
+	s.fail(ctx, r, at, resting, a)
+}
+
+// fail keeps an attempt and sets what comes next: an end, or the next step of the ladder. While an endpoint rests nothing is given up.
+func (s *slice) fail(ctx context.Context, r *result, at time.Time, resting bool, a webhook.Attempt) {
+	r.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: s.Now().Sub(at).Milliseconds()}
+	r.after.Keep(r.kept)
+	r.after.Made++
+	random, err := s.random()
+	if err != nil {
+		r.err = err
+		return
+	}
+	made := r.after.Made
+	if resting {
+		made = min(made, webhook.Attempts-1)
+	}
+	delay, more := webhook.RetryDelay(made, a.RetryAfter, random)
+	figure := metrics.DeliveryRetries
+	switch {
+	case a.Outcome == webhook.Delivered:
+		r.after.State, r.after.Waits, figure = collab.DeliveryDelivered, false, metrics.Deliveries
+	case !more:
+		r.after.State, r.after.Waits, figure = collab.DeliveryExhausted, false, metrics.DeliveryFailures
+	default:
+		r.after.Wait(s.Now().Add(delay).UnixMilli())
+	}
+	s.Metrics.Add(figure, metrics.Webhook, 1)
+}
+
+// next is when there is something to post again, 0 for never.
+func (s *slice) next() collab.Millis {
+	now := s.millis()
+	switch {
+	case s.hook.Disabled:
+		return 0
+	case s.parked != 0:
+		return s.parked
+	case s.more || len(s.waiting) > 0 || len(s.fresh) > 0 || !s.drained:
+		return max(now, s.lane.Pause)
+	case s.lane.Due != 0:
+		return max(now, s.lane.Pause, s.lane.Due)
+	}
+	return 0
+}
+
+// release gives the lane back: with a message when there is more soon, else with the time of the next attempt, when the relay wakes it.
+func (s *slice) release(ctx context.Context) error {
+	l := s.lane
+	l.Low = max(l.Low, s.passed())
+	if took := s.Now().Sub(s.began).Seconds(); took > 0 && float64(s.posted) >= busyPosts*max(took, 1) {
+		l.Shards = busyShards
+	}
+	if len(s.waiting) > 0 {
+		l.Due = s.waiting[0].NextAttempt
+	}
+	for {
+		at := s.next()
+		wait := max(time.UnixMilli(at).Sub(s.Now()), 0)
+		soon := at != 0 && wait <= shortWait
+		if l.Next, l.Woken = at, 0; soon {
+			l.Woken = at + time.Minute.Milliseconds() // until then the message is taken to be under way
+			l.Next = l.Woken
+		}
+		released, err := s.Outbox.ReleaseLane(ctx, l)
+		switch {
+		case err != nil || l.Holder == "":
+			return err
+		case !released: // others have added to it, which l tells now
+			continue
+		case soon:
+			return s.Webhooks.SendLanes(ctx, wait, queue.Lane{LaneRef: l.LaneRef})
+		case s.hook.Disabled || !s.drained || len(s.fresh) > 0:
+			return nil // the relay wakes it, or whoever enables it
+		}
+		return s.lookAgain(ctx)
+	}
+}
+
+// passed is the event before which there is no new delivery: behind what was posted, and some way behind the present, as a delivery of an
+// earlier event that is added later has to wait.
+func (s *slice) passed() string {
+	low := collab.EarliestID(s.Now().Add(-behind).UnixMilli())
+	switch {
+	case len(s.fresh) > 0:
+		return min(low, s.fresh[0].EventID)
+	case !s.drained:
+		return min(low, s.from)
+	}
+	return low
+}
+
+// lookAgain looks for deliveries that were added while the lane was held: whoever adds one then sends no message, and one who does not know
+// that the lane's Low has moved takes it for new.
+func (s *slice) lookAgain(ctx context.Context) error {
+	for from := s.low; ; {
+		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, page, s.skip(ctx))
+		if err != nil {
+			return err
+		}
+		if len(list) > 0 {
+			return s.wake(ctx, s.lane.LaneRef)
+		}
+		if next == "" {
+			return nil
+		}
+		from = next
+	}
+}
+
+// wake sends messages for lanes that nobody works on, and for which none is under way.
+func (d *Deliverer) wake(ctx context.Context, refs ...collab.LaneRef) error {
+	messages := make([]*queue.Lane, len(refs))
+	err := each(len(refs), sideBySide, func(i int) error {
+		woken, err := d.Outbox.WakeLane(ctx, refs[i])
+		if woken {
+			messages[i] = &queue.Lane{LaneRef: refs[i]}
+		}
+		return err
+	})
+	var send []queue.Lane
+	for _, m := range messages {
+		if m != nil {
+			send = append(send, *m)
+		}
+	}
+	if len(send) > 0 {
+		err = errors.Join(err, d.Webhooks.SendLanes(ctx, 0, send...))
+	}
+	return err
+}
