@@ -80,8 +80,5 @@ func (b *Bounded) WriteString(s string) {
 // Full reports whether nothing more fits.
 func (b *Bounded) Full() bool { return b.left == 0 }
 
-// Len is the number of bytes written.
-func (b *Bounded) Len() int { return b.text.Len() }
-
 // String returns the text.
 func (b *Bounded) String() string { return b.text.String() }
