@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 }
 
 // command prepares a run of the program, on stand-ins of its own unless the variables say otherwise.
-func command(t *testing.T, data string, variables ...string) *exec.Cmd {
+func command(t testing.TB, data string, variables ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
 	if err != nil {
@@ -77,7 +77,13 @@ func (o *output) Write(p []byte) (int, error) {
 // start starts the program and returns once it serves. It is stopped at the end of the test at the latest.
 func start(t *testing.T, data string, variables ...string) *server {
 	t.Helper()
-	s := &server{Cmd: command(t, data, variables...)}
+	return launch(t, command(t, data, variables...))
+}
+
+// launch is start for a command.
+func launch(t testing.TB, cmd *exec.Cmd) *server {
+	t.Helper()
+	s := &server{Cmd: cmd}
 	out := &output{welcome: make(chan []string, 1)}
 	s.Stdout, s.Stderr = out, out
 	if err := s.Start(); err != nil {
@@ -90,7 +96,7 @@ func start(t *testing.T, data string, variables ...string) *server {
 		if err := <-ended; err != nil {
 			t.Errorf("stopped with %v:\n%s", err, &out.text)
 		}
-		if !strings.HasSuffix(out.text.String(), "Stopping ...\n") {
+		if !strings.Contains(out.text.String(), "Stopping ...\n") {
 			t.Errorf("printed at its end:\n%s", &out.text)
 		}
 	})

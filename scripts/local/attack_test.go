@@ -1,0 +1,415 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+)
+
+// attack is what one account does to slow down, stop or crash the service for others.
+type attack struct {
+	name     string
+	webhooks string             // where its endpoints lead: "" for none, slow or closed
+	prepare  func(*arena) error // nil for nothing
+	calls    []call             // made again and again
+	clients  int                // that make them at the same time
+}
+
+// call is a request.
+type call struct{ path, data string }
+
+// Where endpoints lead.
+const (
+	slow   = "slow"   // answers after slowAnswer
+	closed = "closed" // nothing listens
+)
+
+const (
+	slowAnswer   = 12 * time.Second
+	mostResident = 400_000_000 // bytes
+	maxEndpoint  = collab.MaxWebhooks
+)
+
+// attacks are those that are known to have worked once. Of threads one call adds so many, and twenty times as many are there to be updated.
+func attacks(threads int) []attack {
+	var bolds strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&bolds, "<b %d>", i)
+	}
+	html := strconv.Quote("<p>" + bolds.String() + strings.Repeat("<p>x", 1_000))
+	comments := func(id string, n int) call {
+		list := slices.Repeat([]string{`{"commentHtml":` + html + `,"from":{"userId":"ann"},"triggerNotification":true,
+			"taggedUserContacts":[{"userId":"bob","contact":{"userId":"bob","email":"bob@example.com"}}]}`}, n)
+		return call{"/v2/commentannotations/add", `{` + target + `,"commentAnnotations":[{"commentData":[` + strings.Join(list, ",") + `]}]}`}
+	}
+	readers := make([]string, 10)
+	for i := range readers {
+		readers[i] = fmt.Sprintf(`{"userId":"reader%d","email":"reader%d@example.com"}`, i, i)
+	}
+	notification := func(template, value int, to string) call {
+		return call{"/v2/notifications/add", `{` + target + `,"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":` +
+			strconv.Quote(strings.Repeat("{a}", template)) + `,"displayHeadlineMessageTemplateData":{"a":` + strconv.Quote(strings.Repeat("v", value)) + `},` + to + `}`}
+	}
+	inbox := notification(20_000, 30_000, `"notifyAll":true`)
+	thread := `{"commentData":[{"commentText":"x","from":{"userId":"ann"},"triggerNotification":true}]}`
+	events := call{"/v2/commentannotations/add", `{` + target + `,"commentAnnotations":[` + strings.Join(slices.Repeat([]string{thread}, threads), ",") + `]}`}
+	return []attack{
+		{name: "template", clients: 8, calls: []call{notification(4_333, 13_000, `"notifyAll":false,"notifyUsers":[`+strings.Join(readers, ",")+`]`)}},
+		{name: "html", clients: 8, calls: []call{comments("a", 10), comments("b", 32)}},
+		{name: "inbox", clients: 4, calls: []call{{"/v2/notifications/get", `{"organizationId":"acme","userId":"bob"}`}}, prepare: func(a *arena) error {
+			return a.addAll(slices.Repeat([]call{inbox}, 50))
+		}},
+		{name: "slow-endpoints", clients: 1, webhooks: slow, calls: []call{events}},
+		{name: "closed-ports", clients: 1, webhooks: closed, calls: []call{events}},
+		{name: "update-all", clients: 1, webhooks: closed,
+			calls: []call{{"/v2/commentannotations/update", `{"organizationId":"acme","documentId":"plan","triggerNotification":true,"updatedData":{"priority":{"id":"high","name":"High"}}}`}},
+			prepare: func(a *arena) error {
+				quiet := call{events.path, strings.ReplaceAll(events.data, `,"triggerNotification":true`, "")}
+				return a.addAll(slices.Repeat([]call{quiet}, 20))
+			}},
+	}
+}
+
+const target = `"organizationId":"acme","documentId":"plan","createOrganization":true,"createDocument":true`
+
+// arena is a server of its own, with the account that attacks and the one that is to notice nothing.
+type arena struct {
+	*server
+	t                testing.TB
+	attacker, victim *client.Client
+	admin            func(args ...string)
+
+	mu      sync.Mutex
+	arrived map[string]chan time.Time // by notification, at the victim's endpoint
+	codes   map[int]int               // of the attacker's answers, by HTTP status
+	strange string                    // an answer that is neither of the attack's: 200 or 429
+}
+
+// newArena builds the server and the operator's program and starts the server. The test binary would not do: it may watch for races, which
+// takes memory.
+func newArena(t testing.TB) *arena {
+	t.Helper()
+	programs, data := t.TempDir(), t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", programs, ".", "../admin").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := command(t, data)
+	cmd.Path = filepath.Join(programs, "local")
+	a := &arena{server: launch(t, cmd), t: t, arrived: map[string]chan time.Time{}, codes: map[int]int{}}
+	a.attacker = client.New(client.Config{BaseURL: a.url, APIKey: "dev-key", AuthToken: "dev-token"})
+	a.victim = client.New(client.Config{BaseURL: a.url, APIKey: "dev-key-2", AuthToken: "dev-token-2"})
+	a.admin = func(args ...string) {
+		t.Helper()
+		script := `. "$0" && exec "$@"`
+		args = append([]string{"-c", script, filepath.Join(data, "env"), filepath.Join(programs, "admin")}, args...)
+		if out, err := exec.CommandContext(t.Context(), "sh", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	hook := httptest.NewServer(http.HandlerFunc(a.receive))
+	t.Cleanup(hook.Close)
+	a.must(a.victim, call{"/v2/webhooks/add", `{"webhookId":"crm","url":"` + hook.URL + `"}`})
+	a.must(a.victim, call{"/v2/commentannotations/add", `{` + target + `,"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"ann"}}]}]}`})
+	return a
+}
+
+// receive is the victim's endpoint.
+func (a *arena) receive(_ http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for id, got := range a.arrived {
+		if bytes.Contains(body, []byte(`"`+id+`"`)) {
+			got <- time.Now()
+			delete(a.arrived, id) // it may come again
+		}
+	}
+}
+
+func (a *arena) must(c *client.Client, call call) []byte {
+	a.t.Helper()
+	status, body, err := send(a.t.Context(), c, call)
+	if err != nil || status != http.StatusOK {
+		a.t.Fatalf("%s: %d %.300s %v", call.path, status, body, err)
+	}
+	return body
+}
+
+func send(ctx context.Context, c *client.Client, call call) (status int, body []byte, err error) {
+	answer, err := c.Send(ctx, http.MethodPost, call.path, nil, []byte(`{"data":`+call.data+`}`))
+	if err != nil {
+		return 0, nil, err
+	}
+	return answer.Status, answer.Body, nil
+}
+
+// attack makes one of the attacker's calls, and counts the answer.
+func (a *arena) attack(ctx context.Context, c call) (status int) {
+	status, body, err := send(ctx, a.attacker, c)
+	if err != nil {
+		return 0
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.codes[status]++
+	if refused := status == http.StatusTooManyRequests && bytes.Contains(body, []byte(`"RESOURCE_EXHAUSTED"`)); status != http.StatusOK && !refused {
+		a.strange = fmt.Sprintf("%s: %d %.300s", c.path, status, body)
+	}
+	return status
+}
+
+// addAll makes calls that come before the attack. Where the account's quota refuses the first ones that is all there is.
+func (a *arena) addAll(calls []call) error {
+	for _, c := range calls {
+		if status := a.attack(a.t.Context(), c); status != http.StatusOK && status != http.StatusTooManyRequests {
+			return fmt.Errorf("%s", a.strange)
+		}
+	}
+	return nil
+}
+
+// endpoints gives the attacker as many endpoints as it may have.
+func (a *arena) endpoints(which string) (n int) {
+	if which == "" {
+		return 0
+	}
+	ended := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else the end of the request is not noticed
+		select {
+		case <-time.After(slowAnswer):
+		case <-r.Context().Done():
+		case <-ended:
+		}
+	}))
+	a.t.Cleanup(server.Close)
+	a.t.Cleanup(func() { close(ended) })
+	for i := range maxEndpoint {
+		url := fmt.Sprintf("%s/%d", server.URL, i)
+		if which == closed {
+			l, err := net.Listen("tcp4", "127.0.0.1:0")
+			if err != nil {
+				a.t.Fatal(err)
+			}
+			url = "http://" + l.Addr().String()
+			l.Close()
+		}
+		status, body, err := send(a.t.Context(), a.attacker, call{"/v2/webhooks/add", fmt.Sprintf(`{"webhookId":"h%d","url":%q}`, i, url)})
+		switch {
+		case err != nil:
+			a.t.Fatal(err)
+		case status == http.StatusOK:
+			n++
+		case !bytes.Contains(body, []byte(`"FAILED_PRECONDITION"`)):
+			a.t.Fatalf("an endpoint: %d %s", status, body)
+		}
+	}
+	return n
+}
+
+// forget deletes the attacker's endpoints.
+func (a *arena) forget(n int) {
+	a.t.Helper()
+	for i := range n {
+		a.must(a.attacker, call{"/v2/webhooks/delete", fmt.Sprintf(`{"webhookId":"h%d"}`, i)})
+	}
+}
+
+// pass is what the victim saw.
+type pass struct{ inbox, webhook, read time.Duration }
+
+// worse returns the longer times of both.
+func (p pass) worse(o pass) pass {
+	return pass{max(p.inbox, o.inbox), max(p.webhook, o.webhook), max(p.read, o.read)}
+}
+
+// patience is how long what has to come at all is waited for.
+const patience = 2 * time.Minute
+
+// notify tells a user of the victim something, and returns how long it took until it could be read and until the webhook arrived, and the
+// slowest read meanwhile. What did not come within patience took so long. It fails where a request is refused.
+func (a *arena) notify(id string) (p pass) {
+	a.t.Helper()
+	got := make(chan time.Time, 1)
+	a.mu.Lock()
+	a.arrived[id] = got
+	a.mu.Unlock()
+	start := time.Now()
+	a.must(a.victim, call{"/v2/notifications/add", `{` + target + `,"notificationId":"` + id + `","actionUser":{"userId":"ann"},
+		"displayHeadlineMessageTemplate":"Lunch","notifyAll":false,"notifyUsers":[{"userId":"bob"}]}`})
+	for p.inbox == 0 || p.webhook == 0 {
+		if time.Since(start) > patience {
+			p.inbox, p.webhook = cmp.Or(p.inbox, patience), cmp.Or(p.webhook, patience)
+			break
+		}
+		for _, c := range []call{{"/v2/commentannotations/get", `{"organizationId":"acme"}`}, {"/v2/notifications/get", `{"organizationId":"acme","userId":"bob"}`}} {
+			began := time.Now()
+			body := a.must(a.victim, c)
+			p.read = max(p.read, time.Since(began))
+			if p.inbox == 0 && bytes.Contains(body, []byte(`"notificationId":"`+id+`"`)) {
+				p.inbox = time.Since(start)
+			}
+		}
+		select {
+		case at := <-got:
+			p.webhook = at.Sub(start)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	return p
+}
+
+var peak = regexp.MustCompile(`VmHWM:\s+([0-9]+) kB`)
+
+// resident returns the most memory that the server has had resident, in bytes.
+func (a *arena) resident() int {
+	a.t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	m := peak.FindSubmatch(status)
+	if m == nil {
+		a.t.Fatalf("no peak in %s", status)
+	}
+	kilobytes, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return kilobytes << 10
+}
+
+// raise gives the attacker the largest quotas there are.
+func (a *arena) raise() {
+	a.admin("settings", "set", "dev", "write-units-per-second=unlimited", "events-per-minute=unlimited", "mails-per-day=unlimited",
+		fmt.Sprintf("webhook-endpoints=%d", maxEndpoint))
+}
+
+// TestAttacks holds that an account that may do what it likes gets answers to each attack, and that another one's notifications and
+// webhooks come through each, while the server stays small.
+func TestAttacks(t *testing.T) {
+	a := newArena(t)
+	a.raise()
+	for i, k := range attacks(5) {
+		t.Run(k.name, func(t *testing.T) {
+			a.t = t
+			if k.prepare != nil {
+				if err := k.prepare(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			defer a.forget(a.endpoints(k.webhooks))
+			for _, c := range k.calls {
+				var wg sync.WaitGroup
+				for range k.clients {
+					wg.Go(func() { a.attack(t.Context(), c) })
+				}
+				wg.Wait()
+			}
+			if p := a.notify(fmt.Sprint("n", i)); p.inbox >= patience || p.webhook >= patience {
+				t.Errorf("not everything came: %+v", p)
+			}
+			if a.strange != "" || a.codes[http.StatusOK] == 0 {
+				t.Errorf("answers %v %s", a.codes, a.strange)
+			}
+			if got := a.resident(); got > mostResident {
+				t.Errorf("%d MB were resident", got/1e6)
+			}
+		})
+	}
+}
+
+// attacked is how long an attack goes on, and so is what is looked at of what it does to others.
+const attacked = 30 * time.Second
+
+// BenchmarkAttack measures what another account sees of an attack, with the quotas that an account has and with the largest: the longest
+// time until an inbox entry can be read and until its webhook arrives, the slowest read, and the most memory that the server had resident.
+func BenchmarkAttack(b *testing.B) {
+	for _, k := range append([]attack{{name: "none"}}, attacks(500)...) {
+		for _, quotas := range []string{"usual", "raised"} {
+			b.Run(k.name+"/quotas="+quotas, func(b *testing.B) {
+				for b.Loop() {
+					a := newArena(b)
+					if quotas == "raised" {
+						a.raise()
+					}
+					a.measure(k)
+				}
+			})
+		}
+	}
+}
+
+// measure attacks, and reports what the victim sees.
+func (a *arena) measure(k attack) {
+	if k.prepare != nil {
+		if err := k.prepare(a); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	endpoints := a.endpoints(k.webhooks)
+	clear(a.codes)
+	ctx, cancel := context.WithTimeout(a.t.Context(), attacked)
+	defer cancel()
+	var wg sync.WaitGroup
+	for range k.clients {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if a.attack(ctx, k.calls[i%len(k.calls)]) == http.StatusTooManyRequests {
+					wait(ctx, time.Second)
+				}
+			}
+		})
+	}
+	var worst pass
+	rounds := 0
+	for ; ctx.Err() == nil; rounds++ {
+		worst = worst.worse(a.notify(fmt.Sprint("n", rounds)))
+	}
+	wg.Wait()
+	b := a.t.(*testing.B)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(worst.inbox.Seconds(), "inbox-s")
+	b.ReportMetric(worst.webhook.Seconds(), "webhook-s")
+	b.ReportMetric(worst.read.Seconds(), "read-s")
+	b.ReportMetric(float64(a.resident())/1e6, "MB-resident")
+	b.ReportMetric(float64(rounds), "rounds")
+	for _, status := range slices.Sorted(maps.Keys(a.codes)) {
+		b.ReportMetric(float64(a.codes[status]), fmt.Sprintf("answers-%d", status))
+	}
+	if k.webhooks != "" {
+		b.ReportMetric(float64(endpoints), "endpoints")
+	}
+	if a.strange != "" {
+		b.Log(a.strange)
+	}
+}
+
+// wait waits, or until the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}
