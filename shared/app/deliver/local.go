@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	localRuns  = 32               // events worked on at the same time
-	localLanes = 200              // lanes: most of the time they wait for their endpoints
-	localRelay = 3 * time.Second  // between two runs of the relay
-	localTime  = 90 * time.Second // for one message, as the function has
-	localGrace = 5 * time.Second  // for messages under way, at the end
-	localPause = time.Second      // after a queue could not be reached
+	localRuns    = 32               // events worked on at the same time
+	localLanes   = 200              // lanes: most of the time they wait for their endpoints
+	localWaiting = 10_000           // messages taken that wait for their turn
+	localRelay   = 3 * time.Second  // between two runs of the relay
+	localTime    = 90 * time.Second // for one message, as the function has
+	localGrace   = 5 * time.Second  // for messages under way, at the end
+	localPause   = time.Second      // after a queue could not be reached
 )
 
 // Local delivers events in the local server: it polls both queues, and does the relay's work every few seconds.
@@ -71,20 +72,22 @@ func (l *Local) Run(ctx context.Context) {
 func (l *Local) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	runs := make(chan struct{}, most)
+	turns := newTurns(localWaiting)
+	context.AfterFunc(ctx, turns.end)
+	for range most {
+		wg.Go(func() {
+			for m, ok := turns.next(); ok; m, ok = turns.next() {
+				l.take(work, q, m)
+			}
+		})
+	}
 	for ctx.Err() == nil {
 		messages, err := q.Receive(ctx, queue.MaxReceive, queue.MaxWait)
 		if err != nil && ctx.Err() == nil {
 			l.config.Log.LogAttrs(ctx, slog.LevelWarn, "queue not reached", slog.Any("cause", err))
 			pause(ctx, localPause)
 		}
-		for _, m := range messages {
-			runs <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-runs }()
-				l.take(work, q, m)
-			})
-		}
+		turns.add(messages...)
 	}
 }
 
