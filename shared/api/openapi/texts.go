@@ -52,7 +52,9 @@ first one runs ABORTED. Success and ALREADY_EXISTS bind the key, unless an item 
 const deliveryRules = `
 Signed as [Standard Webhooks](https://www.standardwebhooks.com) 1.0.0 says: any of its libraries verifies it with the secret that adding the endpoint
 or rotating its secret answered. At most 20,000 bytes; larger events are cut and say ` + "`truncated`" + `. An endpoint answers within 15 s; redirects are
-failures. A failed attempt is repeated after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h. An event may come more than once. By default only
+failures. A failed attempt is repeated after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h. Events are
+posted in order while the endpoint answers; after failures they may overtake each other, and one may come more than once. An endpoint that failed on three
+of the last five days, and answered nothing for five, is disabled. By default only
 events that trigger notifications are posted; with the account's setting events=all, those of every write.
 `
 
@@ -172,7 +174,7 @@ var glossary = map[string]string{
 	"selectAllContent":       "It is anchored on the whole text of the element",
 	"since":                  "Events of then and later",
 	"size":                   "In bytes",
-	"state":                  "pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the endpoint was disabled or deleted",
+	"state":                  "pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the event had expired, or could not be read",
 	"status":                 "Its status",
 	"statusId":               "As statusIds, with which it makes a union",
 	"statusIds":              "Those in any of these statuses",
