@@ -180,7 +180,7 @@ func (a *arena) attack(ctx context.Context, c call) (status int) {
 	return status
 }
 
-// addAll makes calls that come before the attack. Where the account's quota refuses the first ones that is all there is.
+// addAll makes calls that come before the attack. What the account's quota refuses is not there.
 func (a *arena) addAll(calls []call) error {
 	for _, c := range calls {
 		if status := a.attack(a.t.Context(), c); status != http.StatusOK && status != http.StatusTooManyRequests {
@@ -364,12 +364,12 @@ func BenchmarkAttack(b *testing.B) {
 
 // measure attacks, and reports what the victim sees.
 func (a *arena) measure(k attack) {
+	endpoints := a.endpoints(k.webhooks) // first: what is prepared may use up the quota
 	if k.prepare != nil {
 		if err := k.prepare(a); err != nil {
 			a.t.Fatal(err)
 		}
 	}
-	endpoints := a.endpoints(k.webhooks)
 	clear(a.codes)
 	ctx, cancel := context.WithTimeout(a.t.Context(), attacked)
 	defer cancel()
