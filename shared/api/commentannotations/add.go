@@ -26,7 +26,7 @@ type AddRequest struct {
 type NewAnnotation struct {
 	AnnotationFields
 	Status      *Status             `json:"status"`
-	CommentData []AnnotationComment `json:"commentData" rule:"max=90" doc:"The comments, at most 90; further ones are added by comments/add"`
+	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
 }
 
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
@@ -209,7 +209,7 @@ type AddV1Request struct {
 type NewAnnotationV1 struct {
 	AnnotationFields
 	Status      *StatusV1             `json:"status"`
-	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=90" doc:"The comments, at most 90; further ones are added by comments/add"`
+	CommentData []AnnotationCommentV1 `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
 }
 
 // StatusV1 is Status in v1.

@@ -14,7 +14,7 @@ type AddCommentsRequest struct {
 	Target
 	CreateFlags
 	AnnotationID string       `json:"annotationId" rule:"required,id"`
-	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=90" doc:"The comments, at most 90; send further ones in another request"`
+	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; send further ones in another request"`
 
 	list []newComment // of them, converted once
 }

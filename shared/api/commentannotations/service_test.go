@@ -345,7 +345,7 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"comments of an annotation", func(d string) answer { return post(t, f, f.Add, d) }, annotations(1, 90), annotations(1, 91),
-			collab.InvalidArgument, "data.commentAnnotations[0].commentData must have at most 90 items, not 91",
+			collab.InvalidArgument, "data.commentAnnotations[0].commentData must have at most 90 items, not 91: send the rest by /v2/commentannotations/comments/add",
 		},
 		{
 			"comments of all annotations", func(d string) answer { return post(t, f, f.Add, d) }, annotations(500, 10), annotations(59, 85),
@@ -353,7 +353,7 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"comments to add", func(d string) answer { return post(t, f, f.AddComments, d) }, comments(90), comments(91),
-			collab.InvalidArgument, "data.commentData must have at most 90 items, not 91",
+			collab.InvalidArgument, "data.commentData must have at most 90 items, not 91: send the rest by /v2/commentannotations/comments/add",
 		},
 		{
 			"tagged users of an annotation", func(d string) answer { return post(t, f, f.Add, d) },

@@ -35,7 +35,11 @@ func (d *decoder) array(p *plan, v reflect.Value) error {
 	case n == 0:
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	case p.maxLen > 0 && n > p.maxLen:
-		d.add("must have at most %d items, not %d", p.maxLen, n)
+		further := ""
+		if p.rest != "" {
+			further = ": send the rest by " + p.rest
+		}
+		d.add("must have at most %d items, not %d%s", p.maxLen, n, further)
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ type plan struct {
 
 	min, max int64                // kindInteger: bounds
 	maxLen   int                  // kindString, kindArray: bytes, items; 0 for no limit
+	rest     string               // kindArray: the path that takes what is beyond maxLen, "" for none
 	nonEmpty bool                 // kindString, kindArray
 	checks   []func(string) error // kindString
 	only     bool                 // kindRaw: an object only
@@ -200,6 +201,8 @@ func (p *plan) add(rule, where string) {
 		p.nonEmpty = true
 	case name == "max" && (text || array):
 		p.maxLen = int(number())
+	case name == "rest" && array:
+		p.rest = argument
 	case name == "max" && integer:
 		p.max = number()
 	case name == "min" && integer:

@@ -31,6 +31,7 @@
 //	oneof=a|b|c       string: one of these
 //	nonempty          string, array: not empty
 //	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
+//	rest=PATH         array: which operation takes what is beyond max, for the mistake to say
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
 //	object            collab.JSON: an object
