@@ -379,19 +379,26 @@ func (s *slice) passed() string {
 // lookAgain looks for deliveries that were added while the lane was held: whoever adds one then sends no message, and one who does not know
 // that the lane's Low has moved takes it for new.
 func (s *slice) lookAgain(ctx context.Context) error {
-	for from := s.low; ; {
+	found := false
+	for from, more := s.low, true; more; {
 		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, page, s.skip(ctx))
 		if err != nil {
 			return err
 		}
-		if len(list) > 0 {
-			return s.wake(ctx, s.lane.LaneRef)
+		for _, del := range list {
+			if del.EventID < s.lane.Low {
+				if err := s.Outbox.AddLate(ctx, s.lane, del.EventID); err != nil {
+					return err
+				}
+			}
 		}
-		if next == "" {
-			return nil
-		}
-		from = next
+		found = found || len(list) > 0
+		from, more = next, next != ""
 	}
+	if !found {
+		return nil
+	}
+	return s.wake(ctx, s.lane.LaneRef)
 }
 
 // wake sends messages for lanes that nobody works on, and for which none is under way.
