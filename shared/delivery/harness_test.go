@@ -375,7 +375,8 @@ func (w *world) settleUntil(p *process, end time.Time) {
 			earlier(d.at)
 		}
 		if work := w.pending(); len(work) > 0 {
-			earlier(time.UnixMilli(work[0].Next).Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
+			at := time.UnixMilli(max(work[0].Next, w.millis()+1))
+			earlier(at.Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
 		if next.IsZero() {
 			return
