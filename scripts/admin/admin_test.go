@@ -546,7 +546,7 @@ func TestWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, time.Minute)
+	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

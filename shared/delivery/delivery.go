@@ -135,7 +135,7 @@ func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err er
 		return d.adopt(ctx, collab.EventRef{Account: l.Account, ID: l.EventID}, l.WebhookID)
 	}
 	if err == nil {
-		return d.Lane(ctx, l.LaneRef)
+		return d.Lane(ctx, l)
 	}
 	ev, eventErr := queue.DecodeEvent(text)
 	if eventErr != nil {

@@ -143,6 +143,7 @@ type process struct {
 	mu     sync.Mutex
 	calls  []string // what it called so far
 	killAt int      // the call, from 1, before which it is killed; 0 for none
+	gate   *gate    // nil: its calls go on
 	mails  int      // sent
 	marked int      // of them, marked as sent
 }
@@ -158,6 +159,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	p.gate.pass(name, body)
 	if err := p.call(name[strings.LastIndexAny(name, "./")+1:]); err != nil {
 		return nil, err
 	}
@@ -373,7 +375,8 @@ func (w *world) settleUntil(p *process, end time.Time) {
 			earlier(d.at)
 		}
 		if work := w.pending(); len(work) > 0 {
-			earlier(time.UnixMilli(work[0].Next).Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
+			at := time.UnixMilli(max(work[0].Next, w.millis()+1))
+			earlier(at.Add(time.Minute - 1).Truncate(time.Minute)) // the relay runs every minute
 		}
 		if next.IsZero() {
 			return

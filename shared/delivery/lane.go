@@ -34,9 +34,9 @@ const (
 
 // Lanes are what the deliveries to webhook endpoints need of the table. Package outbox documents the methods.
 type Lanes interface {
-	ClaimLane(ctx context.Context, ref collab.LaneRef, lease time.Duration) (*collab.Lane, error)
+	ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.Millis, lease time.Duration) (*collab.Lane, error)
 	ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error)
-	WakeLane(ctx context.Context, ref collab.LaneRef) (bool, error)
+	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
 	DropLane(ctx context.Context, l *collab.Lane) error
 	Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lane, error)
 
@@ -72,8 +72,9 @@ type slice struct {
 
 // Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due in order, for a slice of time, and leaves the
 // rest to a further message, or where it waits to the relay. The message wakes only: what there is to do is what the table says.
-func (d *Deliverer) Lane(ctx context.Context, ref collab.LaneRef) error {
-	l, err := d.Outbox.ClaimLane(ctx, ref, lease)
+func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
+	ref := m.LaneRef
+	l, err := d.Outbox.ClaimLane(ctx, ref, m.Woken, lease)
 	if err != nil || l == nil {
 		return err // its holder looks once more when it has let go
 	}
@@ -355,7 +356,7 @@ func (s *slice) release(ctx context.Context) error {
 		case !released: // others have added to it, which l tells now
 			continue
 		case soon:
-			return s.Webhooks.SendLanes(ctx, wait, queue.Lane{LaneRef: l.LaneRef})
+			return s.Webhooks.SendLanes(ctx, wait, queue.Lane{LaneRef: l.LaneRef, Woken: l.Woken})
 		case s.hook.Disabled || !s.drained || len(s.fresh) > 0:
 			return nil // the relay wakes it, or whoever enables it
 		}
@@ -379,19 +380,26 @@ func (s *slice) passed() string {
 // lookAgain looks for deliveries that were added while the lane was held: whoever adds one then sends no message, and one who does not know
 // that the lane's Low has moved takes it for new.
 func (s *slice) lookAgain(ctx context.Context) error {
-	for from := s.low; ; {
+	found := false
+	for from, more := s.low, true; more; {
 		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, page, s.skip(ctx))
 		if err != nil {
 			return err
 		}
-		if len(list) > 0 {
-			return s.wake(ctx, s.lane.LaneRef)
+		for _, del := range list {
+			if del.EventID < s.lane.Low {
+				if err := s.Outbox.AddLate(ctx, s.lane, del.EventID); err != nil {
+					return err
+				}
+			}
 		}
-		if next == "" {
-			return nil
-		}
-		from = next
+		found = found || len(list) > 0
+		from, more = next, next != ""
 	}
+	if !found {
+		return nil
+	}
+	return s.wake(ctx, s.lane.LaneRef)
 }
 
 // wake sends messages for lanes that nobody works on, and for which none is under way.
@@ -399,8 +407,8 @@ func (d *Deliverer) wake(ctx context.Context, refs ...collab.LaneRef) error {
 	messages := make([]*queue.Lane, len(refs))
 	err := each(len(refs), sideBySide, func(i int) error {
 		woken, err := d.Outbox.WakeLane(ctx, refs[i])
-		if woken {
-			messages[i] = &queue.Lane{LaneRef: refs[i]}
+		if woken != 0 {
+			messages[i] = &queue.Lane{LaneRef: refs[i], Woken: woken}
 		}
 		return err
 	})

@@ -18,7 +18,8 @@ type Event struct {
 // Lane asks deliver to work on the lane of a webhook endpoint.
 type Lane struct {
 	collab.LaneRef
-	EventID string // in messages from before there were lanes: the event whose delivery is to be added to it
+	Woken   collab.Millis // the lane's when the message was sent
+	EventID string        // in messages from before there were lanes: the event whose delivery is to be added to it
 }
 
 // version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
@@ -34,6 +35,7 @@ type message struct {
 	Cursor    string `json:"cursor,omitempty"`
 	Again     bool   `json:"again,omitempty"`
 	WebhookID string `json:"webhookId,omitempty"`
+	Woken     int64  `json:"woken,omitempty"`
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
@@ -43,7 +45,7 @@ func (e Event) Encode() string {
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (l Lane) Encode() string {
-	return message{Account: l.Account, EventID: l.EventID, WebhookID: l.WebhookID}.encode()
+	return message{Account: l.Account, EventID: l.EventID, WebhookID: l.WebhookID, Woken: l.Woken}.encode()
 }
 
 func (m message) encode() string {
@@ -76,7 +78,7 @@ func DecodeLane(text string) (Lane, error) {
 	if err != nil {
 		return Lane{}, err
 	}
-	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.EventID}, nil
+	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Woken, m.EventID}, nil
 }
 
 // Account returns the account that a message of either queue is about, "" where it cannot be read.

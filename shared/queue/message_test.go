@@ -35,6 +35,7 @@ func TestText(t *testing.T) {
 	}
 	for text, want := range map[string]queue.Lane{
 		text: {LaneRef: lane},
+		`{"v":1,"account":"acme","webhookId":"w1","woken":7}`:                  {LaneRef: lane, Woken: 7},
 		`{"v":1,"account":"acme","eventId":"e1","webhookId":"w1","attempt":3}`: {LaneRef: lane, EventID: "e1"}, // of the version before lanes
 	} {
 		if got, err := queue.DecodeLane(text); err != nil || got != want {

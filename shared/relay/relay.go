@@ -39,7 +39,7 @@ type Store interface {
 	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error)
 	MoveWork(ctx context.Context, kind collab.WorkKind, w collab.Work, to collab.Millis) (bool, error)
 	DropWork(ctx context.Context, kind collab.WorkKind, w collab.Work) error
-	WakeLane(ctx context.Context, ref collab.LaneRef) (bool, error)
+	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
 	AdoptWork(ctx context.Context, shard, most int, skip func(error), hook func(ref collab.EventRef, webhook string) error) (int, error)
 	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
@@ -219,14 +219,21 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 	moves.SetLimit(concurrency)
 	for _, w := range due {
 		moves.Go(func() error {
-			moved, err := k.move(moving, w)
+			lane := queue.Lane{LaneRef: collab.LaneRef{Account: w.Account, WebhookID: w.ID}}
+			var moved bool
+			var err error
+			if k.kind == collab.LaneWork {
+				lane.Woken, err = k.Store.WakeLane(moving, lane.LaneRef)
+			} else {
+				moved, err = k.move(moving, w)
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err != nil:
 				k.errs = append(k.errs, err)
-			case moved && k.kind == collab.LaneWork:
-				lanes = append(lanes, queue.Lane{LaneRef: collab.LaneRef{Account: w.Account, WebhookID: w.ID}})
+			case lane.Woken != 0:
+				lanes = append(lanes, lane)
 			case moved:
 				events = append(events, queue.Event{EventRef: w.EventRef, Again: k.kind == collab.EventWork || w.Moves > 0})
 			}
@@ -245,11 +252,8 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 	k.sent += len(events) + len(lanes)
 }
 
-// move moves work on before it is sent, and reports whether it is to be. Work that has expired is dropped.
+// move moves an event on before it is sent, and reports whether it is to be. Work that has expired is dropped.
 func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
-	if k.kind == collab.LaneWork {
-		return k.Store.WakeLane(ctx, collab.LaneRef{Account: w.Account, WebhookID: w.ID})
-	}
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.UnixMilli() {
 		return false, k.Store.DropWork(ctx, k.kind, w)

@@ -112,7 +112,7 @@ func (w *world) eventOf(acct, id string) collab.EventRef {
 func (w *world) lane(hook string, until time.Time) {
 	w.Helper()
 	ref := collab.LaneRef{Account: "acct", WebhookID: hook}
-	l, err := w.store.ClaimLane(w.Context(), ref, time.Minute)
+	l, err := w.store.ClaimLane(w.Context(), ref, 0, time.Minute)
 	if err == nil {
 		l.Next = until.UnixMilli()
 		_, err = w.store.ReleaseLane(w.Context(), l)

@@ -186,7 +186,7 @@ func TestAddTooMany(t *testing.T) {
 func TestHealth(t *testing.T) {
 	f := newFixture(t)
 	f.mustAdd(t, "hook")
-	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, time.Minute)
+	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, 0, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

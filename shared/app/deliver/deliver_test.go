@@ -156,7 +156,13 @@ func TestHandler(t *testing.T) {
 			t.Errorf("wrote no %s:\n%s", want, &out)
 		}
 	}
-	got := run(queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	_, _, o := c.tables()
+	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
+	lanes, err := o.Lanes(t.Context(), lane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run(queue.Lane{LaneRef: lane, Woken: lanes[0].Woken}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
 	}

@@ -74,28 +74,34 @@ func (s *Store) passed(attribute string) expression.ConditionBuilder {
 	return expression.AttributeNotExists(name).Or(name.LessThanEqual(expression.Value(s.Millis())))
 }
 
-// WakeLane notes that a message is sent for a lane, and reports whether it is to be: not when there is one under way, or the lane is held.
-func (s *Store) WakeLane(ctx context.Context, ref collab.LaneRef) (bool, error) {
+// WakeLane notes that a message is sent for a lane, and returns the lane's Woken, which the message is to carry; 0 when none is to be sent: there
+// is one under way, or the lane is held.
+func (s *Store) WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error) {
 	mark, now := s.NewMark(), s.Millis()
+	woken = now + messageTime.Milliseconds()
 	since := expression.Name(table.StartedAt)
 	free := s.passed(table.Lease).And(s.passed(table.Woken))
 	w, err := s.update(laneKey(ref), expression.
-		Set(expression.Name(table.Woken), expression.Value(now+messageTime.Milliseconds())).
+		Set(expression.Name(table.Woken), expression.Value(woken)).
 		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
 		Set(since, expression.IfNotExists(since, expression.Value(now))).
 		Set(expression.Name(table.Writer), expression.Value(mark)), &free)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	refused, err := s.Write(ctx, w)
-	return err == nil && (refused == nil || refused.By(mark)), err
+	if err != nil || refused != nil && !refused.By(mark) {
+		return 0, err
+	}
+	return woken, nil
 }
 
-// ClaimLane claims a lane for a time, and returns it as its last holder left it; nil when somebody else holds it. Where the last holder did
-// not release it, deliveries may wait of which the lane does not know: then Due is now.
-func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, lease time.Duration) (*collab.Lane, error) {
+// ClaimLane claims a lane for a time, and returns it as its last holder left it; nil when somebody else holds it, or a message is under way that
+// carries another Woken: of two messages one is left. Where the last holder did not release the lane, deliveries may wait of which it does
+// not know: then Due is now.
+func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.Millis, lease time.Duration) (*collab.Lane, error) {
 	mark, now := s.NewMark(), s.Millis()
-	free := s.passed(table.Lease)
+	free := s.passed(table.Lease).And(s.passed(table.Woken).Or(expression.Name(table.Woken).Equal(expression.Value(woken))))
 	w, err := s.update(laneKey(ref), expression.
 		Set(expression.Name(table.Holder), expression.Value(mark)).
 		Set(expression.Name(table.Lease), expression.Value(now+lease.Milliseconds())).

@@ -17,7 +17,7 @@ var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
 // mustLane claims the lane, changes it, and releases it.
 func (s *Store) mustLane(t *testing.T, change func(*collab.Lane)) *collab.Lane {
 	t.Helper()
-	l, err := s.ClaimLane(t.Context(), theLane, time.Minute)
+	l, err := s.ClaimLane(t.Context(), theLane, 0, time.Minute)
 	if l == nil || err != nil {
 		t.Fatal(l, err)
 	}
@@ -36,15 +36,18 @@ func testLane(t *testing.T, s *Store) {
 	ctx := t.Context()
 	now := time.UnixMilli(1_700_000_000_000)
 	s.Table = s.At(func() time.Time { return now })
+	var woken collab.Millis // as the last message says
 	wake := func(want bool) {
 		t.Helper()
-		if got, err := s.WakeLane(ctx, theLane); got != want || err != nil {
+		got, err := s.WakeLane(ctx, theLane)
+		if (got != 0) != want || err != nil {
 			t.Errorf("woken: %v, %v, want %v", got, err, want)
 		}
+		woken = max(woken, got)
 	}
 	claim := func(want bool) *collab.Lane {
 		t.Helper()
-		l, err := s.ClaimLane(ctx, theLane, time.Minute)
+		l, err := s.ClaimLane(ctx, theLane, woken, time.Minute)
 		if (l != nil) != want || err != nil {
 			t.Fatalf("claimed: %+v, %v, want %v", l, err, want)
 		}
@@ -64,6 +67,9 @@ func testLane(t *testing.T, s *Store) {
 	wake(true) // its message was lost
 	if work := s.pending(t); work[0].Since != since.UnixMilli() {
 		t.Errorf("waits since %d, want %d", work[0].Since, since.UnixMilli())
+	}
+	if l, err := s.ClaimLane(ctx, theLane, woken-messageTime.Milliseconds(), time.Minute); l != nil || err != nil {
+		t.Errorf("claimed by the message that was not lost, although another is under way: %+v, %v", l, err)
 	}
 	l := claim(true)
 	claim(false)

@@ -1,0 +1,221 @@
+package delivery_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+)
+
+// gate holds a process up before its calls that concern a lane, its deliveries or its messages.
+type gate struct {
+	most    int           // calls that are held up; those after it go on
+	arrived chan struct{} // it is held up
+	opened  chan struct{} // it goes on
+}
+
+func (g *gate) pass(name string, body []byte) {
+	lane := bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#HOOK#")) || strings.Contains(string(body), "SendMessageBatch")
+	if g == nil || g.most == 0 || !lane && !strings.HasSuffix(name, "SendMessageBatch") {
+		return
+	}
+	g.most--
+	g.arrived <- struct{}{}
+	<-g.opened
+}
+
+// actor is a process that does one thing, call by call.
+type actor struct {
+	*gate
+	done chan error
+	over bool
+	err  error
+}
+
+func act(p *process, most int, do func() error) *actor {
+	a := &actor{gate: &gate{most, make(chan struct{}), make(chan struct{})}, done: make(chan error, 1)}
+	p.gate = a.gate
+	go func() { a.done <- do() }()
+	a.wait()
+	return a
+}
+
+// wait waits until it is held up, or has done its thing.
+func (a *actor) wait() {
+	select {
+	case <-a.arrived:
+	case a.err = <-a.done:
+		a.over = true
+	}
+}
+
+// schedules tries all orders in which the calls of actors can be made. Each is a list of choices between those who are held up.
+func schedules(try func(choose func(among int) int)) (tried int) {
+	var choices, among []int
+	for {
+		n := 0
+		try(func(k int) int {
+			if n == len(choices) {
+				choices, among = append(choices, 0), append(among, k)
+			}
+			n++
+			return choices[n-1]
+		})
+		tried++
+		for n = len(choices) - 1; n >= 0 && choices[n] == among[n]-1; n-- {
+		}
+		if n < 0 {
+			return tried
+		}
+		choices, among = choices[:n+1], among[:n+1]
+		choices[n]++
+	}
+}
+
+// TestInterleavings: in whatever order the calls of one who adds a delivery and of one who works on the lane are made, the delivery is posted,
+// once, without the help of the relay: no wake-up is lost. The second case is that of a delivery of an early event, behind the lane's Low.
+func TestInterleavings(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		age   time.Duration // of the event
+		calls int           // of the one who adds it, that are held up
+	}{{"new", 0, 4}, {"late", time.Hour, 2}} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			a := w.account()
+			r := receive(t, nil)
+			n := 0
+			tried := schedules(func(choose func(int) int) {
+				n++
+				hook := fmt.Sprint("hook", n)
+				ref := collab.LaneRef{Account: a.id, WebhookID: hook}
+				a.webhook(hook, r.URL+"/"+hook)
+				first, ev := a.quiet(), a.notification(func(ev *collab.Event) {
+					ev.ID = collab.NewIDs(w.Now().Add(-test.age), []byte(hook)).Next()
+					ev.Notify = false
+				})
+				_, err := w.outbox.AddDelivery(t.Context(), a.lane(hook), collab.Delivery{
+					WebhookID: hook, EventID: first.ID, Type: first.Type, State: collab.DeliveryPending, CreatedAt: w.millis(),
+				})
+				w.must(err)
+				woken, err := w.outbox.WakeLane(t.Context(), ref)
+				w.must(err)
+				adder, holder := w.start(), w.start()
+				actors := []*actor{
+					act(adder, test.calls, func() error { return adder.Event(t.Context(), event(ev)) }),
+					act(holder, 100, func() error { return holder.Lane(t.Context(), queue.Lane{LaneRef: ref, Woken: woken}) }),
+				}
+				for {
+					var held []*actor
+					for _, x := range actors {
+						if !x.over {
+							held = append(held, x)
+						}
+					}
+					if len(held) == 0 {
+						break
+					}
+					next := held[0]
+					if len(held) > 1 {
+						next = held[choose(len(held))]
+					}
+					next.opened <- struct{}{}
+					next.wait()
+				}
+				for _, x := range actors {
+					w.must(x.err)
+				}
+				w.drain(w.start())
+				if got := r.got("/" + hook); len(got) != 2 || got[first.ID] != 1 || got[ev.ID] != 1 {
+					t.Errorf("order %d: posted %v; the adder called %v, the holder %v", n, got, adder.calls, holder.calls)
+				}
+				w.must(w.outbox.DeleteWebhook(t.Context(), a.id, hook))
+			})
+			t.Logf("%d orders", tried)
+			if tried < 20 {
+				t.Error("these are not all")
+			}
+		})
+	}
+}
+
+// TestWeekDown: fifty endpoints of many accounts are down for a week. The pending work stays at one entry each, a run of the relay sends one
+// message each, and nothing is given up; when they come back everything is delivered, and nothing twice.
+func TestWeekDown(t *testing.T) {
+	const endpoints, events = 50, 6
+	w := newWorld(t)
+	var up atomic.Bool
+	var mu sync.Mutex
+	delivered := map[string]int{}
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if !up.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		delivered[req.URL.Path+" "+req.Header.Get("webhook-id")]++
+	})
+	type endpoint struct {
+		*account
+		id string
+	}
+	var all []endpoint
+	for range 10 {
+		a := w.account()
+		for i := range endpoints / 10 {
+			e := endpoint{a, fmt.Sprint("hook", i)}
+			a.webhook(e.id, r.URL+"/"+a.id+"/"+e.id, collab.NotificationAdded)
+			all = append(all, e)
+		}
+		for range events {
+			w.send(a.quiet())
+			w.add(time.Millisecond)
+		}
+	}
+	p := w.start()
+	w.drain(p)
+	start := w.Now()
+	for w.Now().Sub(start) < 7*24*time.Hour {
+		w.add(12 * time.Hour)
+		w.release()
+		w.relay()
+		if n, err := w.webhooks.Waiting(t.Context()); n > 2*endpoints || err != nil {
+			t.Errorf("%d messages, %v, want one for each endpoint, and the one before that comes so late", n, err)
+		}
+		if _, failed := w.drain(p); failed > 0 {
+			t.Fatalf("%d messages failed: %s", failed, w.log.String()[max(w.log.Len()-2_000, 0):])
+		}
+		if n := len(w.pending()); n > endpoints+10 { // and events that tell of endpoints that were disabled
+			t.Errorf("%d entries of pending work", n)
+		}
+	}
+	up.Store(true)
+	for _, e := range all {
+		_, err := w.outbox.UpdateWebhook(t.Context(), e.account.id, e.id, func(h *collab.Webhook) error {
+			if !h.Disabled {
+				t.Errorf("endpoint %s is not disabled after a week", e.id)
+			}
+			h.Disabled = false
+			return nil
+		})
+		w.must(err)
+	}
+	w.settle(p)
+	if len(delivered) != endpoints*events {
+		t.Errorf("%d deliveries of %d", len(delivered), endpoints*events)
+	}
+	for what, n := range delivered {
+		if n != 1 {
+			t.Errorf("%s was delivered %d times", what, n)
+		}
+	}
+}
