@@ -117,7 +117,7 @@ func TestRenderingIsBounded(t *testing.T) {
 						t.Fatal(err)
 					}
 				})
-				if cost > 3_000_000 {
+				if cost > 4_000_000 {
 					t.Errorf("a mail took %d bytes", cost)
 				}
 				if size := len(got.HTML) + len(got.Text); size > 8*maxShown {
