@@ -16,17 +16,16 @@ import (
 
 // gate holds a process up before its calls that concern a lane, its deliveries or its messages.
 type gate struct {
-	most    int           // calls that are held up; those after it go on
+	left    atomic.Int64  // calls that are still held up; those after them go on
 	arrived chan struct{} // it is held up
 	opened  chan struct{} // it goes on
 }
 
 func (g *gate) pass(name string, body []byte) {
 	lane := bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#HOOK#")) || strings.Contains(string(body), "SendMessageBatch")
-	if g == nil || g.most == 0 || !lane && !strings.HasSuffix(name, "SendMessageBatch") {
+	if g == nil || !lane && !strings.HasSuffix(name, "SendMessageBatch") || g.left.Add(-1) < 0 {
 		return
 	}
-	g.most--
 	g.arrived <- struct{}{}
 	<-g.opened
 }
@@ -40,7 +39,8 @@ type actor struct {
 }
 
 func act(p *process, most int, do func() error) *actor {
-	a := &actor{gate: &gate{most, make(chan struct{}), make(chan struct{})}, done: make(chan error, 1)}
+	a := &actor{gate: &gate{arrived: make(chan struct{}), opened: make(chan struct{})}, done: make(chan error, 1)}
+	a.left.Store(int64(most))
 	p.gate = a.gate
 	go func() { a.done <- do() }()
 	a.wait()
