@@ -22,14 +22,16 @@ const (
 	lease      = time.Minute      // longer than a slice with the end of its last posts takes
 	reserve    = 5 * time.Second  // of a run's time, for what follows a post
 	page       = 100              // deliveries read at once
+	quickPage  = 500              // while the endpoint answers quickly, and to look again
 
 	probeEvery = 30 * time.Second // while an endpoint rests
 	shortWait  = 45 * time.Second // a delayed message bridges it: the relay looks every minute only
 	parkFor    = 10 * time.Minute // until it is looked again whether an account or an organization is still disabled
 
-	behind     = 10 * time.Second // Low stays: events that overtake each other by less need not be told apart
-	busyPosts  = 150              // a second: then a lane's deliveries are spread
-	busyShards = 8                // over so many partitions
+	leastBehind = 2 * time.Second // Low stays behind the present, and at least twice as long as deliveries were added behind their events:
+	mostBehind  = time.Minute     // an event that comes before its time has to wait as one that failed, which costs more
+	busyPosts   = 150             // a second: then a lane's deliveries are spread
+	busyShards  = 8               // over so many partitions
 )
 
 // Lanes are what the deliveries to webhook endpoints need of the table. Package outbox documents the methods.
@@ -68,6 +70,7 @@ type slice struct {
 	parked  collab.Millis     // the account is disabled: look again then
 	width   int               // posts at a time
 	posted  int
+	lag     collab.Millis // by which a delivery was added behind its event, at most
 }
 
 // Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due in order, for a slice of time, and leaves the
@@ -145,7 +148,11 @@ func (s *slice) take(ctx context.Context, n int) (batch []collab.Delivery, err e
 	}
 	for len(s.fresh) == 0 && !s.drained {
 		var next string
-		if s.fresh, next, err = s.Outbox.NewDeliveries(ctx, s.lane, s.from, page, s.skip(ctx)); err != nil {
+		most := page
+		if n > posts {
+			most = quickPage
+		}
+		if s.fresh, next, err = s.Outbox.NewDeliveries(ctx, s.lane, s.from, most, s.skip(ctx)); err != nil {
 			return nil, err
 		}
 		if s.drained = next == ""; !s.drained {
@@ -162,6 +169,7 @@ type result struct {
 	kept    collab.DeliveryAttempt
 	attempt *webhook.Attempt // nil: nothing was posted
 	after   collab.Delivery
+	lag     collab.Millis // of it
 	err     error
 }
 
@@ -182,6 +190,7 @@ func (s *slice) post(ctx context.Context, batch []collab.Delivery) error {
 		if r.after.Waits && (s.lane.Due == 0 || r.after.NextAttempt < s.lane.Due) {
 			s.lane.Due = r.after.NextAttempt
 		}
+		s.lag = max(s.lag, r.lag)
 		if r.attempt == nil {
 			continue
 		}
@@ -262,6 +271,7 @@ func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, 
 		r.err = err
 		return
 	}
+	r.lag = del.CreatedAt - ev.Time
 	enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
 	if err != nil || !enabled {
 		r.err = err
@@ -367,7 +377,8 @@ func (s *slice) release(ctx context.Context) error {
 // passed is the event before which there is no new delivery: behind what was posted, and some way behind the present, as a delivery of an
 // earlier event that is added later has to wait.
 func (s *slice) passed() string {
-	low := collab.EarliestID(s.Now().Add(-behind).UnixMilli())
+	lag := time.Duration(s.lag) * time.Millisecond
+	low := collab.EarliestID(s.Now().Add(-min(max(2*lag, leastBehind), mostBehind)).UnixMilli())
 	switch {
 	case len(s.fresh) > 0:
 		return min(low, s.fresh[0].EventID)
@@ -382,7 +393,7 @@ func (s *slice) passed() string {
 func (s *slice) lookAgain(ctx context.Context) error {
 	found := false
 	for from, more := s.low, true; more; {
-		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, page, s.skip(ctx))
+		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, quickPage, s.skip(ctx))
 		if err != nil {
 			return err
 		}
