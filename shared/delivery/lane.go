@@ -3,15 +3,12 @@ package delivery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
-	"collabdata/shared/webhook"
 )
 
 const (
@@ -164,167 +161,6 @@ func (s *slice) take(ctx context.Context, n int) (batch []collab.Delivery, err e
 	return batch, nil
 }
 
-// result is what became of a delivery that was taken.
-type result struct {
-	kept    collab.DeliveryAttempt
-	attempt *webhook.Attempt // nil: nothing was posted
-	after   collab.Delivery
-	lag     collab.Millis // of it
-	err     error
-}
-
-// post posts deliveries side by side, and notes what became of them.
-func (s *slice) post(ctx context.Context, batch []collab.Delivery) error {
-	results := make([]result, len(batch))
-	resting := s.lane.Health.Resting()
-	var wg sync.WaitGroup
-	for i := range batch {
-		wg.Go(func() { results[i] = s.deliver(ctx, batch[i], resting) })
-	}
-	wg.Wait()
-	width := min(2*s.width, quickPosts)
-	for _, r := range results {
-		if r.err != nil {
-			return r.err
-		}
-		if r.after.Waits && (s.lane.Due == 0 || r.after.NextAttempt < s.lane.Due) {
-			s.lane.Due = r.after.NextAttempt
-		}
-		s.lag = max(s.lag, r.lag)
-		if r.attempt == nil {
-			continue
-		}
-		s.posted++
-		if r.kept.Duration >= quick.Milliseconds() || r.attempt.Outcome != webhook.Delivered {
-			width = posts
-		}
-		if err := s.judge(ctx, r.attempt); err != nil {
-			return err
-		}
-	}
-	s.width = width
-	return nil
-}
-
-// judge notes how the endpoint answered, and disables one that is gone or has only failed for too long.
-func (s *slice) judge(ctx context.Context, a *webhook.Attempt) error {
-	now := s.millis()
-	if a.Outcome == webhook.Delivered {
-		s.lane.Health, s.lane.Pause = collab.WebhookHealth{}, 0
-		return nil
-	}
-	s.lane.Health.Fail(now)
-	s.lane.Pause = max(s.lane.Pause, now+a.RetryAfter.Milliseconds())
-	if s.lane.Health.Resting() {
-		s.lane.Pause = max(s.lane.Pause, now+probeEvery.Milliseconds())
-	}
-	switch {
-	case s.hook.Disabled:
-		return nil
-	case a.Outcome == webhook.Gone:
-		s.hook.Disabled = true
-		return s.disable(ctx, s.lane.LaneRef, "the endpoint "+a.Reason)
-	case s.lane.Health.Hopeless(now):
-		s.hook.Disabled = true
-		return s.disable(ctx, s.lane.LaneRef, "the endpoint has only failed for 5 days; last it "+a.Reason)
-	}
-	return nil
-}
-
-// deliver posts one delivery and writes what comes next. A panic is a failed attempt of this one alone.
-func (s *slice) deliver(ctx context.Context, del collab.Delivery, resting bool) (r result) {
-	r.after = del
-	at := s.Now()
-	func() {
-		defer func() {
-			if p := recover(); p != nil {
-				r.attempt, r.err = nil, nil
-				s.fail(ctx, &r, at, resting, webhook.Attempt{Outcome: webhook.Failed, Reason: "could not be posted"})
-				s.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("event", del.EventID), slog.String("cause", fmt.Sprint(p)))
-			}
-		}()
-		s.attempt(ctx, del, at, resting, &r)
-	}()
-	if r.err != nil {
-		return r
-	}
-	err := s.Outbox.SaveDelivery(ctx, s.lane, del, r.after)
-	if collab.CodeOf(err) == collab.Aborted {
-		return r // it is to be posted again: the lane's Late tells
-	}
-	r.err = err
-	return r
-}
-
-// attempt posts a delivery, and tells in r what became of it.
-func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
-	ev, err := s.Outbox.Event(ctx, s.lane.Account, del.EventID)
-	switch {
-	case errors.Is(err, collab.ErrUnreadable):
-		s.skip(ctx)(err)
-		fallthrough
-	case collab.CodeOf(err) == collab.NotFound:
-		r.after.State, r.after.Waits = collab.DeliveryCanceled, false
-		s.Metrics.Add(metrics.DeliveryFailures, metrics.Webhook, 1)
-		return
-	case err != nil:
-		r.err = err
-		return
-	}
-	r.lag = del.CreatedAt - ev.Time
-	enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
-	if err != nil || !enabled {
-		r.err = err
-		r.after.Wait(at.Add(parkFor).UnixMilli())
-		return
-	}
-	body, err := s.payload(ctx, ev)
-	if err != nil {
-		r.err = err
-		return
-	}
-	a, err := s.poster.Deliver(ctx, at, webhook.Message{
-		URL: s.hook.URL, ID: del.EventID, Secrets: s.hook.SigningSecrets(at.UnixMilli()), Body: body,
-	})
-	if err != nil {
-		r.err = err
-		return
-	}
-	if a.Err != nil {
-		s.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", s.lane.Account),
-			slog.String("webhook", s.hook.ID), slog.String("event", del.EventID), slog.Any("cause", a.Err))
-	}
-	r.attempt = &a
-	s.fail(ctx, r, at, resting, a)
-}
-
-// fail keeps an attempt and sets what comes next: an end, or the next step of the ladder. While an endpoint rests nothing is given up.
-func (s *slice) fail(ctx context.Context, r *result, at time.Time, resting bool, a webhook.Attempt) {
-	r.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: s.Now().Sub(at).Milliseconds()}
-	r.after.Keep(r.kept)
-	r.after.Made++
-	random, err := s.random()
-	if err != nil {
-		r.err = err
-		return
-	}
-	made := r.after.Made
-	if resting {
-		made = min(made, webhook.Attempts-1)
-	}
-	delay, more := webhook.RetryDelay(made, a.RetryAfter, random)
-	figure := metrics.DeliveryRetries
-	switch {
-	case a.Outcome == webhook.Delivered:
-		r.after.State, r.after.Waits, figure = collab.DeliveryDelivered, false, metrics.Deliveries
-	case !more:
-		r.after.State, r.after.Waits, figure = collab.DeliveryExhausted, false, metrics.DeliveryFailures
-	default:
-		r.after.Wait(s.Now().Add(delay).UnixMilli())
-	}
-	s.Metrics.Add(figure, metrics.Webhook, 1)
-}
-
 // next is when there is something to post again, 0 for never.
 func (s *slice) next() collab.Millis {
 	now := s.millis()
@@ -366,11 +202,10 @@ func (s *slice) release(ctx context.Context) error {
 		case !released: // others have added to it, which l tells now
 			continue
 		case soon:
-			return s.Webhooks.SendLanes(ctx, wait, queue.Lane{LaneRef: l.LaneRef, Woken: l.Woken})
-		case s.hook.Disabled || !s.drained || len(s.fresh) > 0:
-			return nil // the relay wakes it, or whoever enables it
+			err := s.Webhooks.SendLanes(ctx, wait, queue.Lane{LaneRef: l.LaneRef, Woken: l.Woken})
+			return errors.Join(err, s.lookAgain(ctx, false))
 		}
-		return s.lookAgain(ctx)
+		return s.lookAgain(ctx, !s.hook.Disabled && s.drained && len(s.fresh) == 0)
 	}
 }
 
@@ -389,22 +224,23 @@ func (s *slice) passed() string {
 }
 
 // lookAgain looks for deliveries that were added while the lane was held: whoever adds one then sends no message, and one who does not know
-// that the lane's Low has moved takes it for new.
-func (s *slice) lookAgain(ctx context.Context) error {
+// that the lane's Low has moved takes it for new. Without all it looks for those before Low alone: the lane is known to have others.
+func (s *slice) lookAgain(ctx context.Context, all bool) error {
 	found := false
-	for from, more := s.low, true; more; {
+	for from, more := s.low, true; more && (all || from < s.lane.Low); {
 		list, next, err := s.Outbox.NewDeliveries(ctx, s.lane, from, quickPage, s.skip(ctx))
 		if err != nil {
 			return err
 		}
 		for _, del := range list {
-			if del.EventID < s.lane.Low {
+			late := del.EventID < s.lane.Low
+			if late {
 				if err := s.Outbox.AddLate(ctx, s.lane, del.EventID); err != nil {
 					return err
 				}
 			}
+			found = found || late || all
 		}
-		found = found || len(list) > 0
 		from, more = next, next != ""
 	}
 	if !found {

@@ -86,12 +86,18 @@ func TestInterleavings(t *testing.T) {
 		name  string
 		age   time.Duration // of the event
 		calls int           // of the one who adds it, that are held up
-	}{{"new", 0, 4}, {"late", time.Hour, 2}} {
+		fails bool          // what the lane has already fails at first, so that it is released with a message
+	}{{"new", 0, 4, false}, {"late", time.Hour, 2, false}, {"new, after a failure", 0, 4, true}, {"late, after a failure", time.Hour, 2, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			a := w.account()
-			r := receive(t, nil)
+			var failing sync.Map // by event
+			r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+				if _, fails := failing.LoadAndDelete(req.Header.Get("webhook-id")); fails {
+					rw.WriteHeader(http.StatusInternalServerError)
+				}
+			})
 			n := 0
 			tried := schedules(func(choose func(int) int) {
 				n++
@@ -102,6 +108,11 @@ func TestInterleavings(t *testing.T) {
 					ev.ID = collab.NewIDs(w.Now().Add(-test.age), []byte(hook)).Next()
 					ev.Notify = false
 				})
+				want := 1
+				if test.fails {
+					failing.Store(first.ID, true)
+					want = 2
+				}
 				_, err := w.outbox.AddDelivery(t.Context(), a.lane(hook), collab.Delivery{
 					WebhookID: hook, EventID: first.ID, Type: first.Type, State: collab.DeliveryPending, CreatedAt: w.millis(),
 				})
@@ -134,7 +145,10 @@ func TestInterleavings(t *testing.T) {
 					w.must(x.err)
 				}
 				w.drain(w.start())
-				if got := r.got("/" + hook); len(got) != 2 || got[first.ID] != 1 || got[ev.ID] != 1 {
+				w.add(10 * time.Second)
+				w.release()
+				w.drain(w.start())
+				if got := r.got("/" + hook); len(got) != 2 || got[first.ID] != want || got[ev.ID] != 1 {
 					t.Errorf("order %d: posted %v; the adder called %v, the holder %v", n, got, adder.calls, holder.calls)
 				}
 				w.must(w.outbox.DeleteWebhook(t.Context(), a.id, hook))
