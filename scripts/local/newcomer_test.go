@@ -15,50 +15,89 @@ import (
 	"collabdata/localstack"
 )
 
-// checkout copies what a commit of everything here would hold into a folder whose name has a space. The tools are shared.
-func checkout(t *testing.T, repository string) string {
+// clone clones a repository into a folder whose name has a space, and brings along what is changed there and not committed yet, so that
+// the test is of what a commit would hold. A source archive, which is no repository, is made one first. The tools are shared.
+func clone(t *testing.T, root string) string {
 	t.Helper()
-	list, err := exec.CommandContext(t.Context(), "git", "-C", repository, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		t.Fatalf("the files of the repository are listed by git: %v", err)
+	dir := t.TempDir()
+	source, fresh := root, filepath.Join(dir, "fresh clone")
+	_, err := os.Stat(filepath.Join(root, ".git"))
+	archive := os.IsNotExist(err)
+	if archive {
+		source = filepath.Join(dir, "archive.git")
+		git(t, "init", "--quiet", "--bare", source)
+		inside := []string{"--git-dir=" + source, "--work-tree=" + root, "-c", "user.name=test", "-c", "user.email=test@example.com"}
+		git(t, append(inside, "add", "--all")...)
+		git(t, append(inside, "commit", "--quiet", "--no-verify", "--message=archive")...)
 	}
-	fresh := filepath.Join(t.TempDir(), "fresh clone")
-	for _, name := range strings.Split(strings.TrimSuffix(string(list), "\x00"), "\x00") {
-		from, to := filepath.Join(repository, name), filepath.Join(fresh, name)
-		info, err := os.Stat(from)
-		if os.IsNotExist(err) {
-			continue // deleted, and not committed yet
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, text, info.Mode()); err != nil {
-			t.Fatal(err)
+	git(t, "clone", "--quiet", source, fresh)
+	if !archive {
+		changed := git(t, "-C", root, "diff", "-z", "--name-only", "--no-renames", "HEAD")
+		for name := range strings.SplitSeq(changed+git(t, "-C", root, "ls-files", "-z", "--others", "--exclude-standard"), "\x00") {
+			if name != "" {
+				overlay(t, filepath.Join(root, name), filepath.Join(fresh, name))
+			}
 		}
 	}
 	if err := os.Mkdir(filepath.Join(fresh, ".local"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(repository, ".local", "tools"), filepath.Join(fresh, ".local", "tools")); err != nil {
+	if err := os.Symlink(filepath.Join(root, ".local", "tools"), filepath.Join(fresh, ".local", "tools")); err != nil {
 		t.Fatal(err)
 	}
 	return fresh
 }
 
-// newcomer is someone with a fresh checkout.
+// git runs git outside of any hook that may run this, and returns what it printed.
+func git(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "GIT_") {
+			cmd.Env = append(cmd.Env, v)
+		}
+	}
+	var mistake bytes.Buffer
+	cmd.Stderr = &mistake
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, &mistake)
+	}
+	return string(out)
+}
+
+// overlay makes a file what another is, or removes it where the other does not exist.
+func overlay(t *testing.T, from, to string) {
+	t.Helper()
+	info, err := os.Stat(from)
+	if os.IsNotExist(err) {
+		if err := os.Remove(to); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, text, info.Mode()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newcomer is someone with a fresh clone.
 type newcomer struct {
 	dir  string
 	port string
 }
 
-// do runs a command in a folder of the checkout, and returns what it printed.
+// do runs a command in a folder of the clone, and returns what it printed.
 func (n *newcomer) do(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
@@ -72,7 +111,7 @@ func (n *newcomer) do(t *testing.T, dir, name string, args ...string) string {
 }
 
 func (n *newcomer) environment() []string {
-	// With -trimpath what was compiled in another checkout is compiled here.
+	// With -trimpath what was compiled in another folder is compiled here.
 	env := []string{"PORT=" + n.port, "COLLABDATA_URL=http://127.0.0.1:" + n.port, "GOFLAGS=-trimpath"}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "AWS_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "GOFLAGS=") && !strings.HasPrefix(v, asProgram) {
@@ -111,6 +150,7 @@ func (n *newcomer) serve(t *testing.T) {
 var (
 	blocks    = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 	elsewhere = regexp.MustCompile(`(?m)^(make|aws|git|npm|cd) `)
+	calls     = regexp.MustCompile(`(?m)^api /v`) // of a block, each with an answer
 )
 
 // examples returns the README's examples as one script, for a port.
@@ -127,13 +167,13 @@ func (n *newcomer) examples(t *testing.T) string {
 			fmt.Fprintln(&script, strings.ReplaceAll(m[1], "127.0.0.1:8080", "127.0.0.1:"+n.port))
 		}
 	}
-	if strings.Count(script.String(), "/v2/") < 5 {
+	if len(calls.FindAllString(script.String(), -1)) < 20 {
 		t.Fatalf("the README has hardly an example:\n%s", &script)
 	}
 	return script.String()
 }
 
-// TestNewcomer does what the README says, in a fresh checkout: it starts the server, and runs every example of the README and of both
+// TestNewcomer does what the README says, in a fresh clone: it starts the server, and runs every example of the README and of both
 // clients, in order, twice.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
@@ -150,7 +190,7 @@ func TestNewcomer(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	n := &newcomer{dir: checkout(t, filepath.Dir(local)), port: port}
+	n := &newcomer{dir: clone(t, filepath.Dir(local)), port: port}
 	n.serve(t)
 	typescript := filepath.Join("scripts", "client-ts")
 	n.do(t, typescript, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
@@ -162,8 +202,8 @@ func TestNewcomer(t *testing.T) {
 				t.Errorf("the %s time an example of the README answers %s", which, line)
 			}
 		}
-		if strings.Count(out, `"status":"success"`) < 5 {
-			t.Errorf("the %s time the examples of the README print\n%s", which, out)
+		if got, want := strings.Count(out, `"result":{"status":"success"`), len(calls.FindAllString(n.examples(t), -1)); got != want {
+			t.Errorf("the %s time %d of %d examples of the README succeed:\n%s", which, got, want, out)
 		}
 		if out := n.do(t, "", filepath.Join(n.dir, ".local", "bin", "example"), "-url", "http://127.0.0.1:"+port); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
 			t.Errorf("the %s time the example in Go prints\n%s", which, out)

@@ -23,7 +23,8 @@ const receiver = createServer(async (request, response) => {
 });
 await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done));
 const {port} = receiver.address() as AddressInfo;
-const {data: hook} = await client.call('/v2/webhooks/add', {url: `http://127.0.0.1:${port}/`});
+const eventTypes = ['comment_annotation.added' as const];
+const {data: hook} = await client.call('/v2/webhooks/add', {url: `http://127.0.0.1:${port}/`, eventTypes});
 
 // 120 threads in one call, each with a comment; the first tells the webhook.
 const document = {organizationId: 'ts-example', documentId: `plan-${crypto.randomUUID()}`};

@@ -37,7 +37,9 @@ func run(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	hook, err := client.Call(ctx, c, (*webhooks.Service).Add, &webhooks.AddRequest{URL: "http://" + l.Addr().String()})
+	hook, err := client.Call(ctx, c, (*webhooks.Service).Add, &webhooks.AddRequest{
+		URL: "http://" + l.Addr().String(), EventTypes: []collab.EventType{collab.AnnotationAdded},
+	})
 	if err != nil {
 		return err
 	}
