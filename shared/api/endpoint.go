@@ -49,11 +49,7 @@ func (e Endpoint) Idempotent() bool { return e.Grants&WriteTable != 0 }
 
 // Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity.
 func (e Endpoint) Handler(d Deps) http.Handler {
-	options := []rpc.Option{rpc.Requires(e.Requires)}
-	if e.Idempotent() {
-		options = append(options, rpc.Idempotent())
-	}
-	return e.Operation.handler(d, options...)
+	return e.Operation.handler(d, rpc.Options{Idempotent: e.Idempotent(), Requires: e.Requires})
 }
 
 // Deps are what handlers are made of.
@@ -70,7 +66,7 @@ type Operation struct {
 	Request reflect.Type // of the request's data
 	Data    reflect.Type // of the answer's data
 
-	handler func(Deps, ...rpc.Option) http.Handler
+	handler func(Deps, rpc.Options) http.Handler
 }
 
 // operation returns the operation that is a method of a service.
@@ -78,11 +74,11 @@ func operation[S, Req, Data any](service func(Deps) S, method func(S, context.Co
 	return Operation{
 		Request: reflect.TypeFor[Req](),
 		Data:    reflect.TypeFor[Data](),
-		handler: func(d Deps, options ...rpc.Option) http.Handler {
+		handler: func(d Deps, options rpc.Options) http.Handler {
 			s := service(d)
 			return rpc.Handle(d.Server, func(ctx context.Context, call *rpc.Call, req *Req) (Data, error) {
 				return method(s, ctx, call, req)
-			}, options...)
+			}, options)
 		},
 	}
 }

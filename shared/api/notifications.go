@@ -95,7 +95,7 @@ func V2NotificationsUnsubscribe() Endpoint {
 		Summary: "Ends the mails to the person whose token the link has: a page for people",
 		Grants:  ReadTable | WriteTable,
 		Public:  true,
-		Operation: Operation{handler: func(d Deps, _ ...rpc.Option) http.Handler {
+		Operation: Operation{handler: func(d Deps, _ rpc.Options) http.Handler {
 			return d.Notifications.UnsubscribePage(d.Server.Log)
 		}},
 	}

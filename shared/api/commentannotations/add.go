@@ -14,10 +14,16 @@ import (
 )
 
 // AddRequest adds annotations to a document.
-type AddRequest struct {
+type AddRequest = addRequest[NewAnnotation]
+
+// AddV1Request is AddRequest in v1.
+type AddV1Request = addRequest[NewAnnotationV1]
+
+// addRequest adds annotations of one version.
+type addRequest[A interface{ newAnnotation() newAnnotation }] struct {
 	Target
 	CreateFlags
-	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+	CommentAnnotations []A `json:"commentAnnotations" rule:"required,nonempty,max=500"`
 
 	list []newAnnotation // of them, converted once
 }
@@ -56,63 +62,54 @@ type AddResult struct {
 }
 
 // Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
-func (r *AddRequest) Validate(m *rpc.Mistakes) {
-	r.list = r.annotations()
-	checkAnnotations(m, r.list)
-}
-
-// Rides reports that there is one annotation only: one transaction.
-func (r *AddRequest) Rides() bool { return len(r.CommentAnnotations) == 1 }
-
-// Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
-func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.document(call), req.flags(), req.list)
-}
-
-func (r *AddRequest) annotations() []newAnnotation {
-	list := make([]newAnnotation, len(r.CommentAnnotations))
-	for i := range list {
-		a := &r.CommentAnnotations[i]
-		list[i] = newAnnotation{&a.AnnotationFields, "", encodeObject(a.Status), make([]newComment, len(a.CommentData))}
-		if a.Status != nil {
-			list[i].statusID = a.Status.ID
-		}
-		for j := range a.CommentData {
-			list[i].comments[j] = a.CommentData[j].newComment()
-		}
+func (r *addRequest[A]) Validate(m *rpc.Mistakes) {
+	r.list = make([]newAnnotation, len(r.CommentAnnotations))
+	for i, a := range r.CommentAnnotations {
+		r.list[i] = a.newAnnotation()
 	}
-	return list
-}
-
-func (c *AnnotationComment) newComment() newComment {
-	n := newComment{CommentFields: &c.CommentFields, context: c.Context, notify: c.TriggerNotification}
-	if c.TaggedUserContacts != nil {
-		n.tags = make([]Tag, len(c.TaggedUserContacts))
-		for i, user := range c.TaggedUserContacts {
-			n.tags[i].TaggedUser = user
-		}
-	}
-	return n
-}
-
-// newAnnotation is an annotation to add, whatever the version that sent it.
-type newAnnotation struct {
-	*AnnotationFields
-	statusID string
-	status   collab.JSON // nil for the default
-	comments []newComment
-}
-
-func checkAnnotations(m *rpc.Mistakes, list []newAnnotation) {
-	unique(m, "commentAnnotations[%d].annotationId", list, func(a *newAnnotation) *string { return a.AnnotationID })
+	unique(m, "commentAnnotations[%d].annotationId", r.list, func(a *newAnnotation) *string { return a.AnnotationID })
 	comments := 0
-	for i, a := range list {
+	for i, a := range r.list {
 		checkComments(m, fmt.Sprintf("commentAnnotations[%d].commentData", i), a.comments)
 		comments += len(a.comments)
 	}
 	if comments > collab.MaxRequestComment {
 		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", collab.MaxRequestComment, comments)
 	}
+}
+
+// Rides reports that there is one annotation only: one transaction.
+func (r *addRequest[A]) Rides() bool { return len(r.CommentAnnotations) == 1 }
+
+// Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
+func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
+	return s.add(ctx, call, req.document(call), req.flags(), req.list)
+}
+
+// newAnnotation is an annotation to add, whatever the version that sent it.
+type newAnnotation struct {
+	AnnotationFields
+	statusID string
+	status   collab.JSON // nil for the default
+	comments []NewComment
+}
+
+func (a NewAnnotation) newAnnotation() newAnnotation {
+	n := newAnnotation{AnnotationFields: a.AnnotationFields, status: encode(a.Status)}
+	if a.Status != nil {
+		n.statusID = a.Status.ID
+	}
+	n.comments = make([]NewComment, len(a.CommentData))
+	for i, c := range a.CommentData {
+		n.comments[i] = NewComment{CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification}
+		if c.TaggedUserContacts != nil {
+			n.comments[i].TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
+		}
+		for j, user := range c.TaggedUserContacts {
+			n.comments[i].TaggedUserContacts[j].TaggedUser = user
+		}
+	}
+	return n
 }
 
 func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, create collab.CreateFlags, list []newAnnotation,
@@ -156,7 +153,9 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)
 			}
-			recorded = appendEvent(recorded, adds[i].Event)
+			if adds[i].Event != nil {
+				recorded = append(recorded, adds[i].Event)
+			}
 		}
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
@@ -169,13 +168,13 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRe
 func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: collab.Annotation{
-		Location:      encodeObject(a.Location),
-		TargetElement: encodeObject(a.TargetElement),
+		Location:      encode(a.Location),
+		TargetElement: encode(a.TargetElement),
 		Status:        completeStatus(a.status, a.statusID),
 		StatusID:      cmp.Or(a.statusID, openStatus),
-		AssignedTo:    encodeObject(a.AssignedTo),
+		AssignedTo:    encode(a.AssignedTo),
 		Context:       a.Context,
-		Priority:      encodeObject(a.Priority),
+		Priority:      encode(a.Priority),
 	}}
 	if a.Location != nil {
 		t.LocationID = a.Location.ID
@@ -187,22 +186,13 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	}
 	t.CreatedAt, t.LastUpdated = a.Times.resolve(now)
 	for i := range a.comments {
-		c := a.comments[i].comment(a.Times, now)
+		c := a.comments[i].stored(a.Times, now)
 		t.Comments = append(t.Comments, c)
 		t.SetCreator(&c)
 		t.LastUpdated = max(t.LastUpdated, c.LastUpdated)
 	}
 	call.IDs.NumberComments(t.Comments, generated)
 	return t
-}
-
-// AddV1Request is AddRequest in v1.
-type AddV1Request struct {
-	Target
-	CreateFlags
-	CommentAnnotations []NewAnnotationV1 `json:"commentAnnotations" rule:"required,nonempty,max=500"`
-
-	list []newAnnotation
 }
 
 // NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
@@ -225,15 +215,6 @@ type AnnotationCommentV1 struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts"`
 }
 
-// Validate is that of AddRequest.
-func (r *AddV1Request) Validate(m *rpc.Mistakes) {
-	r.list = r.annotations()
-	checkAnnotations(m, r.list)
-}
-
-// Rides is that of AddRequest.
-func (r *AddV1Request) Rides() bool { return len(r.CommentAnnotations) == 1 }
-
 // Validate is that of Status, for a type that may be an object.
 func (s *StatusV1) Validate(m *rpc.Mistakes) {
 	s.checkIcon(m, s.ID)
@@ -254,18 +235,14 @@ func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) 
 	return s.add(ctx, call, req.document(call), req.flags(), req.list)
 }
 
-func (r *AddV1Request) annotations() []newAnnotation {
-	list := make([]newAnnotation, len(r.CommentAnnotations))
-	for i := range list {
-		a := &r.CommentAnnotations[i]
-		list[i] = newAnnotation{&a.AnnotationFields, "", encodeObject(a.Status), make([]newComment, len(a.CommentData))}
-		if a.Status != nil {
-			list[i].statusID = a.Status.ID
-		}
-		for j := range a.CommentData {
-			c := &a.CommentData[j]
-			list[i].comments[j] = newComment{CommentFields: &c.CommentFields, tags: c.TaggedUserContacts}
-		}
+func (a NewAnnotationV1) newAnnotation() newAnnotation {
+	n := newAnnotation{AnnotationFields: a.AnnotationFields, status: encode(a.Status)}
+	if a.Status != nil {
+		n.statusID = a.Status.ID
 	}
-	return list
+	n.comments = make([]NewComment, len(a.CommentData))
+	for i, c := range a.CommentData {
+		n.comments[i] = NewComment{CommentFields: c.CommentFields, TaggedUserContacts: c.TaggedUserContacts}
+	}
+	return n
 }

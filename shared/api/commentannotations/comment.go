@@ -18,18 +18,21 @@ type CommentFields struct {
 	Times
 }
 
-// newComment is a comment to add, whatever the operation that sent it.
-type newComment struct {
-	*CommentFields
-	context     collab.JSON
-	tags        []Tag
-	attachments []Attachment
-	notify      bool
+// NewComment is a comment to add to an annotation. Those of an annotation to add become such comments.
+type NewComment struct {
+	CommentFields
+	Context             collab.JSON  `json:"context" rule:"object"`
+	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
+	TaggedUserContacts  []Tag        `json:"taggedUserContacts"`
+	Attachments         []Attachment `json:"attachments"`
 }
 
+// Validate refuses attachment ids given twice.
+func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
+
 // checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
-func checkComments(m *rpc.Mistakes, field string, comments []newComment) {
-	unique(m, field+"[%d].commentId", comments, func(c *newComment) *int64 { return c.CommentID })
+func checkComments(m *rpc.Mistakes, field string, comments []NewComment) {
+	unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
 	for i := range comments {
 		if !comments[i].hasContent() {
 			m.Add(fmt.Sprintf("%s[%d]", field, i), "must have content: %s", contentRule)
@@ -45,27 +48,27 @@ func checkPeople(m *rpc.Mistakes, field string, users []collab.User) {
 	}
 }
 
-func (c *newComment) hasContent() bool {
+func (c *NewComment) hasContent() bool {
 	written := collab.Comment{Text: c.CommentText, HTML: c.CommentHTML, ResolverUsed: c.IsCommentResolverUsed}
-	return written.HasContent() || len(c.attachments) > 0
+	return written.HasContent() || len(c.Attachments) > 0
 }
 
 // contentRule says what content is.
 const contentRule = "a text, HTML, attachments, or isCommentResolverUsed"
 
-// comment returns the comment as it is stored, without an id where none was given. around are the times given for the annotation that
+// stored returns the comment as it is stored, without an id where none was given. around are the times given for the annotation that
 // it is added with.
-func (c *newComment) comment(around Times, now collab.Millis) collab.Comment {
+func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 	stored := collab.Comment{
 		Text:               c.CommentText,
 		HTML:               c.CommentHTML,
-		Context:            c.context,
+		Context:            c.Context,
 		ResolverUsed:       c.IsCommentResolverUsed,
 		TextAvailable:      c.IsCommentTextAvailable,
 		From:               encode(c.From),
 		AuthorID:           c.From.UserID,
-		TaggedUserContacts: encodeList(c.tags),
-		Attachments:        encodeList(c.attachments),
+		TaggedUserContacts: encode(c.TaggedUserContacts),
+		Attachments:        encode(c.Attachments),
 	}
 	if c.CommentID != nil {
 		stored.ID = *c.CommentID
@@ -75,11 +78,11 @@ func (c *newComment) comment(around Times, now collab.Millis) collab.Comment {
 }
 
 // taggedBy returns the users whom comments tag, each once, as the first contact with a name or an e-mail address has them.
-func taggedBy(comments []newComment) []collab.User {
+func taggedBy(comments []NewComment) []collab.User {
 	var users []collab.User
 	seen := map[string]int{} // position in users
 	for _, c := range comments {
-		for _, tag := range c.tags {
+		for _, tag := range c.TaggedUserContacts {
 			i, known := seen[tag.UserID]
 			if !known {
 				i = len(users)

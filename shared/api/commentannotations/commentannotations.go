@@ -4,7 +4,6 @@
 package commentannotations
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -189,22 +188,6 @@ func unique[T any, ID comparable](m *rpc.Mistakes, path string, list []T, id fun
 	}
 }
 
-// distinct returns the values in their order, each once; nil for nil.
-func distinct[T comparable](list []T) []T {
-	if list == nil {
-		return nil
-	}
-	seen := make(map[T]bool, len(list))
-	once := make([]T, 0, len(list))
-	for _, v := range list {
-		if !seen[v] {
-			seen[v] = true
-			once = append(once, v)
-		}
-	}
-	return once
-}
-
 // idOf returns the text of a member of a stored or sent object, "" where there is none.
 func idOf(object collab.JSON, name string) (id string) {
 	for n, value := range rpc.Members(object) {
@@ -215,31 +198,12 @@ func idOf(object collab.JSON, name string) (id string) {
 	return id
 }
 
-// encode returns the JSON text of a wire type of this package, which always has one.
+// encode is rpc.JSON, nil for a nil pointer or slice.
 func encode(v any) collab.JSON {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		panic(err)
+	if text := rpc.JSON(v); string(text) != null {
+		return text
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// encodeObject is encode, nil for nil.
-func encodeObject[T any](v *T) collab.JSON {
-	if v == nil {
-		return nil
-	}
-	return encode(v)
-}
-
-// encodeList is encode, nil for nil and [] for an empty list.
-func encodeList[T any](v []T) collab.JSON {
-	if v == nil {
-		return nil
-	}
-	return encode(v)
+	return nil
 }
 
 // finish sets the message of a bulk call, and logs why items failed whose failure callers cannot mend.

@@ -15,46 +15,30 @@ type AddCommentsRequest struct {
 	CreateFlags
 	AnnotationID string       `json:"annotationId" rule:"required,id"`
 	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; send further ones in another request"`
-
-	list []newComment // of them, converted once
-}
-
-// NewComment is a comment to add to an annotation.
-type NewComment struct {
-	CommentFields
-	Context             collab.JSON  `json:"context" rule:"object"`
-	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
-	TaggedUserContacts  []Tag        `json:"taggedUserContacts"`
-	Attachments         []Attachment `json:"attachments"`
 }
 
 // Validate refuses ids given twice, comments without content, and more tagged users than an event names.
 func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) {
-	r.list = r.comments()
-	checkComments(m, "commentData", r.list)
+	checkComments(m, "commentData", r.CommentData)
 }
-
-// Validate refuses attachment ids given twice.
-func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
 
 // Rides reports that the comments raise an event, so that they are written in a transaction.
 func (r *AddCommentsRequest) Rides() bool {
-	return slices.ContainsFunc(r.list, func(c newComment) bool { return c.notify })
+	return slices.ContainsFunc(r.CommentData, func(c NewComment) bool { return c.TriggerNotification })
 }
 
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
-	doc := req.document(call)
-	if err := quota.RequestOf(ctx).Raise(wanted(call, req.list)); err != nil {
+	doc, sent := req.document(call), req.CommentData
+	if err := quota.RequestOf(ctx).Raise(wanted(call, sent)); err != nil {
 		return nil, err
 	}
 	if err := s.Directory.CheckDocument(ctx, doc, req.flags()); err != nil {
 		return nil, err
 	}
-	sent := req.list
 	add := collab.NewComments{IDs: call.IDs, Claim: call.Claim}
 	for i := range sent {
-		add.Comments = append(add.Comments, sent[i].comment(Times{}, call.Now.UnixMilli()))
+		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Now.UnixMilli()))
 	}
 	var events []*collab.Event
 	if wanted(call, sent) {
@@ -73,15 +57,6 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil
-}
-
-func (r *AddCommentsRequest) comments() []newComment {
-	list := make([]newComment, len(r.CommentData))
-	for i := range list {
-		c := &r.CommentData[i]
-		list[i] = newComment{&c.CommentFields, c.Context, c.TaggedUserContacts, c.Attachments, c.TriggerNotification}
-	}
-	return list
 }
 
 // checkAttachments refuses attachment ids given twice in one comment.

@@ -43,7 +43,7 @@ func (d *CommentData) Validate(m *rpc.Mistakes) {
 		m.Add("", "must have at least one field")
 	}
 	checkAttachments(m, d.Attachments.Value)
-	checkPeople(m, "taggedUserContacts", taggedBy([]newComment{{tags: d.TaggedUserContacts.Value}}))
+	checkPeople(m, "taggedUserContacts", taggedBy([]NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}}))
 }
 
 // UpdateComments updates comments of an annotation, each as a whole or not at all. The answer has them by id in the order sent,
@@ -58,7 +58,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		return nil, err
 	}
 	now := call.Now.UnixMilli()
-	ids := distinct(req.CommentIDs)
+	ids := rpc.Distinct(req.CommentIDs)
 	events := map[int64]collab.Event{} // by the first of its comments: the store may compute one several times
 	change := collab.CommentChange{
 		IDs: ids, Mark: call.IDs.Mark(), Now: now,
@@ -107,11 +107,11 @@ func (d *CommentData) apply(c *collab.Comment, now collab.Millis) error {
 	c.AuthorID = changeID(c.AuthorID, d.From, d.From.Value.UserID)
 	c.Text = changeValue(c.Text, d.CommentText)
 	c.HTML = changeValue(c.HTML, d.CommentHTML)
-	c.Context = changeContext(c.Context, d.Context)
+	c.Context = changeJSON(c.Context, d.Context)
 	c.ResolverUsed = changeValue(c.ResolverUsed, d.IsCommentResolverUsed)
 	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
-	c.TaggedUserContacts = changeList(c.TaggedUserContacts, d.TaggedUserContacts)
-	c.Attachments = changeList(c.Attachments, d.Attachments)
+	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, d.TaggedUserContacts)
+	c.Attachments = changeJSON(c.Attachments, d.Attachments)
 	c.LastUpdated = max(c.LastUpdated, now)
 	if !c.HasContent() {
 		return collab.Errorf(collab.InvalidArgument, "the comment would have no content: %s", contentRule)

@@ -14,8 +14,8 @@ const recentComments = 3
 
 // wanted reports whether an add of comments raises an event: where one of them triggers notifications, or the account asked for all
 // events.
-func wanted(call *rpc.Call, comments []newComment) bool {
-	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c newComment) bool { return c.notify })
+func wanted(call *rpc.Call, comments []NewComment) bool {
+	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c NewComment) bool { return c.TriggerNotification })
 }
 
 // newEvent returns an event of a call without its subject. Its id is the call's next.
@@ -27,14 +27,10 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
 }
 
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
-func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all bool) *collab.Event {
+func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
 	ev.Type = collab.AnnotationAdded
 	describe(&ev, &t.Annotation)
-	quiet := putComments(&ev, t.Comments, sent, all)
-	if !ev.Notify {
-		return &ev
-	}
-	if !all {
+	if quiet := putComments(&ev, t.Comments, sent, all); ev.Notify && !all {
 		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
 	}
 	return &ev
@@ -42,7 +38,7 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []newComment, all b
 
 // commentsAdded returns the event of comments that were added to an annotation, made from ev. head is the annotation before them; sent are
 // the comments as the request has them, in the same order.
-func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []newComment, all bool) *collab.Event {
+func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []NewComment, all bool) *collab.Event {
 	ev.Type = collab.CommentAdded
 	describe(&ev, head)
 	putComments(&ev, comments, sent, all)
@@ -102,11 +98,11 @@ func targetText(element collab.JSON) string {
 // putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
 // events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned. It returns the comments
 // that trigger nothing.
-func putComments(ev *collab.Event, comments []collab.Comment, sent []newComment, all bool) (quiet []collab.Comment) {
+func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) (quiet []collab.Comment) {
 	var loud []collab.Comment
-	var triggers []newComment
+	var triggers []NewComment
 	for i, c := range comments {
-		if sent[i].notify {
+		if sent[i].TriggerNotification {
 			loud = append(loud, c)
 			triggers = append(triggers, sent[i])
 		} else {
@@ -133,14 +129,6 @@ func eventComments(comments []collab.Comment) []collab.EventComment {
 		})
 	}
 	return list
-}
-
-// appendEvent appends an event unless it is nil.
-func appendEvent(list []*collab.Event, ev *collab.Event) []*collab.Event {
-	if ev == nil {
-		return list
-	}
-	return append(list, ev)
 }
 
 // send takes recorded events to their delivery.

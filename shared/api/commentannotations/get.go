@@ -48,8 +48,8 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		Documents:     union(r.DocumentID, r.DocumentIDs),
 		Folder:        collab.Deref(r.FolderID),
 		IDs:           r.AnnotationIDs,
-		Locations:     distinct(r.LocationIDs),
-		Creators:      distinct(r.UserIDs),
+		Locations:     rpc.Distinct(r.LocationIDs),
+		Creators:      rpc.Distinct(r.UserIDs),
 		Statuses:      union(r.StatusID, r.StatusIDs),
 		UpdatedAfter:  r.UpdatedAfter,
 		UpdatedBefore: r.UpdatedBefore,
@@ -61,9 +61,9 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 // union returns one, where it is given, and the ids of list, each once; nil for none.
 func union(one *string, list []string) []string {
 	if one == nil {
-		return distinct(list)
+		return rpc.Distinct(list)
 	}
-	return distinct(append([]string{*one}, list...))
+	return rpc.Distinct(append([]string{*one}, list...))
 }
 
 // Get returns a page of the annotations that pass all filters, in the order of Store.Walk, with null for each of annotationIds that does

@@ -163,7 +163,7 @@ func serve[Data any, Req any](r *reader, op rpc.Operation[Req, Data], data strin
 	req := httptest.NewRequest(http.MethodPost, "/path", strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: r.account})
-	rpc.Handle(r.server, op).ServeHTTP(w, req.WithContext(ctx))
+	rpc.Handle(r.server, op, rpc.Options{}).ServeHTTP(w, req.WithContext(ctx))
 }
 
 // walk gets all pages of a list.

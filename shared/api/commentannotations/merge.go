@@ -33,11 +33,7 @@ func merge(stored, sent collab.JSON) collab.JSON {
 			object[i].Value = value
 		}
 	}
-	text, err := object.MarshalJSON()
-	if err != nil {
-		panic(err) // names and JSON texts
-	}
-	return text
+	return rpc.JSON(object)
 }
 
 // change returns what an update makes of a stored object. What is sent is nil for a field left out, which keeps the object, or null,
@@ -80,24 +76,10 @@ func changeValue[T any](stored *T, sent rpc.Opt[T]) *T {
 	return stored
 }
 
-// changeContext is change for a free-form object, which is replaced whole.
-func changeContext(stored collab.JSON, sent rpc.Opt[collab.JSON]) collab.JSON {
-	switch {
-	case sent.Given():
-		return sent.Value
-	case sent.Null():
-		return nil
-	}
-	return stored
-}
-
-// changeList is change for an array, which is replaced whole.
-func changeList[T any](stored collab.JSON, sent rpc.Opt[[]T]) collab.JSON {
-	switch {
-	case sent.Given():
-		return encodeList(sent.Value)
-	case sent.Null():
-		return nil
+// changeJSON is changeValue for what is stored as its text.
+func changeJSON[T any](stored collab.JSON, sent rpc.Opt[T]) collab.JSON {
+	if sent.Sent() {
+		return encode(sent.Value) // nil for null
 	}
 	return stored
 }

@@ -136,17 +136,17 @@ func TestThread(t *testing.T) {
 	call := func() *rpc.Call {
 		return &rpc.Call{Now: time.UnixMilli(1000), IDs: collab.NewIDs(time.UnixMilli(500), make([]byte, 16))}
 	}
-	comment := func(author string, id int64, times Times) newComment {
-		return newComment{CommentFields: &CommentFields{
+	comment := func(author string, id int64, times Times) NewComment {
+		return NewComment{CommentFields: CommentFields{
 			CommentID: &id, CommentText: ptr("hi"), From: collab.User{UserID: author, Name: ptr("Name of " + author)}, Times: times,
 		}}
 	}
 	a := newAnnotation{
-		AnnotationFields: &AnnotationFields{
+		AnnotationFields: AnnotationFields{
 			AnnotationID: ptr("a1"), Location: &Location{ID: "l1"}, TargetElement: &TargetElement{Occurrence: ptr(int64(2))},
 			Times: Times{CreatedAt: ptr(int64(10)), LastUpdated: ptr(int64(20))},
 		},
-		comments: []newComment{
+		comments: []NewComment{
 			comment("u1", 9, Times{}), comment("u2", 3, Times{CreatedAt: ptr(int64(40))}), comment("u1", 4, Times{CreatedAt: ptr(int64(5))}),
 		},
 	}
@@ -162,7 +162,7 @@ func TestThread(t *testing.T) {
 		t.Error(diff)
 	}
 
-	empty := newAnnotation{AnnotationFields: &AnnotationFields{}}
+	empty := newAnnotation{AnnotationFields: AnnotationFields{}}
 	want = &collab.Thread{Annotation: collab.Annotation{
 		ID: call().IDs.Next(), Status: defaultStatus("OPEN"), StatusID: "OPEN", CreatedAt: 1000, LastUpdated: 1000,
 	}}
@@ -445,10 +445,10 @@ func TestCommentDataApply(t *testing.T) {
 func TestTaggedBy(t *testing.T) {
 	tag := func(id string, contact *collab.User) Tag { return Tag{TaggedUser: TaggedUser{id, contact}} }
 	bob := collab.User{UserID: "b", Name: ptr("Bob")}
-	got := taggedBy([]newComment{
-		{tags: []Tag{tag("b", nil), tag("a", &collab.User{UserID: "a"})}},
+	got := taggedBy([]NewComment{
+		{TaggedUserContacts: []Tag{tag("b", nil), tag("a", &collab.User{UserID: "a"})}},
 		{},
-		{tags: []Tag{tag("b", &bob), tag("c", nil), tag("b", &collab.User{UserID: "b", Name: ptr("Robert")})}},
+		{TaggedUserContacts: []Tag{tag("b", &bob), tag("c", nil), tag("b", &collab.User{UserID: "b", Name: ptr("Robert")})}},
 	})
 	if diff := cmp.Diff([]collab.User{bob, {UserID: "a"}, {UserID: "c"}}, got); diff != "" {
 		t.Fatal(diff)
@@ -496,14 +496,5 @@ func TestAnnotationUpdatedEvents(t *testing.T) {
 				t.Errorf("ids %v", slices.Collect(maps.Keys(ids)))
 			}
 		})
-	}
-}
-
-func TestDistinct(t *testing.T) {
-	if distinct[string](nil) != nil {
-		t.Error("no selector became an empty one")
-	}
-	if diff := cmp.Diff([]string{"b", "a"}, distinct([]string{"b", "a", "b", "a"})); diff != "" {
-		t.Error(diff)
 	}
 }

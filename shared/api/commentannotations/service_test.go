@@ -120,7 +120,7 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	rpc.Handle(f.server, op).ServeHTTP(w, r.WithContext(collab.WithIdentity(t.Context(), f.identity)))
+	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(collab.WithIdentity(t.Context(), f.identity)))
 	a := answer{code: w.Code}
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Fatal(err)

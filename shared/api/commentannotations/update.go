@@ -183,7 +183,7 @@ type update struct {
 func (r *UpdateRequest) update(now collab.Millis) *update {
 	u := &update{
 		selector: collab.Selector{
-			IDs: distinct(r.AnnotationIDs), Locations: distinct(r.LocationIDs), Creators: distinct(r.UserIDs),
+			IDs: rpc.Distinct(r.AnnotationIDs), Locations: rpc.Distinct(r.LocationIDs), Creators: rpc.Distinct(r.UserIDs),
 		},
 		users: replacements{},
 		now:   now,
@@ -260,6 +260,6 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 	if id := cmp.Or(changeID(a.StatusID, d.Status, d.Status.Value.ID), openStatus); id != a.StatusID || a.Status == nil {
 		a.StatusID, a.Status = id, completeStatus(a.Status, id)
 	}
-	a.Context = changeContext(a.Context, d.Context)
+	a.Context = changeJSON(a.Context, d.Context)
 	return nil
 }

@@ -109,7 +109,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 		VerifyAccess:   req.VerifyUserPermissions,
 	}
 	if !ev.NotifyAll {
-		ev.People = distinct(req.NotifyUsers)
+		ev.People = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
 	}
 	created, err := s.Outbox.AddNotification(ctx, org, n, ev)
 	if err != nil {
@@ -153,17 +153,4 @@ func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
 		n.TemplateData[name] = value
 	}
 	return n
-}
-
-// distinct returns each user once, as first named.
-func distinct(users []collab.User) []collab.User {
-	seen := make(map[string]bool, len(users))
-	list := make([]collab.User, 0, len(users))
-	for _, u := range users {
-		if !seen[u.UserID] {
-			seen[u.UserID] = true
-			list = append(list, u)
-		}
-	}
-	return list
 }

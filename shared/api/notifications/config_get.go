@@ -2,7 +2,6 @@ package notifications
 
 import (
 	"context"
-	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -42,12 +41,7 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
-	var documents []string
-	for _, d := range req.DocumentIDs {
-		if !slices.Contains(documents, d) {
-			documents = append(documents, d)
-		}
-	}
+	documents := rpc.Distinct(req.DocumentIDs)
 	preferences, err := s.Directory.Preferences(ctx, org, req.UserID, documents)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (f *fixture) get(t *testing.T, user string, size int, token string) page {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
-	rpc.Handle(f.server, f.Get).ServeHTTP(w, r.WithContext(ctx))
+	rpc.Handle(f.server, f.Get, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	}
 	w := httptest.NewRecorder()
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
-	rpc.Handle(f.server, op, rpc.Idempotent()).ServeHTTP(w, r.WithContext(ctx))
+	rpc.Handle(f.server, op, rpc.Options{Idempotent: true}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer{code: w.Code}
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Fatal(err)

@@ -54,15 +54,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
-	var (
-		results rpc.Keyed[UpdateResult]
-		seen    = map[string]bool{}
-	)
-	for _, id := range req.NotificationIDs {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
+	var results rpc.Keyed[UpdateResult]
+	for _, id := range rpc.Distinct(req.NotificationIDs) {
 		err := s.mark(ctx, call, org, req, id)
 		switch collab.CodeOf(err) {
 		case "":

@@ -77,5 +77,5 @@ func organization(o collab.Organization) collab.JSON {
 			fields = append(fields, rpc.Member[any]{Key: name, Value: value})
 		}
 	}
-	return object(fields)
+	return rpc.JSON(fields)
 }

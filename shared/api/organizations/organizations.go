@@ -4,7 +4,6 @@ package organizations
 import (
 	"context"
 
-	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
@@ -27,13 +26,4 @@ type Directory interface {
 	// Folder returns a folder and the folders directly in it by id. It fails like Folders, and with NOT_FOUND when the folder does not
 	// exist.
 	Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error)
-}
-
-// object returns an object of texts, numbers, booleans and JSON.
-func object(fields rpc.Keyed[any]) collab.JSON {
-	text, err := fields.MarshalJSON()
-	if err != nil {
-		panic(err) // these always marshal
-	}
-	return text
 }

@@ -71,7 +71,7 @@ func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], 
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	ctx := collab.WithIdentity(context.Background(), collab.Identity{Account: "acct"})
-	rpc.Handle(f.server, op).ServeHTTP(w, r.WithContext(ctx))
+	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	p := page{code: w.Code, size: rpc.WrappedLen(w.Body.Bytes())}
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		t.Fatal(err)

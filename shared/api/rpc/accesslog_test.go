@@ -28,7 +28,7 @@ func TestAccessLog(t *testing.T) {
 		Organization string `json:"organizationId" rule:"required,id"`
 	}
 	handler := func(do func(ctx context.Context, call *rpc.Call) error) func(body string) {
-		h := rpc.Handle(server, func(ctx context.Context, call *rpc.Call, _ *place) (any, error) { return nil, do(ctx, call) })
+		h := rpc.Handle(server, func(ctx context.Context, call *rpc.Call, _ *place) (any, error) { return nil, do(ctx, call) }, rpc.Options{})
 		return func(body string) { serve(h, request(t.Context(), body, "x-service-auth-token", "hidden-token")) }
 	}
 	works := handler(func(ctx context.Context, call *rpc.Call) error {

@@ -77,7 +77,7 @@ func decodeThings(t testing.TB, body string) (*things, failure) {
 	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *things) (any, error) {
 		got = req
 		return nil, nil
-	})
+	}, rpc.Options{})
 	w := serve(h, request(t.Context(), body))
 	if w.Code == http.StatusOK {
 		return got, failure{}
@@ -320,7 +320,7 @@ func TestMoreMistakesThanListed(t *testing.T) {
 
 // TestValidate shows a rule that reaches over items and into a free-form object.
 func TestValidate(t *testing.T) {
-	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil })
+	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil }, rpc.Options{})
 	tests := []struct{ data, want string }{
 		{`{"values":{"a":1,"who":{"userId":"u"},"other":{"userId":"v"}}}`, `2`},
 		{`{"values":{"a":[1]}}`, `data.values.a must be a text, a number, a boolean or a user`},
@@ -428,7 +428,7 @@ func TestConventions(t *testing.T) {
 				template
 			}]()
 		},
-		"idempotent": func() { operation(newServer(), nil, rpc.Idempotent()) },
+		"idempotent": func() { operation(newServer(), nil, rpc.Options{Idempotent: true}) },
 	} {
 		func() {
 			defer func() {
@@ -442,7 +442,7 @@ func TestConventions(t *testing.T) {
 }
 
 func handlerFor[Req any]() {
-	rpc.Handle(newServer(), func(context.Context, *rpc.Call, *Req) (any, error) { return nil, nil })
+	rpc.Handle(newServer(), func(context.Context, *rpc.Call, *Req) (any, error) { return nil, nil }, rpc.Options{})
 }
 
 func FuzzDecode(f *testing.F) {
@@ -477,7 +477,7 @@ func BenchmarkDecode(b *testing.B) {
 		{"4MB", `{"data":{"organizationId":"o","documentId":"d","change":{},"tree":{"branches":[{"leaf":"` + strings.Repeat(`"},{"leaf":"text`, 200_000) + `"}]}}}`},
 		{"free-form 4MB", `{"data":{"organizationId":"o","free":{"list":[` + item + strings.Repeat(","+item, 17_000) + `]}}}`},
 	} {
-		h := rpc.Handle(newServer(), func(context.Context, *rpc.Call, *things) (any, error) { return nil, nil })
+		h := rpc.Handle(newServer(), func(context.Context, *rpc.Call, *things) (any, error) { return nil, nil }, rpc.Options{})
 		b.Run(bench.name+" "+strconv.Itoa(len(bench.body)), func(b *testing.B) {
 			b.SetBytes(int64(len(bench.body)))
 			b.ReportAllocs()
@@ -489,5 +489,14 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func TestDistinct(t *testing.T) {
+	if rpc.Distinct[string](nil) != nil {
+		t.Error("no selector became an empty one")
+	}
+	if diff := cmp.Diff([]string{"b", "a"}, rpc.Distinct([]string{"b", "a", "b", "a"})); diff != "" {
+		t.Error(diff)
 	}
 }

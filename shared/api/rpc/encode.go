@@ -8,6 +8,16 @@ import (
 	"collabdata/shared/collab"
 )
 
+// JSON returns the text of a value of the program's own types, as collab.EncodeJSON writes it. It panics where there is none, which no request
+// brings about.
+func JSON(v any) collab.JSON {
+	text, err := collab.EncodeJSON(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
 // EncodeData returns the text of a request, or of a part of one, as a caller sends it: what holds its zero value is left out, as null
 // is a mistake in many fields. A pointer to a zero value is sent.
 func EncodeData(v any) ([]byte, error) {

@@ -53,7 +53,7 @@ func Rename(store OrganizationStore) rpc.Operation[RenameRequest, RenameResult] 
 
 func Example() {
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
-	h := rpc.Handle(server, Rename(names{}))
+	h := rpc.Handle(server, Rename(names{}), rpc.Options{})
 	for _, body := range []string{
 		`{"data": {"organizationId": "o1", "organizationName": "First"}}`,
 		`{"data": {"organizationId": "o1", "organisationName": "First"}}`,

@@ -61,11 +61,7 @@ func failureAnswer(ctx context.Context, err error) answer {
 		Status  collab.Code         `json:"status"`
 		Details []collab.FieldError `json:"details,omitempty"`
 	}
-	text, err := collab.EncodeJSON(map[string]failure{"error": {collab.MessageOf(e), e.Code, e.Details}})
-	if err != nil {
-		panic(err) // strings always marshal
-	}
-	a.body = segments{text}
+	a.body = segments{JSON(map[string]failure{"error": {collab.MessageOf(e), e.Code, e.Details}})}
 	return a
 }
 

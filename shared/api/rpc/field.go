@@ -31,6 +31,27 @@ type One[T any] struct{ Value T }
 
 func (One[T]) isOne() {}
 
+// Distinct returns the values of a field in their order, each once; nil for nil.
+func Distinct[T comparable](list []T) []T {
+	return DistinctBy(list, func(v T) T { return v })
+}
+
+// DistinctBy is Distinct for values that are the same where their keys are: the first of them is kept.
+func DistinctBy[T any, Key comparable](list []T, key func(T) Key) []T {
+	if list == nil {
+		return nil
+	}
+	seen := make(map[Key]bool, len(list))
+	once := make([]T, 0, len(list))
+	for _, v := range list {
+		if k := key(v); !seen[k] {
+			seen[k] = true
+			once = append(once, v)
+		}
+	}
+	return once
+}
+
 // Members yields the names and the texts of the members of a JSON object, in their order; of anything else, nothing.
 func Members(object collab.JSON) iter.Seq2[string, collab.JSON] {
 	return func(yield func(string, collab.JSON) bool) {

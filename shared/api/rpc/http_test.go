@@ -67,7 +67,7 @@ func TestBodySize(t *testing.T) {
 		Text string `json:"text"`
 	}) (int, error) {
 		return len(req.Text), nil
-	})
+	}, rpc.Options{})
 	body := func(size int) string { return `{"data":{"text":"` + strings.Repeat("x", size-20) + `"}}` }
 	for size, want := range map[int]int{rpc.MaxBody: 200, rpc.MaxBody + 1: 413} {
 		for _, announced := range []bool{true, false} {

@@ -108,7 +108,7 @@ func newAdder() *adder {
 			a.during()
 		}
 		return call.IDs.Next(), a.fail
-	}, rpc.Idempotent())
+	}, rpc.Options{Idempotent: true})
 	return a
 }
 
@@ -309,7 +309,7 @@ func TestIdempotentLargest(t *testing.T) {
 		data = append(data, rpc.Member[result]{Key: r.AnnotationID, Value: r})
 	}
 	a := newAdder()
-	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return data, nil }, rpc.Idempotent())
+	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return data, nil }, rpc.Options{Idempotent: true})
 	send := func() string {
 		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
@@ -329,7 +329,7 @@ func TestIdempotentTooLarge(t *testing.T) {
 	a := newAdder()
 	random := make([]byte, collab.MaxKeptAnswer)
 	rand.Read(random)
-	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Idempotent())
+	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Options{Idempotent: true})
 	var w [2]string
 	for i := range w {
 		w[i] = serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
@@ -348,7 +348,7 @@ func TestIdempotentSecret(t *testing.T) {
 		again = append(again, call.Again)
 		call.Secret = true
 		return secret + " " + call.IDs.Next(), nil
-	}, rpc.Idempotent())
+	}, rpc.Options{Idempotent: true})
 	send := func() string {
 		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
@@ -381,7 +381,7 @@ func TestIdempotentItems(t *testing.T) {
 			done := result{rpc.OutcomeOf(nil, "done"), "a"}
 			failed := result{rpc.Outcome{Success: code == "", Message: "m", Code: code}, "b"}
 			return rpc.Keyed[result]{{Key: "a", Value: done}, {Key: "b", Value: failed}}, nil
-		}, rpc.Idempotent())
+		}, rpc.Options{Idempotent: true})
 		for range 2 {
 			serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
 		}
@@ -399,7 +399,7 @@ func TestIdempotentTimes(t *testing.T) {
 	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
 		ids, times = append(ids, call.IDs.Next()), append(times, call.IDs.Start())
 		return nil, collab.Errorf(collab.Unavailable, "not now")
-	}, rpc.Idempotent())
+	}, rpc.Options{Idempotent: true})
 	for _, now := range []time.Time{noon, noon.Add(10 * time.Hour), noon.Add(30 * time.Hour)} {
 		a.now = now
 		serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))

@@ -58,10 +58,7 @@ func (p *Page[T]) Room() int { return p.left - len(",") }
 
 // Add takes an item, and reports whether it fits. The first one always does.
 func (p *Page[T]) Add(item T) bool {
-	text, err := collab.EncodeJSON(item)
-	if err != nil {
-		panic(err) // the operation's own type
-	}
+	text := JSON(item)
 	return p.AddEncoded(text, WrappedLen(text))
 }
 
@@ -78,7 +75,7 @@ func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
 // Next says that the list goes on behind a position: see Call.PageToken.
 func (p *Page[T]) Next(position any) { p.call.NextPageToken = p.call.PageToken(position) }
 
-func (p *Page[T]) segments(s *segments) error { return s.value(p.items) }
+func (p *Page[T]) segments(s *segments) { s.value(p.items) }
 
 // report tells the call what the page holds, where the operation has not done so.
 func (p *Page[T]) report() {
@@ -129,9 +126,10 @@ func (g *GroupedPage[T]) AddTo(key string, text collab.JSON, size int) bool {
 	return true
 }
 
-func (g *GroupedPage[T]) segments(s *segments) error {
+func (g *GroupedPage[T]) segments(s *segments) {
 	if g.grouped {
-		return g.groups.segments(s)
+		g.groups.segments(s)
+	} else {
+		g.Page.segments(s)
 	}
-	return g.Page.segments(s)
 }

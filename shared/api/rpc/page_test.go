@@ -41,7 +41,7 @@ func listNumbers(_ context.Context, call *rpc.Call, req *numbers) (*rpc.GroupedP
 }
 
 func TestPage(t *testing.T) {
-	h := rpc.Handle(newServer(), listNumbers)
+	h := rpc.Handle(newServer(), listNumbers, rpc.Options{})
 	ask := func(data string) (answer struct {
 		Result struct {
 			Message, NextPageToken string

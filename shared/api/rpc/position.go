@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,11 +12,7 @@ import (
 // PageToken returns the token that leads back to a position in this request's list. The position is any value that encoding/json
 // writes and reads. The token holds for the same account, path and data; pageSize, order of keys and white space may differ.
 func (c *Call) PageToken(position any) string {
-	text, err := collab.EncodeJSON(position)
-	if err != nil {
-		panic(err) // the operation's own type
-	}
-	return c.scope().Encode(text)
+	return c.scope().Encode(JSON(position))
 }
 
 // Position reads the position of a token that PageToken made into what position points at, and leaves that alone where the token is
@@ -60,11 +55,7 @@ func (c *Call) filters() []byte {
 			}
 		}
 	}
-	text, err := filters.MarshalJSON()
-	if err != nil {
-		panic(err) // names are strings
-	}
-	canonical := jsontext.Value(bytes.Clone(text))
+	canonical := jsontext.Value(JSON(filters))
 	if err := canonical.Canonicalize(); err != nil {
 		panic(err) // the body was read without an error
 	}

@@ -33,7 +33,7 @@ func list(_ context.Context, call *rpc.Call, req *listThings) (position, error) 
 }
 
 func TestPages(t *testing.T) {
-	h := rpc.Handle(newServer(), list)
+	h := rpc.Handle(newServer(), list, rpc.Options{})
 	page := func(data string) string {
 		t.Helper()
 		w := serve(h, request(t.Context(), data))

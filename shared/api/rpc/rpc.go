@@ -101,27 +101,15 @@ type Server struct {
 	warm atomic.Bool // a request was served before
 }
 
-// Option changes how an operation is served.
-type Option func(*options)
-
-type options struct {
-	idempotent bool
-	requires   collab.Feature
+// Options say how an operation is served.
+type Options struct {
+	Idempotent bool           // for operations that write: they honour the Idempotency-Key header (see IdempotencyStore) and the account's quotas
+	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 }
 
-// Idempotent is for operations that write: it makes them honour the Idempotency-Key header (see IdempotencyStore) and the account's quotas.
-func Idempotent() Option { return func(o *options) { o.idempotent = true } }
-
-// Requires refuses requests of accounts that have the feature switched off with FAILED_PRECONDITION; "" is no feature.
-func Requires(f collab.Feature) Option { return func(o *options) { o.requires = f } }
-
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
-func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) http.Handler {
-	var o options
-	for _, opt := range opts {
-		opt(&o)
-	}
-	if o.idempotent && s.Idempotency == nil {
+func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.Handler {
+	if o.Idempotent && s.Idempotency == nil {
 		panic("rpc: Idempotent needs Server.Idempotency")
 	}
 	type envelope struct {
@@ -139,13 +127,13 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) h
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
 		}
-		if err == nil && x.Settings.Off(o.requires) {
-			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.requires)
+		if err == nil && x.Settings.Off(o.Requires) {
+			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.Requires)
 		}
 		if err != nil {
 			return answer{}, err
 		}
-		if o.idempotent {
+		if o.Idempotent {
 			if x.ctx, x.quota, err = s.Quotas.Begin(x.ctx, x.Account, x.Settings); err != nil {
 				return answer{}, err
 			}
@@ -156,9 +144,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], opts ...Option) h
 			if err != nil {
 				return answer{}, err
 			}
-			return successAnswer(&x.Call, data)
+			return successAnswer(&x.Call, data), nil
 		}
-		if keys := x.r.Header.Values("Idempotency-Key"); o.idempotent && strings.Join(keys, "") != "" {
+		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
 			rider, ok := any(&e.Data).(Rider)
 			return s.once(x, keys, ok && rider.Rides(), run)
 		}

@@ -66,6 +66,6 @@ func failureOf(t testing.TB, w *httptest.ResponseRecorder) failure {
 type empty struct{}
 
 // operation returns a handler whose operation does what do does.
-func operation(s *rpc.Server, do func(ctx context.Context, call *rpc.Call) (any, error), opts ...rpc.Option) http.Handler {
-	return rpc.Handle(s, func(ctx context.Context, call *rpc.Call, _ *empty) (any, error) { return do(ctx, call) }, opts...)
+func operation(s *rpc.Server, do func(ctx context.Context, call *rpc.Call) (any, error), opts ...rpc.Options) http.Handler {
+	return rpc.Handle(s, func(ctx context.Context, call *rpc.Call, _ *empty) (any, error) { return do(ctx, call) }, append(opts, rpc.Options{})[0])
 }

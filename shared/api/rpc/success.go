@@ -11,7 +11,7 @@ import (
 )
 
 // successAnswer encodes `{"result": …}`.
-func successAnswer(call *Call, data any) (answer, error) {
+func successAnswer(call *Call, data any) answer {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
 	}
@@ -19,17 +19,11 @@ func successAnswer(call *Call, data any) (answer, error) {
 	if message == "" {
 		message = "done"
 	}
-	text, err := collab.EncodeJSON(message)
-	if err != nil {
-		return answer{}, err
-	}
 	var s segments
 	s.add(`{"result":{"status":"success","message":`)
-	s = append(s, text)
+	s.value(message)
 	s.add(`,"data":`)
-	if err := s.value(data); err != nil {
-		return answer{}, err
-	}
+	s.value(data)
 	if call.NextPageToken != "" {
 		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
 	}
@@ -38,7 +32,7 @@ func successAnswer(call *Call, data any) (answer, error) {
 	if bulk, ok := data.(interface{ unfinished() bool }); ok {
 		a.unfinished = bulk.unfinished()
 	}
-	return a, nil
+	return a
 }
 
 // Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
@@ -64,30 +58,21 @@ type Member[T any] struct {
 // MarshalJSON returns the object. Keys must differ.
 func (k Keyed[T]) MarshalJSON() ([]byte, error) {
 	var s segments
-	if err := k.segments(&s); err != nil {
-		return nil, err
-	}
+	k.segments(&s)
 	return bytes.Join(s, nil), nil
 }
 
-func (k Keyed[T]) segments(s *segments) error {
+func (k Keyed[T]) segments(s *segments) {
 	s.add("{")
 	for i, m := range k {
 		if i > 0 {
 			s.add(",")
 		}
-		key, err := collab.EncodeJSON(m.Key)
-		if err != nil {
-			return err
-		}
-		*s = append(*s, key)
+		s.value(m.Key)
 		s.add(":")
-		if err := s.value(m.Value); err != nil {
-			return err
-		}
+		s.value(m.Value)
 	}
 	s.add("}")
-	return nil
 }
 
 // segments is a JSON text in pieces. Texts of items are taken up as they stand, so that a page is never copied together.
@@ -104,11 +89,10 @@ func (s segments) len() int {
 }
 
 // value adds a value: JSON texts as they are, anything else as encoding/json writes it without HTML escaping; a nil slice as [].
-func (s *segments) value(v any) error {
+func (s *segments) value(v any) {
 	switch v := v.(type) {
 	case collab.JSON:
 		s.json(v)
-		return nil
 	case []collab.JSON:
 		s.add("[")
 		comma := []byte(",")
@@ -119,19 +103,15 @@ func (s *segments) value(v any) error {
 			s.json(item)
 		}
 		s.add("]")
-		return nil
-	case interface{ segments(*segments) error }:
-		return v.segments(s)
+	case interface{ segments(*segments) }:
+		v.segments(s)
+	default:
+		if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
+			s.add("[]")
+		} else {
+			*s = append(*s, JSON(v))
+		}
 	}
-	if r := reflect.ValueOf(v); r.Kind() == reflect.Slice && r.IsNil() {
-		s.add("[]")
-		return nil
-	}
-	text, err := collab.EncodeJSON(v)
-	if err == nil {
-		*s = append(*s, text)
-	}
-	return err
 }
 
 func (s *segments) json(text collab.JSON) {

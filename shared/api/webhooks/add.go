@@ -29,7 +29,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	}
 	now := call.Now.UnixMilli()
 	w := collab.Webhook{
-		ID: collab.Deref(req.WebhookID), URL: req.URL, Description: req.Description, EventTypes: distinct(req.EventTypes),
+		ID: collab.Deref(req.WebhookID), URL: req.URL, Description: req.Description, EventTypes: rpc.Distinct(req.EventTypes),
 		Secrets: []collab.WebhookSecret{{ID: call.IDs.Next(), Secret: secret, CreatedAt: now}}, CreatedAt: now, LastUpdated: now,
 	}
 	if w.ID == "" {

@@ -25,7 +25,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]W
 	}
 	if req.WebhookIDs != nil {
 		list = list[:0]
-		for _, id := range distinct(req.WebhookIDs) {
+		for _, id := range rpc.Distinct(req.WebhookIDs) {
 			if w, ok := byID[id]; ok {
 				list = append(list, w)
 			}

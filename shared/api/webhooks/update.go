@@ -59,7 +59,7 @@ func (d *WebhookChange) apply(w *collab.Webhook) {
 		w.Description = d.Description.Value
 	}
 	if d.EventTypes.Sent() {
-		w.EventTypes = distinct(d.EventTypes.Value)
+		w.EventTypes = rpc.Distinct(d.EventTypes.Value)
 	}
 	if d.Disabled.Given() {
 		w.Disabled, w.DisabledReason = d.Disabled.Value, ""

@@ -3,7 +3,6 @@ package webhooks
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"collabdata/shared/api/rpc"
@@ -114,15 +113,4 @@ func (s *Service) checkURL(field, url string) error {
 		Message: field + " " + err.Error(),
 		Details: []collab.FieldError{{Field: field, Message: err.Error()}},
 	}
-}
-
-// distinct returns each value once, in the order of their first.
-func distinct[T comparable](list []T) []T {
-	var once []T
-	for _, v := range list {
-		if !slices.Contains(once, v) {
-			once = append(once, v)
-		}
-	}
-	return once
 }

@@ -73,7 +73,7 @@ func post[Into, Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, D
 	}
 	w := httptest.NewRecorder()
 	ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
-	rpc.Handle(f.server, op, rpc.Idempotent()).ServeHTTP(w, r.WithContext(ctx))
+	rpc.Handle(f.server, op, rpc.Options{Idempotent: true}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer[Into]{code: w.Code}
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Fatal(err)
