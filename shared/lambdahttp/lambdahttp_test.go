@@ -147,7 +147,7 @@ func TestWire(t *testing.T) {
 	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) {
 		return []collab.JSON{item, nil, item}, nil
 	}
-	h := lambdahttp.Handler(rpc.Handle(server, op))
+	h := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))
 	function := lambda.NewHandlerWithOptions(h, lambda.WithSetEscapeHTML(false))
 	payload, err := json.Marshal(event(`{"data":{}}`))
 	if err != nil {
@@ -180,7 +180,7 @@ func TestUnidentified(t *testing.T) {
 	op := func(context.Context, *rpc.Call, *struct{}) (string, error) { return "secret", nil }
 	e := event(`{"data":{}}`)
 	e.RequestContext.Authorizer = nil
-	got, err := lambdahttp.Handler(rpc.Handle(server, op))(t.Context(), e)
+	got, err := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))(t.Context(), e)
 	if err != nil || got.StatusCode != 500 || strings.Contains(got.Body, "secret") {
 		t.Errorf("an event without authorizer got %v, %v", got, err)
 	}
@@ -282,7 +282,7 @@ func BenchmarkLargestPage(b *testing.B) {
 		page[i] = collab.JSON(`{"annotationId":"` + strconv.Itoa(i) + `","comments":["` + strings.Repeat("text ", 990) + `"]}`)
 	}
 	op := func(context.Context, *rpc.Call, *struct{}) ([]collab.JSON, error) { return page, nil }
-	h := lambdahttp.Handler(rpc.Handle(server, op))
+	h := lambdahttp.Handler(rpc.Handle(server, op, rpc.Options{}))
 	e := event(`{"data":{}}`)
 	b.ReportAllocs()
 	for b.Loop() {
