@@ -80,7 +80,7 @@ func start(t *testing.T, data string, variables ...string) *server {
 	return launch(t, command(t, data, variables...))
 }
 
-// launch is start for a command.
+// launch starts a command that becomes the program, or runs it and passes a signal on, as make does.
 func launch(t testing.TB, cmd *exec.Cmd) *server {
 	t.Helper()
 	s := &server{Cmd: cmd}
@@ -93,7 +93,7 @@ func launch(t testing.TB, cmd *exec.Cmd) *server {
 	go func() { ended <- s.Wait() }()
 	t.Cleanup(func() {
 		s.Process.Signal(syscall.SIGTERM)
-		if err := <-ended; err != nil {
+		if err := <-ended; s.ProcessState.ExitCode() > 0 { // make ends by the signal
 			t.Errorf("stopped with %v:\n%s", err, &out.text)
 		}
 		if !strings.Contains(out.text.String(), "Stopping ...\n") {
@@ -105,7 +105,7 @@ func launch(t testing.TB, cmd *exec.Cmd) *server {
 		s.url, s.curl = m[1], m[2]
 	case err := <-ended:
 		ended <- err
-		t.Fatalf("did not start: %v", err)
+		t.Fatalf("did not start: %v\n%s", err, &out.text)
 	}
 	return s
 }

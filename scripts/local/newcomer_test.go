@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 
 	"collabdata/localstack"
@@ -126,24 +125,7 @@ func (n *newcomer) serve(t *testing.T) {
 	t.Helper()
 	cmd := exec.Command("make", "run")
 	cmd.Dir, cmd.Env = n.dir, n.environment()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	out := &output{welcome: make(chan []string, 1)}
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
-		syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
-		<-ended
-	})
-	select {
-	case <-out.welcome:
-	case err := <-ended:
-		ended <- err
-		t.Fatalf("make run ended with %v:\n%s", err, &out.text)
-	}
+	launch(t, cmd)
 }
 
 // blocks are the examples of a README. Those that a local server does not serve begin with another command.
