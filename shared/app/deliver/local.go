@@ -14,6 +14,8 @@ import (
 const (
 	localRuns    = 32               // events worked on at the same time
 	localLanes   = 200              // lanes: most of the time they wait for their endpoints
+	localShare   = 4                // one account has one in so many of either at most
+	localPolls   = 16               // calls for messages of a queue under way: fewer fall behind an operation that sends thousands
 	localWaiting = 10_000           // messages taken that wait for their turn
 	localRelay   = 3 * time.Second  // between two runs of the relay
 	localTime    = 90 * time.Second // for one message, as the function has
@@ -68,39 +70,44 @@ func (l *Local) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work.
+// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work. Messages are deleted as they
+// are taken, as the stand-in for SQS goes through all that it holds at each call: the relay brings back what was not done.
 func (l *Local) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	turns := newTurns(localWaiting)
+	turns := newTurns(localWaiting, most/localShare)
 	context.AfterFunc(ctx, turns.end)
 	for range most {
 		wg.Go(func() {
-			for m, ok := turns.next(); ok; m, ok = turns.next() {
-				l.take(work, q, m)
+			for m, done, ok := turns.next(); ok; m, done, ok = turns.next() {
+				l.take(work, m)
+				done()
 			}
 		})
 	}
-	for ctx.Err() == nil {
-		messages, err := q.Receive(ctx, queue.MaxReceive, queue.MaxWait)
-		if err != nil && ctx.Err() == nil {
-			l.config.Log.LogAttrs(ctx, slog.LevelWarn, "queue not reached", slog.Any("cause", err))
-			pause(ctx, localPause)
-		}
-		turns.add(messages...)
+	for range localPolls {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				messages, err := q.Receive(ctx, queue.MaxReceive, queue.MaxWait)
+				if err == nil {
+					err = q.Delete(ctx, messages...)
+				}
+				if err != nil && ctx.Err() == nil {
+					l.config.Log.LogAttrs(ctx, slog.LevelWarn, "queue not reached", slog.Any("cause", err))
+					pause(ctx, localPause)
+				}
+				turns.add(messages...)
+			}
+		})
 	}
 }
 
-// take does what a message asks for, and deletes it unless it is to come again.
-func (l *Local) take(ctx context.Context, q *queue.Queue, m queue.Message) {
+// take does what a message asks for.
+func (l *Local) take(ctx context.Context, m queue.Message) {
 	ctx, cancel := context.WithTimeout(ctx, localTime)
 	defer cancel()
-	err := l.deliverer.Take(ctx, m.Text, m.Receives)
-	if err == nil {
-		err = q.Delete(ctx, m)
-	}
-	if err != nil {
-		l.config.Log.LogAttrs(ctx, slog.LevelWarn, "message to come again", slog.Int("receives", m.Receives), slog.Any("cause", err))
+	if err := l.deliverer.Take(ctx, m.Text, m.Receives); err != nil {
+		l.config.Log.LogAttrs(ctx, slog.LevelWarn, "work to be done again", slog.Any("cause", err))
 	}
 }
 
