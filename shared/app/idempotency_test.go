@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -58,6 +59,7 @@ const (
 type deployment struct {
 	*testing.T
 	service *Service
+	config  Config // of the service
 	table   *refusing
 	later   atomic.Int64 // how far the clock is ahead
 }
@@ -77,7 +79,7 @@ func newDeployment(t *testing.T) *deployment {
 	c.EventsURL = urls[table.EventsQueue]
 	d.table = &refusing{HTTPClient: c.DynamoDB.HTTPClient}
 	c.DynamoDB.HTTPClient = d.table
-	d.service = New(c)
+	d.service, d.config = New(c), c
 	if err := d.service.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -87,12 +89,21 @@ func newDeployment(t *testing.T) *deployment {
 // call sends data to an operation as the gateway does, with a key unless that is "", for an account with these settings.
 func (d *deployment) call(path, key, settings, data string, allowed time.Duration) (status int, body string) {
 	d.Helper()
+	ctx, cancel := context.WithTimeout(d.Context(), allowed)
+	defer cancel()
+	status, body, err := d.send(ctx, path, key, settings, data)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return status, body
+}
+
+// send is call within a context.
+func (d *deployment) send(ctx context.Context, path, key, settings, data string) (status int, body string, err error) {
 	for _, e := range api.Endpoints() {
 		if e.Path != path {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(d.Context(), allowed)
-		defer cancel()
 		header := map[string]string{"Content-Type": "application/json"}
 		if key != "" {
 			header["Idempotency-Key"] = key
@@ -101,13 +112,9 @@ func (d *deployment) call(path, key, settings, data string, allowed time.Duratio
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
 			RequestContext: events.APIGatewayProxyRequestContext{Authorizer: map[string]any{"accountId": "acme", "apiKey": "key", "settings": settings}},
 		})
-		if err != nil {
-			d.Fatal(err)
-		}
-		return answer.StatusCode, answer.Body
+		return answer.StatusCode, answer.Body, err
 	}
-	d.Fatal(path)
-	return 0, ""
+	return 0, "", fmt.Errorf("there is no operation %s", path)
 }
 
 // threads returns the ids of all annotations, and the times of their comments by comment text.

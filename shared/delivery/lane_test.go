@@ -151,7 +151,7 @@ func TestInterleavings(t *testing.T) {
 				if got := r.got("/" + hook); len(got) != 2 || got[first.ID] != want || got[ev.ID] != 1 {
 					t.Errorf("order %d: posted %v; the adder called %v, the holder %v", n, got, adder.calls, holder.calls)
 				}
-				w.must(w.outbox.DeleteWebhook(t.Context(), a.id, hook))
+				w.must(w.outbox.DeleteWebhook(t.Context(), a.id, hook, "mark"))
 			})
 			t.Logf("%d orders", tried)
 			if tried < 20 {

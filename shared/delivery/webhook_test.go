@@ -322,7 +322,7 @@ func TestAddedAgain(t *testing.T) {
 	p := w.start()
 	w.send(a.quiet())
 	w.settleUntil(p, w.Now().Add(10*time.Minute))
-	w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "crm"))
+	w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "crm", "mark"))
 	w.add(time.Minute)
 	a.webhook("crm", r.URL+"/new", collab.NotificationAdded)
 	w.settle(p)

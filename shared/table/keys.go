@@ -314,6 +314,9 @@ func Idempotency(acct string, hash [32]byte) Key {
 	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
 }
 
+// Removal says that the request of a mark removed what it was to remove: a repeat of it finds nothing else.
+func Removal(acct, mark string) Key { return Key{Join("A", acct, "REMOVED", mark), "REMOVED"} }
+
 // LocationPartition holds a location's heads in index in.
 func LocationPartition(acct, org, location string) string {
 	return Join("A", acct, "O", org, "L", location)

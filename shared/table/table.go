@@ -42,6 +42,7 @@
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   A#<acct>#NOMAIL                   SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
+//	what a request has removed      A#<acct>#REMOVED#<mark>           REMOVED
 //
 // # Indexes
 //

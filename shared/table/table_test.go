@@ -65,6 +65,7 @@ func longest(fill string) map[string]Key {
 		"DeliveryPartition":      {PK: DeliveryPartition(id, id, ms, 7)},
 		"Waiting":                Waiting(Delivery(id, id, ms, 7, strings.Repeat("e", 26)), ms),
 		"Idempotency":            Idempotency(id, [32]byte{}),
+		"Removal":                Removal(id, strings.Repeat("m", 26)),
 		"OrganizationOf":         {PK: OrganizationOf(DocumentPartition(id, id, doc))},
 		"LocationPartition":      {PK: LocationPartition(id, id, id)},
 		"FolderPartition":        {PK: FolderPartition(id, id, id)},

@@ -78,7 +78,7 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer
 }
 
 // ride runs a request that makes its claim itself, as if its key were new, and keeps the answer. Where the claim was not made, as nothing was
-// written, it is made for an answer that binds the key.
+// written, it is made for an answer that binds the key. It fails with collab.ErrClaimRefused where the key is or may be known.
 func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (answer, error)) (answer, error) {
 	x.IDs = collab.NewIDs(claim.Start, claim.Seed)
 	x.Claim = &claim
@@ -87,7 +87,9 @@ func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (an
 	switch {
 	case errors.Is(err, collab.ErrClaimRefused):
 		return a, err
-	case !x.Claimed && (err == nil || collab.CodeOf(err) == collab.AlreadyExists):
+	case !x.Claimed && collab.CodeOf(err) == collab.AlreadyExists:
+		return a, collab.ErrClaimRefused // it may be there by this same request
+	case !x.Claimed && err == nil:
 		outcome, failed := s.Idempotency.BeginIdempotent(x.ctx, claim)
 		if failed != nil || outcome.State != collab.IdempotencyClaimed {
 			return a, err

@@ -37,8 +37,9 @@ type Store interface {
 	// may be called again with what others wrote meanwhile; its error leaves the endpoint as it is.
 	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
 
-	// DeleteWebhook deletes a webhook endpoint; NOT_FOUND when it does not exist.
-	DeleteWebhook(ctx context.Context, acct, id string) error
+	// DeleteWebhook deletes a webhook endpoint for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try of this
+	// request has deleted it.
+	DeleteWebhook(ctx context.Context, acct, id, mark string) error
 
 	// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for
 	// the newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.

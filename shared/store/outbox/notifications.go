@@ -16,7 +16,7 @@ type notificationItem struct {
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
-// nothing has changed, when a notification with this id is there.
+// nothing has changed, when another event has sent a notification with this id.
 func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
 	it, err := encodeNotification(org, n)
 	if err != nil {
@@ -25,12 +25,13 @@ func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef,
 	if err := store.CheckSize(it, "the notification"); err != nil {
 		return false, err
 	}
+	it[table.AddedBy] = store.Text(ev.ID)
 	writes, err := s.recordOne(ctx, ev)
 	if err != nil {
 		return false, err
 	}
 	refused, err := s.Write(ctx, append([]store.Write{s.Create(it)}, writes...)...)
-	return err == nil && refused == nil, err
+	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
 }
 
 func encodeNotification(org collab.OrganizationRef, n collab.Notification) (store.Item, error) {

@@ -196,12 +196,26 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	return list, err
 }
 
-// DeleteWebhook deletes a webhook endpoint with its lane; NOT_FOUND when it does not exist. What was on its way to it is not posted any more,
-// not even to one that is made with its id, and expires.
-func (s *Store) DeleteWebhook(ctx context.Context, acct, id string) error {
-	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)))
-	if err == nil && refused != nil {
+// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try
+// of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
+func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
+	removal := table.Removal(acct, mark)
+	done, err := store.Encode(removal, removalItem{s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds())})
+	if err != nil {
+		return err
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)), s.Replace(done))
+	if err != nil || refused == nil {
+		return err
+	}
+	before, err := s.Get(ctx, removal)
+	if err == nil && before == nil {
 		err = noWebhook(id)
 	}
 	return err
+}
+
+// removalItem says that a request has removed something. It is of use as long as the request may be repeated.
+type removalItem struct {
+	Expires int64 `dynamodbav:"ttl"` // seconds
 }

@@ -1,0 +1,180 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/api"
+	"collabdata/shared/collab"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+)
+
+// effect is a request that writes, on things of its own: each NAME is one that nothing else has.
+type effect struct {
+	before string // the call that makes what the request is about, a path and data; "" for none
+	data   string
+	left   string // what else the repeat may answer, where the request changes what it selects by: what was left to do
+}
+
+const (
+	makeThread = `/v2/commentannotations/add {"organizationId":"o","createOrganization":true,"documentId":"NAME","createDocument":true,
+		"commentAnnotations":[{"annotationId":"a","location":{"id":"l"},"assignedTo":{"userId":"ann"},"commentData":[{"commentId":1,"commentText":"x","from":{"userId":"bob"}}]}]}`
+	makeNotification = `/v2/notifications/add {"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`
+	makeWebhook = `/v2/webhooks/add {"webhookId":"NAME","url":"https://example.com"}`
+)
+
+// effects have each endpoint that takes an Idempotency-Key; a path may come with further words.
+var effects = map[string]effect{
+	"/v2/commentannotations/add": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
+		"commentAnnotations":[{"annotationId":"a","commentData":[{"commentId":1,"commentText":"x","from":{"userId":"u"},"triggerNotification":true}]}]}`},
+	"/v2/commentannotations/add of two": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
+		"commentAnnotations":[{"annotationId":"a","commentData":[{"commentId":1,"commentText":"x","from":{"userId":"u"}}]},{"annotationId":"b"}]}`},
+	"/v1/commentannotations/add": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
+		"commentAnnotations":[{"annotationId":"a","commentData":[{"commentId":1,"commentText":"x","from":{"userId":"u"}}]}]}`},
+	"/v2/commentannotations/update": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","updatedData":{"status":{"id":"RESOLVED"}},"triggerNotification":true}`},
+	"/v2/commentannotations/update of users": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","userIds":["bob"],
+		"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"bob"}},{"oldUser":{"userId":"bob"},"newUser":{"userId":"ann"}}]}`, left: "0 comment annotations updated"},
+	"/v2/commentannotations/update of places": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","locationIds":["l"],"updatedData":{"location":{"id":"elsewhere"}}}`, left: "0 comment annotations updated"},
+	"/v2/commentannotations/comments/add": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentData":[{"commentId":2,"commentText":"y","from":{"userId":"u"}}]}`},
+	"/v2/commentannotations/comments/add with an event": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","annotationId":"a",
+		"commentData":[{"commentId":2,"commentText":"y","from":{"userId":"u"},"triggerNotification":true}]}`},
+	"/v2/commentannotations/comments/update": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[1],"updatedData":{"commentText":"z"}}`},
+	"/v2/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
+	"/v1/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
+	"/v2/notifications/update": {before: makeNotification,
+		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME"],"updatedData":{"clicked":true}}`},
+	"/v2/notifications/config/set": {before: makeThread,
+		data: `{"organizationId":"o","userId":"NAME","documentIds":["d","e"],"config":{"email":"NONE"}}`},
+	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
+	"/v2/webhooks/update": {before: makeWebhook,
+		data: `{"webhookId":"NAME","updatedData":{"disabled":true}}`},
+	"/v2/webhooks/delete":            {before: makeWebhook, data: `{"webhookId":"NAME"}`},
+	"/v2/webhooks/secrets/rotate":    {before: makeWebhook, data: `{"webhookId":"NAME"}`},
+	"/v2/webhooks/deliveries/replay": {before: makeWebhook, data: `{"webhookId":"NAME","since":0}`},
+}
+
+// deliver puts a notification into the inbox of a user with its name.
+func (d *deployment) deliver(name string) {
+	d.Helper()
+	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
+	n, err := d.service.Outbox.Notification(d.Context(), org, name)
+	if err == nil {
+		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{name})
+	}
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+// moment matches what differs from one request to the next: times and secrets.
+var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|whsec_[A-Za-z0-9+/=]+`)
+
+// dying sends so many requests, and none any more.
+type dying struct {
+	aws.HTTPClient
+	left atomic.Int64
+	dead chan struct{} // closed when a request was not sent
+	once sync.Once
+}
+
+func (c *dying) Do(r *http.Request) (*http.Response, error) {
+	if c.left.Add(-1) >= 0 {
+		return c.HTTPClient.Do(r)
+	}
+	c.once.Do(func() { close(c.dead) })
+	return nil, errors.New("killed")
+}
+
+// killed calls an operation in a process of its own, which dies behind so many requests to the table. It reports whether it did.
+func (d *deployment) killed(after int64, path, key, data string) bool {
+	c := d.config
+	end := &dying{HTTPClient: c.DynamoDB.HTTPClient, dead: make(chan struct{})}
+	end.left.Store(after)
+	c.DynamoDB.HTTPClient = end
+	process := &deployment{T: d.T, service: New(c)}
+	ctx, cancel := context.WithCancel(d.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		process.send(ctx, path, key, "{}", data)
+	}()
+	d.Cleanup(func() { <-ended })
+	defer cancel()
+	select {
+	case <-end.dead:
+		return true
+	case <-ended:
+		return false
+	}
+}
+
+// TestKilled kills each operation that writes behind each of its requests to the table, so also between what it does and the keeping of its
+// answer. The same request under the same Idempotency-Key, once the lease of the first has ended, answers as one that was not killed.
+func TestKilled(t *testing.T) {
+	d := newDeployment(t)
+	tried := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(effects)) {
+		path, _, _ := strings.Cut(name, " ")
+		tried[path] = true
+		t.Run(name[1:], func(t *testing.T) {
+			of := effects[name]
+			n := 0
+			// answered prepares and makes a request of its own, killed behind so many requests to the table, 0 for never.
+			answered := func(most int64) (killed bool, answer string) {
+				n++
+				this := fmt.Sprintf("%s-%02d", strings.NewReplacer("/", "-", " ", "-").Replace(name[1:]), n)
+				fill := func(text string) string { return strings.ReplaceAll(text, "NAME", this) }
+				if path, data, ok := strings.Cut(of.before, " "); ok {
+					if status, body := d.call(path, "", "{}", fill(data), long); status != 200 {
+						t.Fatalf("%s: %d %s", of.before, status, body)
+					}
+				}
+				if of.before == makeNotification {
+					d.deliver(this)
+				}
+				if most > 0 {
+					killed = d.killed(most, path, this, fill(of.data))
+					d.later.Add(int64(time.Minute)) // its lease has ended
+				}
+				status, body := d.call(path, this, "{}", fill(of.data), long)
+				body = moment.ReplaceAllString(body, "NOW")
+				d.call("/v2/webhooks/delete", "", "{}", fill(`{"webhookId":"NAME"}`), long) // the account has so many at most
+				return killed, strings.ReplaceAll(fmt.Sprint(status, " ", body), this, "NAME")
+			}
+			_, want := answered(0)
+			if !strings.HasPrefix(want, "200 ") || strings.Contains(want, `"success":false`) {
+				t.Fatal(want)
+			}
+			for most, killed := int64(1), true; killed; most++ {
+				var got string
+				if killed, got = answered(most); got != want && (of.left == "" || !strings.Contains(got, of.left)) {
+					t.Errorf("killed behind %d requests, it then answers (- as the first, + got):\n%s", most, cmp.Diff(want, got))
+				}
+			}
+		})
+	}
+	for _, e := range api.Endpoints() {
+		if e.Idempotent() && !e.Public && !tried[e.Path] {
+			t.Errorf("%s is not tried", e.Path)
+		}
+	}
+}
