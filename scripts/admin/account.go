@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 )
 
 type accountCommands struct {
@@ -21,15 +22,11 @@ type accountCreate struct {
 }
 
 // Run makes the account.
-func (c *accountCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *accountCreate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if c.Name == "" {
 		c.Name = name(c.ID)
 	}
-	err = s.AddAccount(ctx, collab.Account{ID: string(c.ID), Name: string(c.Name), CreatedAt: a.millis()})
+	err := s.AddAccount(ctx, collab.Account{ID: string(c.ID), Name: string(c.Name), CreatedAt: a.millis()})
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		return fmt.Errorf("account %q is there already: `admin key create %s` makes another key for it", c.ID, word(c.ID))
 	}
@@ -43,11 +40,7 @@ func (c *accountCreate) Run(ctx context.Context, a *admin) error {
 type accountList struct{}
 
 // Run lists the accounts.
-func (c *accountList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *accountList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	accounts, err := s.Accounts(ctx)
 	if err != nil {
 		return err
@@ -74,11 +67,11 @@ type accountDisable struct {
 }
 
 // Run disables the account.
-func (c *accountDisable) Run(ctx context.Context, a *admin) error {
+func (c *accountDisable) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := a.confirm("The back ends of account %q will be refused within 60 s, and its deliveries wait.", c.ID); err != nil {
 		return err
 	}
-	if err := a.setDisabled(ctx, c.ID, true); err != nil {
+	if err := a.setDisabled(ctx, s, c.ID, true); err != nil {
 		return err
 	}
 	a.say("Its credentials are refused within 60 s. `admin account enable %s` accepts them again.", word(c.ID))
@@ -90,19 +83,15 @@ type accountEnable struct {
 }
 
 // Run enables the account.
-func (c *accountEnable) Run(ctx context.Context, a *admin) error {
-	if err := a.setDisabled(ctx, c.ID, false); err != nil {
+func (c *accountEnable) Run(ctx context.Context, a *admin, s *directory.Store) error {
+	if err := a.setDisabled(ctx, s, c.ID, false); err != nil {
 		return err
 	}
 	a.say("Its credentials are accepted within 60 s.")
 	return nil
 }
 
-func (a *admin) setDisabled(ctx context.Context, account id, disabled bool) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (a *admin) setDisabled(ctx context.Context, s *directory.Store, account id, disabled bool) error {
 	changed, err := s.ChangeAccount(ctx, string(account), func(account *collab.Account) error {
 		account.Disabled = disabled
 		return nil
@@ -119,18 +108,14 @@ type accountDelete struct {
 }
 
 // Run deletes the account.
-func (c *accountDelete) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *accountDelete) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := checkAccount(ctx, s, c.ID); err != nil {
 		return err
 	}
 	if err := a.confirm("Account %q will be deleted with its API keys, for good.", c.ID); err != nil {
 		return err
 	}
-	err = s.DeleteAccount(ctx, string(c.ID))
+	err := s.DeleteAccount(ctx, string(c.ID))
 	if collab.CodeOf(err) == collab.FailedPrecondition {
 		return fmt.Errorf("%s (`admin account disable %s` refuses its credentials)", collab.MessageOf(err), word(c.ID))
 	}

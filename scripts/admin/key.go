@@ -24,11 +24,7 @@ type keyCreate struct {
 }
 
 // Run makes the key.
-func (c *keyCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *keyCreate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	return accountError(a.addKey(ctx, s, c.Account))
 }
 
@@ -57,11 +53,7 @@ type keyList struct {
 }
 
 // Run lists the keys.
-func (c *keyList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *keyList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := checkAccount(ctx, s, c.Account); err != nil {
 		return err
 	}
@@ -89,11 +81,7 @@ type keyDelete struct {
 }
 
 // Run deletes the key.
-func (c *keyDelete) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *keyDelete) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	key, err := s.APIKey(ctx, string(c.Key))
 	if err != nil {
 		return keyError(err)

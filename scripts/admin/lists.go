@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 )
 
 type organizationList struct {
@@ -11,16 +12,13 @@ type organizationList struct {
 }
 
 // Run lists the organizations.
-func (c *organizationList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *organizationList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := checkAccount(ctx, s, c.Account); err != nil {
 		return err
 	}
 	a.list("ORGANIZATION", "STATE", "CREATED", "NAME")
 	for after, more := "", true; more; {
+		var err error
 		more, err = s.ListOrganizations(ctx, string(c.Account), after, collab.MaxPageSize, func(o collab.Organization) bool {
 			a.row(o.ID, state(o.Disabled), stamp(o.CreatedAt), o.Name)
 			after = o.ID
@@ -39,11 +37,7 @@ func (c *organizationList) Run(ctx context.Context, a *admin) error {
 type folderList struct{ organization }
 
 // Run lists the folders.
-func (c *folderList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *folderList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
@@ -64,25 +58,21 @@ func (c *folderList) Run(ctx context.Context, a *admin) error {
 type documentList struct{ organization }
 
 // Run lists the documents.
-func (c *documentList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *documentList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
 	a.list("DOCUMENT", "FOLDER", "ACCESS", "CREATED", "NAME")
 	for after, more := "", true; more; {
-		var documents []collab.Document
-		if documents, more, err = s.Documents(ctx, c.ref(), after, collab.MaxPageSize); err != nil {
+		documents, goesOn, err := s.Documents(ctx, c.ref(), after, collab.MaxPageSize)
+		if err != nil {
 			return err
 		}
 		for _, d := range documents {
 			a.row(d.ID, d.Folder, accessOf(d), stamp(d.CreatedAt), d.Name)
 			after = d.ID
 		}
-		more = more && len(documents) > 0
+		more = goesOn && len(documents) > 0
 	}
 	if len(a.rows) == 0 {
 		a.say("There is none yet: `admin document put %s %s DOCUMENT` makes one, as does the first request about it with createDocument.", word(c.Account), word(c.Organization))

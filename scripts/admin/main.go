@@ -78,6 +78,9 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 	}
 	a := &admin{deployment: &c.Deployment, now: time.Now, random: rand.Reader, yes: c.Yes, person: person, stdin: stdin, stderr: stderr}
 	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.BindToProvider(a.directory); err != nil { // what most commands work on
+		panic(err)
+	}
 	err = parsed.Run(a)
 	if err == nil || len(a.rows)+len(a.lines) > 0 { // what was done before a failure is told
 		if failed := a.print(stdout, c.JSON); err == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 )
 
 type memberCommands struct {
@@ -21,11 +22,7 @@ type memberAdd struct {
 }
 
 // Run adds the member.
-func (c *memberAdd) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *memberAdd) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
@@ -52,29 +49,23 @@ func (c *memberAdd) Run(ctx context.Context, a *admin) error {
 type memberList struct{ organization }
 
 // Run lists the members.
-func (c *memberList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *memberList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}
 	a.list("USER", "EMAIL", "SINCE", "NAME")
-	count := 0
 	for after, more := "", true; more; {
-		var members []collab.Member
-		if members, more, err = s.ListMembers(ctx, c.ref(), after, collab.MaxPageSize); err != nil {
+		members, goesOn, err := s.ListMembers(ctx, c.ref(), after, collab.MaxPageSize)
+		if err != nil {
 			return err
 		}
 		for _, m := range members {
 			a.row(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
 			after = m.UserID
-			count++
 		}
-		more = more && len(members) > 0
+		more = goesOn && len(members) > 0
 	}
-	if count == 0 {
+	if len(a.rows) == 0 {
 		a.say("There is none yet: `admin member add %s %s USER` adds one.", word(c.Account), word(c.Organization))
 	}
 	return nil
@@ -86,11 +77,7 @@ type memberRemove struct {
 }
 
 // Run removes the member. One who is not there is gone already.
-func (c *memberRemove) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *memberRemove) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := c.check(ctx, s); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -43,8 +44,8 @@ func (m metadata) Validate() error {
 }
 
 // Run makes or changes the organization.
-func (c *organizationPut) Run(ctx context.Context, a *admin) error {
-	return a.changeOrganization(ctx, c.organization, func(o *collab.Organization) error {
+func (c *organizationPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
+	return a.changeOrganization(ctx, s, c.organization, func(o *collab.Organization) error {
 		if o.CreatedAt == 0 {
 			o.Name, o.CreatedAt = o.ID, a.millis()
 		}
@@ -64,22 +65,22 @@ func (c *organizationPut) Run(ctx context.Context, a *admin) error {
 type organizationDisable struct{ organization }
 
 // Run disables the organization.
-func (c *organizationDisable) Run(ctx context.Context, a *admin) error {
+func (c *organizationDisable) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := a.confirm("Every operation on organization %q of account %q will be refused within 5 s.", c.Organization, c.Account); err != nil {
 		return err
 	}
-	return a.setOrganizationDisabled(ctx, c.organization, true)
+	return a.setOrganizationDisabled(ctx, s, c.organization, true)
 }
 
 type organizationEnable struct{ organization }
 
 // Run enables the organization.
-func (c *organizationEnable) Run(ctx context.Context, a *admin) error {
-	return a.setOrganizationDisabled(ctx, c.organization, false)
+func (c *organizationEnable) Run(ctx context.Context, a *admin, s *directory.Store) error {
+	return a.setOrganizationDisabled(ctx, s, c.organization, false)
 }
 
-func (a *admin) setOrganizationDisabled(ctx context.Context, org organization, disabled bool) error {
-	return a.changeOrganization(ctx, org, func(o *collab.Organization) error {
+func (a *admin) setOrganizationDisabled(ctx context.Context, s *directory.Store, org organization, disabled bool) error {
+	return a.changeOrganization(ctx, s, org, func(o *collab.Organization) error {
 		if o.CreatedAt == 0 {
 			return fmt.Errorf("organization %q does not exist: make it by `admin organization put %s %s`", o.ID, word(org.Account), word(org.Organization))
 		}
@@ -89,11 +90,7 @@ func (a *admin) setOrganizationDisabled(ctx context.Context, org organization, d
 }
 
 // changeOrganization changes an organization and shows it. Functions that know it to be enabled go on for 5 s.
-func (a *admin) changeOrganization(ctx context.Context, org organization, change func(*collab.Organization) error) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (a *admin) changeOrganization(ctx context.Context, s *directory.Store, org organization, change func(*collab.Organization) error) error {
 	if err := checkAccount(ctx, s, org.Account); err != nil {
 		return err
 	}
@@ -125,13 +122,9 @@ type folderPut struct {
 }
 
 // Run makes or changes the folder.
-func (c *folderPut) Run(ctx context.Context, a *admin) error {
+func (c *folderPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if c.Folder == collab.RootFolder {
 		return errors.New("root is no folder: it stands for the top level")
-	}
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
 	}
 	if err := c.check(ctx, s); err != nil {
 		return err
@@ -204,13 +197,9 @@ type documentPut struct {
 }
 
 // Run makes or changes the document.
-func (c *documentPut) Run(ctx context.Context, a *admin) error {
+func (c *documentPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if len(c.User) > collab.MaxPeople {
 		return fmt.Errorf("at most %d users may be listed: make them members and use --access organization", collab.MaxPeople)
-	}
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
 	}
 	if err := c.check(ctx, s); err != nil {
 		return err

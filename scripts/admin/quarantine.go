@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 )
 
@@ -13,24 +14,11 @@ type quarantineCommands struct {
 	Retry quarantineRetry `cmd:"" help:"Deliver an event again, once the cause is mended."`
 }
 
-// quarantine returns the store of the quarantine.
-func (a *admin) quarantine(ctx context.Context) (*outbox.Store, error) {
-	d, err := a.directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return outbox.New(d.Table, d), nil
-}
-
 type quarantineList struct{}
 
 // Run lists the quarantine.
-func (c *quarantineList) Run(ctx context.Context, a *admin) error {
-	s, err := a.quarantine(ctx)
-	if err != nil {
-		return err
-	}
-	list, err := s.Quarantined(ctx, func(err error) { a.say("Passed over: %v", err) })
+func (c *quarantineList) Run(ctx context.Context, a *admin, d *directory.Store) error {
+	list, err := outbox.New(d.Table, d).Quarantined(ctx, func(err error) { a.say("Passed over: %v", err) })
 	if err != nil {
 		return err
 	}
@@ -61,12 +49,8 @@ type quarantineShow struct {
 }
 
 // Run shows an event.
-func (c *quarantineShow) Run(ctx context.Context, a *admin) error {
-	s, err := a.quarantine(ctx)
-	if err != nil {
-		return err
-	}
-	body, err := s.EventBody(ctx, c.ref())
+func (c *quarantineShow) Run(ctx context.Context, a *admin, d *directory.Store) error {
+	body, err := outbox.New(d.Table, d).EventBody(ctx, c.ref())
 	if err != nil {
 		return err
 	}
@@ -79,12 +63,8 @@ type quarantineRetry struct {
 }
 
 // Run retries an event.
-func (c *quarantineRetry) Run(ctx context.Context, a *admin) error {
-	s, err := a.quarantine(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.Retry(ctx, c.ref()); err != nil {
+func (c *quarantineRetry) Run(ctx context.Context, a *admin, d *directory.Store) error {
+	if err := outbox.New(d.Table, d).Retry(ctx, c.ref()); err != nil {
 		return err
 	}
 	a.field("retried", c.Event)

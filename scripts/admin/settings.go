@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 )
 
 type settingsCommands struct {
@@ -175,11 +176,7 @@ type settingsGet struct {
 }
 
 // Run shows the settings.
-func (c *settingsGet) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *settingsGet) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	account, err := s.Account(ctx, string(c.Account))
 	if err != nil {
 		return accountError(err)
@@ -207,7 +204,7 @@ type settingsSet struct {
 }
 
 // Run changes the settings, none where one is not as it must be. The permission provider, which lies apart from the others, is the last.
-func (c *settingsSet) Run(ctx context.Context, a *admin) error {
+func (c *settingsSet) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	change := func(s *settings) error {
 		for _, assignment := range c.Values {
 			if err := a.assign(s, assignment, c.Secret); err != nil {
@@ -217,10 +214,6 @@ func (c *settingsSet) Run(ctx context.Context, a *admin) error {
 		return nil
 	}
 	if err := change(new(settings)); err != nil {
-		return err
-	}
-	s, err := a.directory(ctx)
-	if err != nil {
 		return err
 	}
 	before, err := s.PermissionProvider(ctx, string(c.Account))

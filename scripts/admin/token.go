@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 )
 
 type tokenCommands struct {
@@ -29,11 +30,7 @@ type tokenCreate struct {
 }
 
 // Run makes the token.
-func (c *tokenCreate) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *tokenCreate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	expires := c.Expires.after(a.now())
 	if !expires.IsZero() && !expires.After(a.now()) {
 		return fmt.Errorf("--expires %s is past", expires.UTC().Format(time.RFC3339))
@@ -42,15 +39,8 @@ func (c *tokenCreate) Run(ctx context.Context, a *admin) error {
 	if err != nil {
 		return err
 	}
-	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
-		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
-		if len(tokens) >= maxTokens {
-			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", len(tokens), c.Key)
-		}
-		return append(tokens, stored), nil
-	})
-	if err != nil {
-		return keyError(err)
+	if err := a.addToken(ctx, s, c.Key, stored, func([]collab.Token) {}); err != nil {
+		return err
 	}
 	a.field("token", token)
 	a.field("hash", prefixOf(stored))
@@ -65,13 +55,9 @@ type tokenRotate struct {
 }
 
 // Run rotates the tokens. One that ends sooner by itself does so.
-func (c *tokenRotate) Run(ctx context.Context, a *admin) error {
+func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if c.Grace < 0 {
 		return errors.New("--grace must not be negative")
-	}
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
 	}
 	if c.Grace == 0 {
 		if err := a.confirm("Who uses another token of the API key will be refused within 60 s."); err != nil {
@@ -84,20 +70,15 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin) error {
 	}
 	end := a.now().Add(c.Grace).UnixMilli()
 	ending := 0
-	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
-		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
-		if ending = len(tokens); ending >= maxTokens {
-			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", ending, c.Key)
-		}
-		for i := range tokens {
-			if tokens[i].Expires == 0 || tokens[i].Expires > end {
-				tokens[i].Expires = end
+	if err := a.addToken(ctx, s, c.Key, stored, func(others []collab.Token) {
+		ending = len(others)
+		for i := range others {
+			if others[i].Expires == 0 || others[i].Expires > end {
+				others[i].Expires = end
 			}
 		}
-		return append(tokens, stored), nil
-	})
-	if err != nil {
-		return keyError(err)
+	}); err != nil {
+		return err
 	}
 	a.field("token", token)
 	a.field("hash", prefixOf(stored))
@@ -105,6 +86,18 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin) error {
 	a.field("others-end", stamp(end))
 	a.say("The token is shown this once: give it to your back end before the others end.")
 	return nil
+}
+
+// addToken adds a token to an API key, whose other tokens, those that are valid, change may change.
+func (a *admin) addToken(ctx context.Context, s *directory.Store, key apiKey, token collab.Token, change func(others []collab.Token)) error {
+	return keyError(s.ChangeTokens(ctx, string(key), func(tokens []collab.Token) ([]collab.Token, error) {
+		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
+		if len(tokens) >= maxTokens {
+			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", len(tokens), key)
+		}
+		change(tokens)
+		return append(tokens, token), nil
+	}))
 }
 
 // newToken returns a random token and what is stored of it. The zero time is never.
@@ -132,11 +125,7 @@ type tokenList struct {
 }
 
 // Run lists the tokens.
-func (c *tokenList) Run(ctx context.Context, a *admin) error {
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
-	}
+func (c *tokenList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	key, err := s.APIKey(ctx, string(c.Key))
 	if err != nil {
 		return keyError(err)
@@ -158,21 +147,17 @@ type tokenRevoke struct {
 }
 
 // Run revokes the token.
-func (c *tokenRevoke) Run(ctx context.Context, a *admin) error {
+func (c *tokenRevoke) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	prefix := strings.ToLower(c.Hash)
 	if len(prefix) < 4 || len(prefix) > 64 || strings.Trim(prefix, "0123456789abcdef") != "" {
 		return errors.New("HASH must be 4 to 64 hexadecimal digits, as `admin token list` shows them: not the token itself")
-	}
-	s, err := a.directory(ctx)
-	if err != nil {
-		return err
 	}
 	if err := a.confirm("Who uses the token %s… of the API key will be refused within 60 s.", prefix); err != nil {
 		return err
 	}
 	var revoked collab.Token
 	left := 0
-	err = s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
+	err := s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
 		matches := func(t collab.Token) bool { return strings.HasPrefix(hex.EncodeToString(t.Hash[:]), prefix) }
 		first := slices.IndexFunc(tokens, matches)
 		if first < 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 
 	"github.com/alecthomas/kong"
 )
@@ -141,14 +142,8 @@ func (o organization) ref() collab.OrganizationRef {
 	return collab.OrganizationRef{Account: string(o.Account), Organization: string(o.Organization)}
 }
 
-// organizationStore is what finding an organization needs.
-type organizationStore interface {
-	Account(ctx context.Context, id string) (collab.Account, error)
-	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
-}
-
 // check fails when the account or the organization does not exist.
-func (o organization) check(ctx context.Context, s organizationStore) error {
+func (o organization) check(ctx context.Context, s *directory.Store) error {
 	if err := checkAccount(ctx, s, o.Account); err != nil {
 		return err
 	}
@@ -160,7 +155,7 @@ func (o organization) check(ctx context.Context, s organizationStore) error {
 }
 
 // checkAccount fails when the account does not exist.
-func checkAccount(ctx context.Context, s organizationStore, account id) error {
+func checkAccount(ctx context.Context, s *directory.Store, account id) error {
 	_, err := s.Account(ctx, string(account))
 	return accountError(err)
 }

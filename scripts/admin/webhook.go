@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 )
 
@@ -14,26 +15,16 @@ type webhookCommands struct {
 	Replay webhookReplay `cmd:"" help:"Post again what a webhook was sent since a time."`
 }
 
-// outbox returns the outbox in the table of the deployment. It fails when the account does not exist.
-func (a *admin) outbox(ctx context.Context, account id) (*outbox.Store, error) {
-	d, err := a.directory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return outbox.New(d.Table, d), checkAccount(ctx, d, account)
-}
-
 type webhookList struct {
 	Account id `arg:"" help:"Account."`
 }
 
 // Run lists the webhooks.
-func (c *webhookList) Run(ctx context.Context, a *admin) error {
-	s, err := a.outbox(ctx, c.Account)
-	if err != nil {
+func (c *webhookList) Run(ctx context.Context, a *admin, d *directory.Store) error {
+	if err := checkAccount(ctx, d, c.Account); err != nil {
 		return err
 	}
-	list, err := s.Webhooks(ctx, string(c.Account))
+	list, err := outbox.New(d.Table, d).Webhooks(ctx, string(c.Account))
 	if err != nil {
 		return err
 	}
@@ -63,8 +54,8 @@ type webhookReplay struct {
 }
 
 // Run replays the deliveries as the operation does, page by page.
-func (c *webhookReplay) Run(ctx context.Context, a *admin) error {
-	s, err := a.outbox(ctx, c.Account)
+func (c *webhookReplay) Run(ctx context.Context, a *admin, d *directory.Store) error {
+	err := checkAccount(ctx, d, c.Account)
 	if err != nil {
 		return err
 	}
@@ -72,7 +63,7 @@ func (c *webhookReplay) Run(ctx context.Context, a *admin) error {
 	if c.State != "any" {
 		filter.State = collab.DeliveryState(c.State)
 	}
-	service := webhooks.Service{Store: s}
+	service := webhooks.Service{Store: outbox.New(d.Table, d)}
 	replayed, next := 0, ""
 	for {
 		var n int
