@@ -113,7 +113,8 @@ func Indexes() []Index {
 	}
 }
 
-// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check.
+// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check. Ids that passed collab.CheckID never give
+// a longer one.
 const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
@@ -122,57 +123,30 @@ const (
 // Key is the primary key of an item, or the key of an index entry.
 type Key struct{ PK, SK string }
 
-// Check reports a key that DynamoDB would refuse for its length. Ids that passed collab.CheckID never give one.
-func (k Key) Check() error {
-	if len(k.PK) > MaxPartitionKey || len(k.SK) > MaxSortKey {
-		return fmt.Errorf("key too long: %d and %d bytes, at most %d and %d", len(k.PK), len(k.SK), MaxPartitionKey, MaxSortKey)
-	}
-	return nil
-}
-
-const hexDigits = "0123456789ABCDEF"
+// AfterChildren, behind a prefix, sorts behind all keys that begin with the prefix and a `#`.
+const AfterChildren = "$"
 
 // escaped are the bytes that parts of keys hold as %XX.
 const escaped = "%# !\""
 
+var (
+	escaper   = strings.NewReplacer("%", "%25", "#", "%23", " ", "%20", "!", "%21", `"`, "%22")
+	unescaper = strings.NewReplacer("%25", "%", "%23", "#", "%20", " ", "%21", "!", "%22", `"`)
+)
+
 // Escape returns s as a part of a key.
-func Escape(s string) string {
-	if !strings.ContainsAny(s, escaped) {
-		return s
-	}
-	var b strings.Builder
-	b.Grow(len(s) + 16)
-	for i := range len(s) {
-		if c := s[i]; strings.IndexByte(escaped, c) >= 0 {
-			b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
+func Escape(s string) string { return escaper.Replace(s) }
 
 // Unescape is the inverse of Escape. It fails on text that Escape never returns.
 func Unescape(part string) (string, error) {
 	if !strings.ContainsAny(part, escaped) {
 		return part, nil
 	}
-	var b strings.Builder
-	b.Grow(len(part))
-	for i := 0; i < len(part); i++ {
-		c := part[i]
-		if c == '%' && i+2 < len(part) {
-			c = byte(strings.IndexByte(hexDigits, part[i+1])<<4 | strings.IndexByte(hexDigits, part[i+2]))
-			if strings.IndexByte(escaped, c) < 0 {
-				return "", fmt.Errorf("key part has an escape that is none: %q", part)
-			}
-			i += 2
-		} else if strings.IndexByte(escaped, c) >= 0 {
-			return "", fmt.Errorf("key part has a byte that is not escaped: %q", part)
-		}
-		b.WriteByte(c)
+	s := unescaper.Replace(part)
+	if Escape(s) != part {
+		return "", fmt.Errorf("key part has a byte that is not escaped, or an escape that is none: %q", part)
 	}
-	return b.String(), nil
+	return s, nil
 }
 
 // Join escapes the parts and joins them with `#`.

@@ -1,0 +1,32 @@
+package table
+
+import "encoding/hex"
+
+// APIKey is the item of an API key.
+func APIKey(key string) Key { return Key{"KEY#" + Escape(key), "KEY"} }
+
+// Account is the item of an account: its settings and whether it is disabled.
+func Account(acct string) Key { return Key{Join("ACCOUNT", acct), "ACCOUNT"} }
+
+// Quota is until when an account has paid for what it used of its quotas.
+func Quota(acct string) Key { return Key{Join("A", acct, "QUOTA"), "QUOTA"} }
+
+// PermissionProvider is the address and secret of an account's permission provider.
+func PermissionProvider(acct string) Key { return Key{Join("PROVIDER", acct), "PROVIDER"} }
+
+// Accounts is the operator's list of accounts; the sort key is the account.
+const Accounts = "ACCOUNTS"
+
+// AccountEntry is an account's entry in the operator's list.
+func AccountEntry(acct string) Key { return Key{Accounts, Escape(acct)} }
+
+// AccountAPIKey lists an API key under its account.
+func AccountAPIKey(acct, key string) Key { return Key{Account(acct).PK, "KEY#" + Escape(key)} }
+
+// Idempotency is the item of an Idempotency-Key; hash is the SHA-256 of path and key.
+func Idempotency(acct string, hash [32]byte) Key {
+	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
+}
+
+// Removal says that the request of a mark removed what it was to remove: a repeat of it finds nothing else.
+func Removal(acct, mark string) Key { return Key{Join("A", acct, "REMOVED", mark), "REMOVED"} }
