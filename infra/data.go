@@ -52,7 +52,7 @@ var (
 // Patterns of partition keys. What no function may write is the operator's alone; the operator's list of accounts no function reaches.
 var (
 	dataItems     = table.Organization("*", "").PK // what operations work on, of all accounts
-	dueItems      = strings.TrimSuffix(table.DuePartition(0), "0") + "*"
+	dueItems      = strings.TrimSuffix(table.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(table.WorkPartition(table.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
 	quarantine    = table.Quarantine                                                      // events that deliver gave up
 	backlogItems  = table.Backlog("").PK                                                  // what relay notes about the queues

@@ -95,7 +95,7 @@ func (a *admin) printDead(name string, m queue.Message) {
 			return
 		}
 	} else if l, err := queue.DecodeLane(m.Text); err == nil {
-		a.row(name, sent, l.Account, l.EventID, l.WebhookID)
+		a.row(name, sent, l.Account, "", l.WebhookID)
 		return
 	}
 	a.row(name, sent, "unreadable", fmt.Sprintf("%.200q", m.Text), "")

@@ -81,7 +81,6 @@ func TestShorten(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%s of %q", test.name, filler), func(t *testing.T) {
 				test.event.ID, test.event.AnnotationID, test.event.People = "e", "thread", people
-				test.event.Participants = []string{"author1", "author2"}
 				before := encoded(&test.event)
 				ev := test.event
 				if err := ev.Shorten(); err != nil {
@@ -128,7 +127,6 @@ func checkPeople(t *testing.T, before, after *Event) {
 		for _, u := range ev.People {
 			ids = append(ids, u.UserID)
 		}
-		ids = append(ids, ev.Participants...)
 		for _, a := range []*EventAnnotation{ev.Annotation, ev.Previous} {
 			if a != nil {
 				ids = append(ids, idIn(t, a.From), idIn(t, a.AssignedTo), idIn(t, a.Status))

@@ -18,7 +18,7 @@ func (e *Event) Shorten() error { return e.ShortenTo(MaxEventBytes) }
 
 // ShortenTo makes the event's JSON fit into limit bytes. What it cuts it says in Truncated: first the
 // recent comments, the context and long members such as the icon of a status go; then texts are cut, a notification's and the comments'; then
-// the last comments are left out. People are never left out: who acted, the assignee, those in People and Participants, and the author of each
+// the last comments are left out. People are never left out: who acted, the assignee, those in People, and the author of each
 // comment that is kept. They alone may exceed the limit. What the event points to is copied before it is changed.
 func (e *Event) ShortenTo(limit int) error {
 	fits := func() (bool, error) {

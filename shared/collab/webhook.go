@@ -127,7 +127,7 @@ const (
 	DeliveryPending   DeliveryState = "pending"   // an attempt is to come
 	DeliveryDelivered DeliveryState = "delivered" // the endpoint answered 2xx
 	DeliveryExhausted DeliveryState = "exhausted" // every attempt failed
-	DeliveryCanceled  DeliveryState = "canceled"  // there was nothing to post any more: the event had expired, or could not be read
+	DeliveryCanceled  DeliveryState = "canceled"  // there was nothing to post any more: the event had expired or could not be read, or its type was not wanted any more
 )
 
 // Values returns all states.

@@ -131,9 +131,6 @@ func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err er
 		}
 	}()
 	l, err := queue.DecodeLane(text)
-	if err == nil && l.EventID != "" {
-		return d.adopt(ctx, collab.EventRef{Account: l.Account, ID: l.EventID}, l.WebhookID)
-	}
 	if err == nil {
 		return d.Lane(ctx, l)
 	}

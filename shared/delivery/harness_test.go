@@ -343,13 +343,6 @@ func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
 }
 
-func (b backlog) AdoptWork(ctx context.Context, shard, most int, skip func(error), hook func(collab.EventRef, string) error) (int, error) {
-	if !b.partitions[table.DuePartition(shard)] {
-		return 0, nil
-	}
-	return b.Store.AdoptWork(ctx, shard, most, skip, hook)
-}
-
 // pending returns the pending work, what is due first ahead.
 func (w *world) pending() []collab.Work {
 	w.Helper()

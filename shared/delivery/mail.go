@@ -18,7 +18,7 @@ const mailLease = 2 * time.Minute
 // Mails are what sending mails needs of the table.
 type Mails interface {
 	AddMail(ctx context.Context, t collab.MailThread, event string) error
-	ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis) ([]string, error)
+	ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error)
 	MailSent(ctx context.Context, t collab.MailThread, events []string) error
 	FreeMail(ctx context.Context, t collab.MailThread, events []string) error
 }
@@ -66,7 +66,7 @@ func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []collab.Reci
 // dropMail gives up the mail about an event to a recipient, unless it was sent: later ones do not take it along.
 func (d *Deliverer) dropMail(ctx context.Context, w *work, r collab.Recipient) error {
 	thread := w.thread(r)
-	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, true, d.Now().Add(mailLease).UnixMilli())
+	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, true, d.Now().Add(mailLease).UnixMilli(), d.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
@@ -80,7 +80,7 @@ func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, a
 		return nil // it was decided when mail was sent
 	}
 	thread := w.thread(r)
-	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, alone, d.Now().Add(mailLease).UnixMilli())
+	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, alone, d.Now().Add(mailLease).UnixMilli(), d.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
 	}

@@ -107,6 +107,10 @@ func (s *slice) deliver(ctx context.Context, del collab.Delivery, resting bool) 
 
 // attempt posts a delivery, and tells in r what became of it.
 func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
+	if !s.hook.Wants(del.Type) { // not any more
+		r.after.State, r.after.Waits = collab.DeliveryCanceled, false
+		return
+	}
 	ev, err := s.Outbox.Event(ctx, s.lane.Account, del.EventID)
 	switch {
 	case errors.Is(err, collab.ErrUnreadable):

@@ -22,21 +22,6 @@ func (d *Deliverer) spreadWebhooks(ctx context.Context, ref collab.EventRef, eve
 	return d.addDeliveries(ctx, ref, event, slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(event) }))
 }
 
-// adopt adds the delivery of an event to the lane of one endpoint, as messages ask for that were sent before there were lanes.
-func (d *Deliverer) adopt(ctx context.Context, ref collab.EventRef, webhook string) error {
-	hook, err := d.Outbox.Webhook(ctx, ref.Account, webhook)
-	if err == nil {
-		var ev *collab.Event
-		if ev, err = d.Outbox.Event(ctx, ref.Account, ref.ID); err == nil {
-			return d.addDeliveries(ctx, ref, ev.Type, []collab.Webhook{hook})
-		}
-	}
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil
-	}
-	return err
-}
-
 // addDeliveries adds a delivery of an event to the lanes of endpoints, and wakes those that nobody works on. The lanes are read after the
 // deliveries were written: so either their holders see these, or it is seen here that there is no holder, or that it has passed them.
 func (d *Deliverer) addDeliveries(ctx context.Context, ref collab.EventRef, event collab.EventType, hooks []collab.Webhook) error {

@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
+	"github.com/google/go-cmp/cmp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
@@ -306,6 +307,36 @@ func TestQuietWeek(t *testing.T) {
 		if d := a.delivery("crm", ev.ID); hook.Disabled || d.State != collab.DeliveryDelivered {
 			t.Errorf("endpoint disabled: %v, delivery %+v", hook.Disabled, d)
 		}
+	}
+}
+
+// TestUnwanted: what waits for an endpoint is canceled once it does not want its type any more.
+func TestUnwanted(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, failing(1, 500))
+	a.webhook("hook", r.URL+"/hook")
+	unwanted, wanted := a.quiet(), a.event(collab.WebhookDisabled)
+	wanted.Notify = false
+	_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, wanted)
+	w.must(err)
+	w.send(unwanted, wanted)
+	p := w.start()
+	w.drain(p)
+	_, err = w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
+		h.EventTypes = []collab.EventType{collab.WebhookDisabled}
+		return nil
+	})
+	w.must(err)
+	w.settle(p)
+	if got := r.got("/hook"); got[unwanted.ID] != 1 || got[wanted.ID] != 2 {
+		t.Errorf("posts %v", got)
+	}
+	if d := a.delivery("hook", unwanted.ID); d.State != collab.DeliveryCanceled || len(d.Attempts) != 1 {
+		t.Errorf("unwanted %+v", d)
+	}
+	if d := a.delivery("hook", wanted.ID); d.State != collab.DeliveryDelivered {
+		t.Errorf("wanted %+v", d)
 	}
 }
 
@@ -613,7 +644,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestUnreadableEvent: an event that this version can't read is put into the quarantine, and keeps no mail of its thread from being sent.
+// TestUnreadableEvent: an event that this version can't read is put into the quarantine, and keeps no mail of its thread from being sent. Nor
+// does one of a type that it does not know, nor a mail that waits and can't be read.
 func TestUnreadableEvent(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
@@ -629,29 +661,25 @@ func TestUnreadableEvent(t *testing.T) {
 	it := store.NewItem(table.Event(a.id, second.ID))
 	it[table.Body] = store.Text(`{"id":1}`)
 	w.must(w.outbox.Put(t.Context(), it))
+	w.add(time.Minute)
+	third := a.event("comment.sung")
+	third.AnnotationID, third.People = "thread", []collab.User{bob}
+	_, err := a.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, collab.Notification{ID: third.ID}, third)
+	w.must(err)
+	w.send(third)
+	w.drain(p)
+	of := table.MailEntry(a.id, "org", "doc", "thread", "bob", third.ID)
+	lease := store.NewItem(table.Key{PK: of.PK, SK: "z"})
+	lease[table.Lease] = store.Text("soon")
+	w.must(w.outbox.Put(t.Context(), lease))
+	w.must(w.outbox.Put(t.Context(), store.NewItem(table.Key{PK: of.PK, SK: "%zz"})))
 	w.settle(p)
-	if n := len(w.mails()[a.address("bob")]); n != 1 {
-		t.Errorf("bob has %d mails", n)
+	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
+		t.Error(diff)
 	}
 	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
 	if err != nil || len(list) != 1 || list[0].ID != second.ID {
 		t.Errorf("quarantine %+v, %v", list, err)
-	}
-}
-
-// TestLegacyMessage: a message from before there were lanes adds its delivery to the lane.
-func TestLegacyMessage(t *testing.T) {
-	w := newWorld(t)
-	a := w.account()
-	r := receive(t, nil)
-	a.webhook("hook", r.URL+"/hook")
-	ev := a.quiet()
-	for _, hook := range []string{"hook", "gone"} {
-		w.must(w.webhooks.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: a.id, WebhookID: hook}, EventID: ev.ID}))
-	}
-	w.drain(w.start())
-	if got := r.got("/hook"); got[ev.ID] != 1 {
-		t.Errorf("posts %v", got)
 	}
 }
 

@@ -18,8 +18,7 @@ type Event struct {
 // Lane asks deliver to work on the lane of a webhook endpoint.
 type Lane struct {
 	collab.LaneRef
-	Woken   collab.Millis // the lane's when the message was sent
-	EventID string        // in messages from before there were lanes: the event whose delivery is to be added to it
+	Woken collab.Millis // the lane's when the message was sent
 }
 
 // version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
@@ -45,7 +44,7 @@ func (e Event) Encode() string {
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (l Lane) Encode() string {
-	return message{Account: l.Account, EventID: l.EventID, WebhookID: l.WebhookID, Woken: l.Woken}.encode()
+	return message{Account: l.Account, WebhookID: l.WebhookID, Woken: l.Woken}.encode()
 }
 
 func (m message) encode() string {
@@ -72,13 +71,13 @@ func DecodeEvent(text string) (Event, error) {
 // DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.
 func DecodeLane(text string) (Lane, error) {
 	m, err := decode(text)
-	if err == nil && (m.WebhookID == "" || m.Cursor != "") {
+	if err == nil && (m.WebhookID == "" || m.EventID != "") {
 		err = errors.New("queue: not the message of a lane")
 	}
 	if err != nil {
 		return Lane{}, err
 	}
-	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Woken, m.EventID}, nil
+	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Woken}, nil
 }
 
 // Account returns the account that a message of either queue is about, "" where it cannot be read.

@@ -40,7 +40,6 @@ type Store interface {
 	MoveWork(ctx context.Context, kind collab.WorkKind, w collab.Work, to collab.Millis) (bool, error)
 	DropWork(ctx context.Context, kind collab.WorkKind, w collab.Work) error
 	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
-	AdoptWork(ctx context.Context, shard, most int, skip func(error), hook func(ref collab.EventRef, webhook string) error) (int, error)
 	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
 
@@ -83,7 +82,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	errs := []error{r.adopt(ctx)}
+	var errs []error
 	runs := make([]kindRun, len(kinds))
 	var wg sync.WaitGroup
 	for i, kind := range kinds {
@@ -112,22 +111,6 @@ func (r *Relay) Run(ctx context.Context) error {
 func inTime(ctx context.Context) bool {
 	deadline, _ := ctx.Deadline()
 	return ctx.Err() == nil && time.Until(deadline) > endsBefore
-}
-
-// adopt turns work that was recorded before it was divided by kind into the present form.
-func (r *Relay) adopt(ctx context.Context) error {
-	for shard := range table.DueShards {
-		for more := true; more && inTime(ctx); {
-			n, err := r.Store.AdoptWork(ctx, shard, portion, r.skip(ctx), func(ref collab.EventRef, webhook string) error {
-				return r.Webhooks.SendLanes(ctx, 0, queue.Lane{LaneRef: collab.LaneRef{Account: ref.Account, WebhookID: webhook}, EventID: ref.ID})
-			})
-			if err != nil {
-				return err
-			}
-			more = n > 0
-		}
-	}
-	return nil
 }
 
 // skip passes over what can't be read.

@@ -161,7 +161,7 @@ func (q noted) SendEvents(ctx context.Context, events ...queue.Event) error {
 
 func (q noted) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
 	for _, l := range lanes {
-		q.sent.note(l.WebhookID + "/" + l.EventID)
+		q.sent.note(l.WebhookID)
 	}
 	return q.Queue.SendLanes(ctx, delay, lanes...)
 }
@@ -233,7 +233,7 @@ func TestLaneIsWoken(t *testing.T) {
 	if age := w.run(); age != 0 {
 		t.Errorf("age %v", age)
 	}
-	w.wants("map[hook/:1]")
+	w.wants("map[hook:1]")
 	w.add(time.Minute)
 	if age := w.run(); age != 60 {
 		t.Errorf("age %v of a lane that nobody takes", age)
@@ -241,7 +241,7 @@ func TestLaneIsWoken(t *testing.T) {
 	w.wants("map[]")
 	w.add(time.Minute)
 	w.run()
-	w.wants("map[hook/:1]")
+	w.wants("map[hook:1]")
 }
 
 // TestMailsAndParked: mails are pending since their time; what is parked is sent every ten minutes, and tells no age.
@@ -329,7 +329,7 @@ func TestHoldsBack(t *testing.T) {
 	}
 	w.lane("hook", w.Now())
 	w.run()
-	w.wants("map[hook/:1]")
+	w.wants("map[hook:1]")
 
 	w.clear(w.events)
 	w.run()
@@ -486,19 +486,3 @@ func TestSilentConnection(t *testing.T) {
 type client func(r *http.Request) (*http.Response, error)
 
 func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
-
-// TestUpgrade: what was recorded before pending work was divided by kind is sent.
-func TestUpgrade(t *testing.T) {
-	w := newWorld(t)
-	due := table.Time(w.Now().UnixMilli())
-	for i, sk := range []string{due + "#event#acct#e", due + "#hook#acct#crm%23e2"} {
-		if err := w.store.Put(t.Context(), store.NewItem(table.Key{PK: table.DuePartition(i), SK: sk})); err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.run()
-	w.wants("map[crm/e2:1 e:1]")
-	w.add(time.Minute)
-	w.run()
-	w.wants("map[]")
-}

@@ -57,7 +57,6 @@ func longest(fill string) map[string]Key {
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
 		"Backlog":                Backlog(long(80)),
-		"DuePartition":           {PK: DuePartition(DueShards - 1)},
 		"Work":                   Work("event", id, ms, strings.Repeat("e", 26)), // generated
 		"WorkPartition":          {PK: WorkPartition("event", DueShards-1)},
 		"Lane":                   Lane(id, id),
@@ -266,22 +265,6 @@ func FuzzParseAnnotation(f *testing.F) {
 		}
 		if back != sk {
 			t.Errorf("%q is read as %q and %d, whose key is %q", sk, ann, comment, back)
-		}
-	})
-}
-
-// FuzzParseDue holds the same for pending work.
-func FuzzParseDue(f *testing.F) {
-	f.Add("000000000000007#event#a#e")
-	f.Add("253402300799999#k%23#a%20b#h%23e")
-	f.Add("7#event#a#e")
-	f.Fuzz(func(t *testing.T, sk string) {
-		ms, kind, acct, id, err := ParseDue(sk)
-		if err != nil {
-			return
-		}
-		if back := Time(ms) + "#" + Join(kind, acct, id); back != sk {
-			t.Errorf("%q is read as %d, %q, %q, %q, whose key is %q", sk, ms, kind, acct, id, back)
 		}
 	})
 }

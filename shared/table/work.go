@@ -42,21 +42,3 @@ func ParseWork(sk string) (acct string, ms int64, id string, err error) {
 
 // BehindAccount sorts behind the pending work of an account, and before that of the next.
 func BehindAccount(acct string) string { return Escape(acct) + AfterChildren }
-
-// DuePartition held the pending work of a shard, 0 to DueShards-1, by time, before it was divided by kind.
-func DuePartition(shard int) string { return "DUE#" + strconv.Itoa(shard) }
-
-// ParseDue reads a sort key of a DuePartition. It fails on text that is none.
-func ParseDue(sk string) (ms int64, kind, acct, id string, err error) {
-	parts, err := Split(sk)
-	if err != nil {
-		return 0, "", "", "", err
-	}
-	if len(parts) == 4 {
-		ms, err = strconv.ParseInt(parts[0], 10, 64)
-		if err == nil && ms >= 0 && Time(ms) == parts[0] {
-			return ms, parts[1], parts[2], parts[3], nil
-		}
-	}
-	return 0, "", "", "", fmt.Errorf("not the sort key of pending work: %q", sk)
-}

@@ -78,7 +78,7 @@ func Payload(ev *collab.Event) ([]byte, error) {
 		return body, err
 	}
 	short := *ev
-	short.Truncated, short.People, short.Participants = true, nil, nil
+	short.Truncated, short.People = true, nil
 	if err := short.ShortenTo(shortPayload); err != nil {
 		return nil, err
 	}

@@ -69,7 +69,7 @@ func examples() []*collab.Event {
 	commented.Actor, commented.Annotation = &bob, annotation(open)
 	commented.Comments = []collab.EventComment{comment(1772366400000002, "First"), comment(1772366400000003, "Second")}
 	commented.RecentComments = []collab.EventComment{comment(1772366400000001, "Please look, {{u2}}")}
-	commented.Participants, commented.People = []string{"u1"}, []collab.User{bob}
+	commented.People = []collab.User{bob}
 
 	edited := event(collab.CommentUpdated)
 	edited.Annotation, edited.Comments = annotation(open), []collab.EventComment{comment(1772366400000002, "First, corrected")}
@@ -276,9 +276,6 @@ func TestLargestPayload(t *testing.T) {
 	}
 	for range collab.MaxPeople {
 		worst.People = append(worst.People, *worst.Actor)
-	}
-	for range 51 {
-		worst.Participants = append(worst.Participants, id)
 	}
 	notified := examples()[6]
 	notified.OrganizationID, notified.DocumentID, notified.Actor, notified.People = id, worst.DocumentID, worst.Actor, worst.People

@@ -174,7 +174,7 @@ var glossary = map[string]string{
 	"selectAllContent":       "It is anchored on the whole text of the element",
 	"since":                  "Events of then and later",
 	"size":                   "In bytes",
-	"state":                  "pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the event had expired, or could not be read",
+	"state":                  "pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the event had expired or could not be read, or the endpoint did not want its type any more",
 	"status":                 "Its status",
 	"statusId":               "As statusIds, with which it makes a union",
 	"statusIds":              "Those in any of these statuses",

@@ -38,8 +38,8 @@ func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) 
 
 // ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
 // still to be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has
-// claimed it.
-func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis) ([]string, error) {
+// claimed it. Of the others those that can't be read are passed over, and told to skip.
+func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error) {
 	claimed := []string{event}
 	left := maxMailEvents - 1
 	if alone {
@@ -51,18 +51,18 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 			return nil, err
 		}
 		for _, it := range entries {
-			id, err := table.Unescape(it.Text(table.SK))
-			if err != nil {
-				return nil, store.Unreadable(it.Key(), err)
-			}
+			keys = keys.Before(it.Text(table.SK))
 			var m mailItem
-			if err := it.Decode(&m); err != nil {
-				return nil, err
+			id, err := table.Unescape(it.Text(table.SK))
+			if err == nil {
+				err = it.Decode(&m)
 			}
-			if id != event && m.SentAt == 0 && m.Lease <= s.Millis() {
+			switch {
+			case err != nil:
+				skip(store.Unreadable(it.Key(), err))
+			case id != event && m.SentAt == 0 && m.Lease <= s.Millis():
 				claimed = append(claimed, id)
 			}
-			keys = keys.Before(it.Text(table.SK))
 		}
 		if left -= len(entries); !more {
 			break

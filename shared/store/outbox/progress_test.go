@@ -175,40 +175,6 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestAdoptWork: pending work of the form before this one becomes the present one; deliveries to webhook endpoints are told.
-func TestAdoptWork(t *testing.T) { onEach(t, testAdoptWork) }
-
-func testAdoptWork(t *testing.T, s *Store) {
-	ctx := t.Context()
-	pk := table.DuePartition(3)
-	for _, sk := range []string{"000000000000007#event#acct#e", "000000000000009#hook#acct#h#x", "000000000000008#hook#acct#crm%23e2", "000000000000001#new#a#b"} {
-		if err := s.Put(ctx, store.NewItem(table.Key{PK: pk, SK: sk})); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var hooks []string
-	skipped := 0
-	adopt := func(want int) {
-		t.Helper()
-		n, err := s.AdoptWork(ctx, 3, 1_000, func(error) { skipped++ }, func(ref collab.EventRef, webhook string) error {
-			hooks = append(hooks, ref.Account+" "+ref.ID+" "+webhook)
-			return nil
-		})
-		if n != want || err != nil {
-			t.Errorf("adopted %d, %v, want %d", n, err, want)
-		}
-	}
-	adopt(2)
-	adopt(0)
-	work := s.pending(t)
-	if len(work) != 1 || work[0].EventRef != (collab.EventRef{Account: "acct", ID: "e"}) || work[0].Since != 7 || work[0].Next != 7 {
-		t.Errorf("pending %+v", work)
-	}
-	if diff := cmp.Diff([]string{"acct e2 crm"}, hooks); diff != "" || skipped < 4 {
-		t.Errorf("%s, %d passed over", diff, skipped)
-	}
-}
-
 func TestCircle(t *testing.T) { onEach(t, testCircle) }
 
 func testCircle(t *testing.T, s *Store) {
@@ -247,16 +213,17 @@ func testMail(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
+	fail := func(err error) { t.Error(err) }
 	claim := func(event string, alone bool, want ...string) {
 		t.Helper()
-		got, err := s.ClaimMail(ctx, thread, event, alone, lease())
+		got, err := s.ClaimMail(ctx, thread, event, alone, lease(), fail)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Fatal(err, diff)
 		}
 	}
 	busy := func(event string) {
 		t.Helper()
-		if got, err := s.ClaimMail(ctx, thread, event, false, lease()); collab.CodeOf(err) != collab.Aborted {
+		if got, err := s.ClaimMail(ctx, thread, event, false, lease(), fail); collab.CodeOf(err) != collab.Aborted {
 			t.Fatalf("%v, %v", got, err)
 		}
 	}
@@ -284,7 +251,7 @@ func testMail(t *testing.T, s *Store) {
 	claim("e4", true, "e4") // never added
 	other := thread
 	other.User = "cid"
-	if got, err := s.ClaimMail(ctx, other, "e1", false, lease()); err != nil || len(got) != 1 {
+	if got, err := s.ClaimMail(ctx, other, "e1", false, lease(), fail); err != nil || len(got) != 1 {
 		t.Errorf("of another user: %v, %v", got, err)
 	}
 }
