@@ -7,6 +7,9 @@
 package directory
 
 import (
+	"context"
+
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
@@ -29,6 +32,31 @@ func lastPart(it store.Item, prefix string) (string, error) {
 		return "", store.Unreadable(it.Key(), err)
 	}
 	return id, nil
+}
+
+// readAll reads items, each by read.
+func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, error) {
+	list := make([]T, len(items))
+	for i, it := range items {
+		var err error
+		if list[i], err = read(it); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// page reads up to most of what an organization's partition holds under a prefix behind an id ("" for the first), each by read, and whether
+// there is more. Eventually consistent.
+func page[T any](ctx context.Context, s *Store, org collab.OrganizationRef, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, bool, error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: behind(prefix, after), Limit: most,
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	list, err := readAll(items, read)
+	return list, more, err
 }
 
 // behind returns the span of the keys that begin with prefix and come behind that of an id; "" is before all ids.

@@ -35,8 +35,24 @@ func (d documentItem) document(id string) collab.Document {
 	}
 }
 
+func readDocument(it store.Item) (collab.Document, error) {
+	id, err := lastPart(it, table.Documents)
+	if err != nil {
+		return collab.Document{}, err
+	}
+	var d documentItem
+	err = it.Decode(&d)
+	return d.document(id), err
+}
+
 func documentKey(doc collab.DocumentRef) table.Key {
 	return table.Document(doc.Account, doc.Organization, doc.Document)
+}
+
+// Documents returns up to most documents of the organization behind the document id after ("" for the first), by id, and whether there are
+// more. Eventually consistent.
+func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Document, bool, error) {
+	return page(ctx, s, org, table.Documents, after, most, readDocument)
 }
 
 // Document reads a document; NOT_FOUND when it does not exist.
@@ -48,9 +64,7 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	if it == nil {
 		return collab.Document{}, collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
 	}
-	var d documentItem
-	err = it.Decode(&d)
-	return d.document(doc.Document), err
+	return readDocument(it)
 }
 
 // ChangeDocument changes a document, or makes it, as ChangeOrganization does. Its folder, collab.RootFolder at first, is not checked.
@@ -91,12 +105,9 @@ func (s *Store) ListDocuments(ctx context.Context, org collab.OrganizationRef, f
 	if err != nil {
 		return nil, false, 0, err
 	}
-	ids = make([]string, len(items))
-	for i, it := range items {
+	ids, err = readAll(items, func(it store.Item) (string, error) {
 		bytes += it.Size()
-		if ids[i], err = lastPart(it, table.Documents); err != nil {
-			return nil, false, 0, err
-		}
-	}
-	return ids, more, bytes, nil
+		return lastPart(it, table.Documents)
+	})
+	return ids, more, bytes, err
 }

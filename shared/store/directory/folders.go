@@ -25,20 +25,14 @@ func (f folderItem) folder(id string) collab.Folder {
 	}
 }
 
-func readFolders(items []store.Item) ([]collab.Folder, error) {
-	list := make([]collab.Folder, len(items))
-	for i, it := range items {
-		id, err := lastPart(it, table.Folders)
-		if err != nil {
-			return nil, err
-		}
-		var f folderItem
-		if err := it.Decode(&f); err != nil {
-			return nil, err
-		}
-		list[i] = f.folder(id)
+func readFolder(it store.Item) (collab.Folder, error) {
+	id, err := lastPart(it, table.Folders)
+	if err != nil {
+		return collab.Folder{}, err
 	}
-	return list, nil
+	var f folderItem
+	err = it.Decode(&f)
+	return f.folder(id), err
 }
 
 func folderMissing(id string) error {
@@ -71,7 +65,7 @@ func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]coll
 	if err != nil {
 		return nil, err
 	}
-	return readFolders(items)
+	return readAll(items, readFolder)
 }
 
 // Folder returns a folder and the folders directly in it by id. It fails like CheckOrganization, and with NOT_FOUND when the folder
@@ -106,7 +100,7 @@ func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id strin
 			items = append(items, it)
 		}
 	}
-	list, err := readFolders(items)
+	list, err := readAll(items, readFolder)
 	if err != nil {
 		return none, nil, err
 	}

@@ -97,13 +97,7 @@ func (s *Store) APIKeys(ctx context.Context, account string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]string, len(items))
-	for i, it := range items {
-		if keys[i], err = lastPart(it, prefix.SK); err != nil {
-			return nil, err
-		}
-	}
-	return keys, nil
+	return readAll(items, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.

@@ -66,20 +66,7 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 // ListMembers returns up to most members of the organization behind the user id after ("" for the first), by user id, and whether
 // there are more.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) (list []collab.Member, more bool, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: behind(table.Members, after), Limit: most,
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	for _, it := range items {
-		m, err := readMember(it)
-		if err != nil {
-			return nil, false, err
-		}
-		list = append(list, m)
-	}
-	return list, more, nil
+	return page(ctx, s, org, table.Members, after, most, readMember)
 }
 
 // RemoveMember takes a user out of the organization. One who is not in it is no error.

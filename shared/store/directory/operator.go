@@ -4,32 +4,8 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
-
-// Documents returns up to most documents of the organization behind the document id after ("" for the first), by id, and whether there are
-// more. Eventually consistent.
-func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after string, most int) (list []collab.Document, more bool, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: behind(table.Documents, after), Limit: most,
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	for _, it := range items {
-		id, err := lastPart(it, table.Documents)
-		if err != nil {
-			return nil, false, err
-		}
-		var d documentItem
-		if err := it.Decode(&d); err != nil {
-			return nil, false, err
-		}
-		list = append(list, d.document(id))
-	}
-	return list, more, nil
-}
 
 // DeleteAPIKey deletes an API key with its tokens, and returns whose it was; NOT_FOUND when it does not exist.
 func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, err error) {
