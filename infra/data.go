@@ -59,6 +59,7 @@ var (
 	webhookItems  = table.Webhook("*", "").PK                                             // webhook endpoints with their signing secrets
 	accountItems  = table.Account("*").PK                                                 // settings: authorizer and deliver read them
 	providerItems = table.PermissionProvider("*").PK                                      // with their secrets: deliver reads them
+	mailSecrets   = table.MailSecret("*").PK                                              // what signs the tokens to unsubscribe by
 	apiKeys       = table.APIKey("*").PK                                                  // authorizer reads them
 )
 
@@ -72,6 +73,9 @@ func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&api.ReadWebhooks != 0 {
 		read = append(read, webhookItems, laneItems)
+	}
+	if granted&api.ReadMailSecrets != 0 {
+		read = append(read, mailSecrets)
 	}
 	if granted&api.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/table"
 	"collabdata/shared/unsubscribe"
 
@@ -53,8 +54,8 @@ func (s *service) addDelivery() awslambda.Function {
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
 		rights: append([]awsiam.PolicyStatement{
-			s.allowItems(readItems, dataItems, webhookItems, laneItems, accountItems, providerItems),
-			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine),
+			s.allowItems(readItems, dataItems, webhookItems, laneItems, accountItems, providerItems, mailSecrets),
+			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine, mailSecrets),
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
 		}, mayMail...),
 		environment: mail,
@@ -67,9 +68,9 @@ func (s *service) addDelivery() awslambda.Function {
 		// An event that ends its process takes no other with it: their messages would come again after nine minutes. A run of its own costs
 		// about $0.80 more for a million events.
 		{s.events.live, 50, 1},
-		// A lane waits for its endpoint most of the time, so ten share a run. The concurrency bounds what slow endpoints cost, and how
-		// many of them hold up the others.
-		{s.webhooks.live, 50, 10},
+		// A lane waits for its endpoint most of the time, so ten share a run. The concurrency bounds what slow endpoints cost. It is more
+		// than the endpoints of one account, which so never take all runs, even where each has one to itself.
+		{s.webhooks.live, 2 * collab.MaxWebhooks, 10},
 	} {
 		deliver.AddEventSource(awslambdaeventsources.NewSqsEventSource(source.queue, &awslambdaeventsources.SqsEventSourceProps{
 			BatchSize:               jsii.Number(source.batch),

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/metrics"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -279,8 +280,18 @@ func TestAlarms(t *testing.T) {
 			t.Errorf("CloudWatch may not tell the topic of alarms: its policy allows %s, want %s in it", allowed, part)
 		}
 	}
-	throttled := map[string]bool{}
+	runbook, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	throttled, told := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
+		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).Match(runbook) {
+			t.Errorf("the runbook says nothing of %s", name)
+		}
+		if alarm.Properties["Namespace"] == metrics.Namespace {
+			told[alarm.Properties["MetricName"].(string)] = true
+		}
 		if alarm.Properties["AlarmActions"] == nil || !strings.HasPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-") {
 			t.Errorf("%s tells nobody", id)
 		}
@@ -295,6 +306,21 @@ func TestAlarms(t *testing.T) {
 	// CloudWatch counts what an index refuses apart from what its table refuses.
 	if !throttled[table.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", table.IndexOrg)
+	}
+	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.Quarantined: true}; !maps.Equal(told, want) {
+		t.Errorf("alarms on our own metrics %v, want %v", told, want)
+	}
+	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, figure := range []string{
+		metrics.Events, metrics.Deliveries, metrics.DeliveryRetries, metrics.DeliveryFailures, metrics.WebhooksDisabled, metrics.MailsHeld,
+		metrics.Unreadable, metrics.Quarantined, metrics.PendingEventAge,
+	} {
+		if !strings.Contains(string(dashboard), `\"`+figure+`\"`) {
+			t.Errorf("%s is not on the dashboard", figure)
+		}
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the twelve alarms. README.md has a runbook for each.
+// alarm is one of the thirteen alarms. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
@@ -88,6 +88,8 @@ func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin quarantine list",
 			s.metric(metrics.Quarantined, "Sum", "", 5), 1, 1, 1, quiet},
+		{"MailsHeld", "Mails wait, as their account has used up its quota: the log of deliver names it",
+			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
 			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
 		{"Errors", "One request of a hundred or more fails for a reason of ours",
@@ -153,7 +155,10 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 		failures = append(failures, functions[path].MetricErrors(of("Sum", path)))
 	}
 	sent := []awscloudwatch.IMetric{s.metric(metrics.Events, "Sum", "", 5)}
-	retried := []awscloudwatch.IMetric{s.metric(metrics.WebhooksDisabled, "Sum", "", 5)}
+	var retried []awscloudwatch.IMetric
+	for _, figure := range []string{metrics.WebhooksDisabled, metrics.MailsHeld, metrics.Quarantined, metrics.Unreadable} {
+		retried = append(retried, s.metric(figure, "Sum", "", 5))
+	}
 	for _, channel := range []string{metrics.Inbox, metrics.Email, metrics.Webhook} {
 		sent = append(sent, s.metric(metrics.Deliveries, "Sum", channel, 5))
 		retried = append(retried, s.metric(metrics.DeliveryRetries, "Sum", channel, 5), s.metric(metrics.DeliveryFailures, "Sum", channel, 5))
@@ -170,7 +175,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.
 		}, {
 			graph("Crashes and time-outs by endpoint", failures...),
 			graph("Events and deliveries", sent...),
-			graph("Deliveries tried again and given up, endpoints disabled", retried...),
+			graph("Deliveries tried again and given up; endpoints disabled, mails held, work set aside", retried...),
 		}, {
 			graph("Waiting in queues", s.events.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "events")),
 				s.webhooks.live.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks")),

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -133,7 +134,9 @@ func grantsOn(partitions string, actions ...string) []string {
 // The grants that each word of the table of endpoints stands for, written out: what is not here, no endpoint may do.
 func rowGrants(granted api.Grants) []string {
 	var grants []string
-	switch granted & (api.ReadTable | api.ReadWebhooks) {
+	switch granted & (api.ReadTable | api.ReadWebhooks | api.ReadMailSecrets) {
+	case api.ReadTable | api.ReadMailSecrets:
+		grants = append(grants, read("A#* UNSUBSCRIBE#*")...)
 	case api.ReadTable:
 		grants = append(grants, read("A#*")...)
 	case api.ReadTable | api.ReadWebhooks:
@@ -183,7 +186,7 @@ func TestWorkerRights(t *testing.T) {
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
-			read("A#* HOOK#* DUE#lane#* ACCOUNT#* PROVIDER#*"), change("A#* DUE#* HOOK#* QUARANTINE"), []string{
+			read("A#* HOOK#* DUE#lane#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#*"), change("A#* DUE#* HOOK#* QUARANTINE UNSUBSCRIBE#*"), []string{
 				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]}`,
 				"ses:SendEmail on " + mail + `identity/example.com"]]}`,
 				"ses:SendEmail on " + mail + `identity/no-reply@example.com"]]}`,
@@ -210,7 +213,7 @@ func TestWorkerRights(t *testing.T) {
 	}
 }
 
-// Secrets are read by webhooks/* and deliver alone, and what the operator sets is written by nobody.
+// Secrets are read by webhooks/*, the page to unsubscribe, and deliver alone, each by those that need them, and what the operator sets is written by nobody.
 func TestSecretsAndSettingsAreApart(t *testing.T) {
 	m := production(t)
 	for function, role := range m.roles(t) {
@@ -223,6 +226,10 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 				case "HOOK#*":
 					if !deliver && !webhooks {
 						t.Errorf("%s may %s of webhook endpoints", function, operation)
+					}
+				case "UNSUBSCRIBE#*":
+					if page := function == "POST "+unsubscribe.Path; !deliver && !(page && reads) {
+						t.Errorf("%s may %s of what signs tokens to unsubscribe by", function, operation)
 					}
 				case "PROVIDER#*":
 					if !deliver || !reads {

@@ -36,12 +36,13 @@ type Grants uint8
 
 // The rights.
 const (
-	ReadTable     Grants = 1 << iota // items of the table: GetItem, BatchGetItem, Query
-	ReadIndexes                      // the table's indexes: Query
-	WriteTable                       // items of the table: PutItem, UpdateItem, DeleteItem, ConditionCheckItem, BatchWriteItem
-	SendEvents                       // the events queue: SendMessage
-	ReadWebhooks                     // webhook endpoints and their signing secrets: as ReadTable
-	WriteWebhooks                    // the same: as WriteTable, which goes with it
+	ReadTable       Grants = 1 << iota // items of the table: GetItem, BatchGetItem, Query
+	ReadIndexes                        // the table's indexes: Query
+	WriteTable                         // items of the table: PutItem, UpdateItem, DeleteItem, ConditionCheckItem, BatchWriteItem
+	SendEvents                         // the events queue: SendMessage
+	ReadWebhooks                       // webhook endpoints and their signing secrets: as ReadTable
+	WriteWebhooks                      // the same: as WriteTable, which goes with it
+	ReadMailSecrets                    // what signs the tokens to unsubscribe by: as ReadTable
 )
 
 // Idempotent reports whether the endpoint takes an Idempotency-Key: every one that writes does.

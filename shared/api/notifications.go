@@ -93,7 +93,7 @@ func V2NotificationsUnsubscribe() Endpoint {
 	return Endpoint{
 		Path:    unsubscribe.Path,
 		Summary: "Ends the mails to the person whose token the link has: a page for people",
-		Grants:  ReadTable | WriteTable,
+		Grants:  ReadTable | WriteTable | ReadMailSecrets,
 		Public:  true,
 		Operation: Operation{handler: func(d Deps, _ rpc.Options) http.Handler {
 			return d.Notifications.UnsubscribePage(d.Server.Log)

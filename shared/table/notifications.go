@@ -24,7 +24,7 @@ func MailEntry(acct, org, doc, ann, user, event string) Key {
 }
 
 // MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.
-func MailSecret(acct string) Key { return Key{noMail(acct), "SECRET"} }
+func MailSecret(acct string) Key { return Key{Join("UNSUBSCRIBE", acct), "SECRET"} }
 
 // UnsubscribedAddress says that an address, by its hash, gets no mail of an account.
 func UnsubscribedAddress(acct, hash string) Key { return Key{noMail(acct), "ADDRESS#" + hash} }

@@ -9,7 +9,7 @@
 // parent.
 //
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
-// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`).
+// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`).
 //
 //	item                            partition key                     sort key
 //	API key                         KEY#<key>                         KEY
@@ -40,7 +40,7 @@
 //	  those that wait               the same                          ~<15 digits time>#<event id>
 //	queue with a backlog            BACKLOG                           <queue>
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
-//	what signs unsubscribe tokens   A#<acct>#NOMAIL                   SECRET
+//	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
 //	what a request has removed      A#<acct>#REMOVED#<mark>           REMOVED
 //

@@ -85,6 +85,8 @@ func (o *overseer) note(path, target string, body []byte) {
 				o.used[path] |= table
 			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
 				o.used[path] |= webhooks
+			case kind == "UNSUBSCRIBE" && table == api.ReadTable:
+				o.used[path] |= api.ReadMailSecrets
 			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
 			default:
 				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true
