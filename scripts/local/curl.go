@@ -18,8 +18,10 @@ func firstCurl(url string) string {
 // tagCurl adds a thread that tells someone by mail.
 func tagCurl(url string) string {
 	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
-       "commentAnnotations": [{"commentData": [{"commentText": "Is this final, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
-         "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]}]}]}}`)
+       "commentAnnotations": [{"commentData": [{
+         "commentText": "Is this final, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
+         "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]
+       }]}]}}`)
 }
 
 // webhookCurl adds a webhook that leads to the receiver, and something to tell it.

@@ -41,12 +41,20 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	for i, m := range list {
 		seconds, part := math.Modf(m.At)
 		mails[i] = mail{
-			Number: i + 1, Time: clock(time.Unix(int64(seconds), int64(part*1e9))), From: m.From, To: strings.Join(m.To, ", "),
+			Number: i + 1, Time: clock(time.Unix(int64(seconds), int64(part*1e9))), From: plain(m.From), To: strings.Join(m.To, ", "),
 			Subject: m.Subject, Text: m.Text, html: m.HTML,
 		}
 	}
 	slices.Reverse(mails)
 	return mails, nil
+}
+
+// plain returns a sender as readers see it: the plain address where it has no name.
+func plain(from string) string {
+	if address, ok := strings.CutPrefix(from, "<"); ok {
+		return strings.TrimSuffix(address, ">")
+	}
+	return from
 }
 
 func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {

@@ -11,12 +11,18 @@ func V2CommentannotationsAdd() Endpoint {
 		Path:    "/v2/commentannotations/add",
 		Summary: "Adds comment annotations with their comments",
 		Description: `
-Adds up to 500 annotations to a document, each with its comments, and each as a whole or not at all; at most 5,000 comments in one request. Ids
-that are left out are generated, and sort by time. An annotation without a status is OPEN; a status of your own needs svg or iconUrl. A comment has
-a text, HTML or isCommentResolverUsed, and a from.
+Adds annotations to a document, each with its comments, and each as a whole or not at all: up to 500, with at most 90 comments each and 5,000 comments
+in all. More comments go to comments/add. The first comment's author is the annotation's creator.
 
-The answer has what became of each by id, in the order sent: an id that is there already is ALREADY_EXISTS, and nothing of it changes. NOT_FOUND when
-the organization or the document does not exist and is not to be made.`,
+An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there already: their
+name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a text that is not empty, an
+HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or HTML, and name the user in
+taggedUserContacts.
+
+The answer has what became of each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already, and nothing
+of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE or RESOURCE_EXHAUSTED where it may be sent
+again. NOT_FOUND when the organization or the document does not exist and is not to be made; FAILED_PRECONDITION when the organization is disabled.
+What createOrganization and createDocument made stays, also where the call fails then.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).Add),
 	}
@@ -28,7 +34,8 @@ func V1CommentannotationsAdd() Endpoint {
 		Path:    "/v1/commentannotations/add",
 		Summary: "Adds comment annotations in version 1",
 		Description: `
-As version 2, without context and triggerNotification of comments. The type of a status may be an object.`,
+As version 2, but comments have no context and no triggerNotification, so that nobody is told; tags may have a text; the type of a status may be an
+object, which is answered as it was sent.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddV1),
 	}
@@ -40,14 +47,22 @@ func V2CommentannotationsGet() Endpoint {
 		Path:    "/v2/commentannotations/get",
 		Summary: "Answers comment annotations by document, folder, location, creator, status, times or id, in pages",
 		Description: `
-All filters combine; within an array any value fits; times are inclusive. With annotationIds the answer is in their order, with null for each that
-does not exist. Else with a time of update it is by lastUpdated in each document, which counts as the end of its quarter of a second in a busy thread;
-else documents in the order asked, in each locations (users, statuses) in the order asked, in each annotations by id. Generated ids are by time.
+Answers the annotations that pass all filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of
+the creators. Without any filter these are all annotations of the organization. An empty array is refused, and so is null.
+
+**Order.** With annotationIds it is theirs, with null for each that does not exist in the documents asked for; one that exists but does not pass
+another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated (as of the end of the quarter of a second, in a thread that
+is busy then), in each document in the order asked, or in one list where no document is named. Else it is in the order asked of documents, in each of
+locations (or creators, or statuses), in each by annotation id; where no document is named, by document id within these. Generated ids sort by time.
 Comments are by comment id.
 
-A page also ends at 5 MB. A thread that is larger by itself stands alone on its page with commentsTruncated: read the rest by comments/get.
+**Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands alone on its
+page, with commentsTruncated: read the rest by comments/get.
 
-NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist.`,
+With groupByDocumentId the answer is an object by document id, in the same order.
+
+NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the organization is
+disabled.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(annotations, (*commentannotations.Service).Get),
@@ -60,7 +75,8 @@ func V1CommentannotationsGet() Endpoint {
 		Path:    "/v1/commentannotations/get",
 		Summary: "Answers comment annotations of a document in version 1, all at once",
 		Description: `
-As version 2 for one document, in one answer. FAILED_PRECONDITION when that would be larger than 5 MB: page through it with version 2.`,
+As version 2 for one document, in the order of version 2, in one answer. FAILED_PRECONDITION when that would be larger than 5 MB (page through it with
+version 2), or when the organization is disabled. NOT_FOUND when the organization or the document does not exist.`,
 		Grants:    ReadTable | ReadIndexes,
 		Operation: operation(annotations, (*commentannotations.Service).GetV1),
 	}
@@ -72,13 +88,22 @@ func V2CommentannotationsUpdate() Endpoint {
 		Path:    "/v2/commentannotations/update",
 		Summary: "Updates comment annotations, or replaces users in them",
 		Description: `
-Updates the annotations that all selectors given leave; without selectors, all of the document; at most 10,000. Fields of location, status,
-priority, targetElement, assignedTo and from are merged into the stored object, one with another id replaces it; context is replaced whole; null clears,
-but status: null returns to OPEN and from: null is refused. updateUsers replaces users as creator, assignee, author and tagged user with their
-{{userId}}, all pairs at once; updatedData is merged after it.
+Updates the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without selectors these
+are all of the document; an empty array is refused. Each annotation is updated as a whole or not at all.
 
-The answer has what became of each by id: in the order of annotationIds, else by id. An unknown id is NOT_FOUND there. FAILED_PRECONDITION, and nothing
-is updated, where more are selected than one call may update or one answer holds.`,
+**updatedData**: in location, status, priority, targetElement, assignedTo and from the fields given are merged into what is stored; an object with
+another id replaces it. context is replaced whole. null clears, in an object and in a field of it; but status: null returns to OPEN, and from: null is
+refused. Another status of your own needs no icon here.
+
+**updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two users may
+be swapped. The new user is stored whole, as sent. updatedData is merged after it.
+
+The answer has what became of each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no annotation with
+its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED or
+UNAVAILABLE where it may be sent again. What a selector excludes is not in the answer.
+
+NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is disabled, when
+more than 10,000 are selected, or when one answer does not hold what would become of them.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).Update),
 	}
@@ -90,8 +115,12 @@ func V2CommentannotationsCommentsAdd() Endpoint {
 		Path:    "/v2/commentannotations/comments/add",
 		Summary: "Adds comments to a comment annotation",
 		Description: `
-Adds comments to an annotation, all or none, and answers their ids in the order sent. A comment has a text, HTML, attachments or isCommentResolverUsed,
-and a from. Ids that are left out are generated, ascending. ALREADY_EXISTS when one of the ids is there, NOT_FOUND when the annotation is not.`,
+Adds comments to an annotation, all or none, and answers their ids in the order sent. A comment needs a from, and content: a text or HTML that is not
+empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated moves to the latest of the
+comments'; where it has no creator yet, the first comment's author is it.
+
+ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the annotation
+does not exist. INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddComments),
 	}
@@ -103,8 +132,12 @@ func V2CommentannotationsCommentsUpdate() Endpoint {
 		Path:    "/v2/commentannotations/comments/update",
 		Summary: "Updates comments",
 		Description: `
-Changes comments, each as a whole or not at all: a field left out stays, null clears it, from is merged, everything else is replaced whole. The
-answer has what became of each by id, in the order sent: an unknown one is NOT_FOUND there, one that would be left without content INVALID_ARGUMENT.`,
+Changes up to 500 comments of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged, and everything
+else is replaced whole. It tells nobody; with the account's setting events=all it is posted to webhooks.
+
+The answer has what became of each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id; with
+INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED or UNAVAILABLE where it may be sent again. NOT_FOUND when
+the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).UpdateComments),
 	}
@@ -116,7 +149,8 @@ func V2CommentannotationsCommentsGet() Endpoint {
 		Path:    "/v2/commentannotations/comments/get",
 		Summary: "Answers the comments of a comment annotation, in pages",
 		Description: `
-By comment id. NOT_FOUND when the organization, the document or the annotation does not exist.`,
+Answers the comments of an annotation by comment id, which for generated ids is by time. NOT_FOUND when the organization, the document or the
+annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable,
 		Operation: operation(annotations, (*commentannotations.Service).GetComments),
 	}

@@ -15,8 +15,9 @@ func V2NotificationsConfigGet() Endpoint {
 		Path:    "/v2/notifications/config/get",
 		Summary: "Answers a user's notification preferences",
 		Description: `
-The user's preference for each document, else for the organization, else inbox ALL and email MINE, in the order asked, repeats once. MINE is what
-concerns the user: tagged, assigned, taking part, named.`,
+Answers what a user wants to be told of each document, by channel: the user's preference for the document, else for the organization, else inbox ALL
+and email MINE. The answer is in the order asked, repeats once; neither documents nor user need exist. ALL is everything; MINE is what concerns the
+user: tagged, assigned, taking part, named; NONE is nothing. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigGet),
@@ -29,9 +30,16 @@ func V2NotificationsAdd() Endpoint {
 		Path:    "/v2/notifications/add",
 		Summary: "Notifies users",
 		Description: `
-Records a notification and tells everyone of the organization, or those of notifyUsers, who want it: in the app at once, by mail, and by webhook. In
-the template {name} stands for the value of that name. Where a notification with its id is there already, it succeeds and nothing is sent again. A user's
-name and e-mail address have at most 1,000 bytes together.`,
+Records a notification and tells everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they want it,
+and by webhook. It is delivered within moments. actionUser is not told.
+
+In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else e-mail address, else id),
+a string, a number or a boolean. {recipientUser} is whoever reads it, unless a value is given. A name without a value stays as it is. Headline and
+body are plain text.
+
+Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have at most 1,000 bytes
+together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not exist and is not to be made;
+FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Add),
 	}
@@ -55,7 +63,8 @@ func V2NotificationsGet() Endpoint {
 		Path:    "/v2/notifications/get",
 		Summary: "Answers a user's notifications, newest first, in pages",
 		Description: `
-The user's own notifications and those to everyone that the user did not cause and wants, newest first. The user need not be a member.`,
+Answers what a user was told, newest first: the user's own notifications, and those to everyone that the user did not cause and wants. The user need
+not be a member. Headlines are filled in for this user. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
 		Operation: operation(notification, (*notifications.Service).Get),
 	}
@@ -67,8 +76,11 @@ func V2NotificationsUpdate() Endpoint {
 		Path:    "/v2/notifications/update",
 		Summary: "Marks notifications as read or clicked",
 		Description: `
-Marks notifications as read or clicked, which stays so. The first click raises notification.clicked, which sends notificationSourceData back. The
-answer has what became of each by id, in the order sent: one that the user does not have is NOT_FOUND there.`,
+Marks up to 30 notifications of a user as read or clicked, which stays so; a click is reading, too. The first click raises notification.clicked, by
+which webhooks get the notificationSourceData back.
+
+The answer has what became of each by id, in the order sent: one that the user does not have is NOT_FOUND there, one that may be sent again ABORTED.
+NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Update),
 	}
@@ -80,8 +92,10 @@ func V2NotificationsConfigSet() Endpoint {
 		Path:    "/v2/notifications/config/set",
 		Summary: "Sets a user's notification preferences",
 		Description: `
-Replaces the user's preferences for the documents, or for the whole organization. A channel that is left out or null has none of its own: it falls
-back from the document to the organization, and from there to the default.`,
+Replaces what a user wants to be told of up to 30 documents, or without documentIds of the whole organization. A channel that is left out or null has
+no preference of its own: it falls back from the document to the organization, and from there to the default. config names at least one channel.
+Neither documents nor user need exist. It holds for what is delivered from then on. NOT_FOUND when the organization does not exist,
+FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable | WriteTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigSet),

@@ -11,8 +11,8 @@ func V2OrganizationsGet() Endpoint {
 		Path:    "/v2/organizations/get",
 		Summary: "Answers organizations, in pages",
 		Description: `
-Those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An organization may have further
-members, which its operator gave it.`,
+Answers organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An organization
+may have further fields, which its operator gave it.`,
 		Grants:    ReadTable,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).Get),
@@ -25,8 +25,9 @@ func V1OrganizationsFoldersGet() Endpoint {
 		Path:    "/v1/organizations/folders/get",
 		Summary: "Answers the folders of an organization, or one with its subfolders",
 		Description: `
-All folders by id, without subFolders; or the folder of folderId alone, with the folders directly in it. NOT_FOUND when that does not exist;
-FAILED_PRECONDITION when one answer does not hold them.`,
+Answers all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly in it by
+id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the
+organization is disabled, or when one answer of 5 MB does not hold the folders.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersGet),

@@ -10,8 +10,12 @@ func V2WebhooksAdd() Endpoint {
 		Path:    "/v2/webhooks/add",
 		Summary: "Adds a webhook endpoint",
 		Description: `
-Adds an endpoint of the account and answers the secret that signs what it gets, this once. A repeat under the same Idempotency-Key shows it again.
-ALREADY_EXISTS when there is an endpoint with its id; FAILED_PRECONDITION when the account has as many as it may.`,
+Adds an endpoint of the account, for the events of all its organizations, and answers the secret that signs what it gets, this once; only a repeat
+under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with https:// and has at most 2,048 bytes; it names
+no user, and no private, local or reserved address.
+
+ALREADY_EXISTS when there is an endpoint with its id; FAILED_PRECONDITION when the account has as many as its quota. NOT_FOUND only when a repeat
+comes after its endpoint or secret is gone.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks | WriteWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Add),
 	}
@@ -23,7 +27,7 @@ func V2WebhooksGet() Endpoint {
 		Path:    "/v2/webhooks/get",
 		Summary: "Answers webhook endpoints",
 		Description: `
-Those of webhookIds that exist, in the order asked and each once, or all by id.`,
+Answers webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all by id, in one answer.`,
 		Grants:    ReadTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Get),
 	}
@@ -35,7 +39,9 @@ func V2WebhooksUpdate() Endpoint {
 		Path:    "/v2/webhooks/update",
 		Summary: "Updates a webhook endpoint, or enables it again",
 		Description: `
-Changes an endpoint and forgets how it failed: it begins afresh, also where the service had disabled it.`,
+Changes an endpoint: a field left out stays; null clears description, and as eventTypes means all. Every update forgets how the endpoint failed: it
+begins afresh, also where it rested. disabled: false enables it again where you or the service had disabled it; posts that were waiting go on.
+NOT_FOUND when there is no such endpoint.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks | WriteWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Update),
 	}
@@ -47,7 +53,8 @@ func V2WebhooksDelete() Endpoint {
 		Path:    "/v2/webhooks/delete",
 		Summary: "Deletes a webhook endpoint",
 		Description: `
-Nothing is posted to the endpoint any more, what is on its way is canceled.`,
+Deletes an endpoint with its secrets: nothing is posted to it any more, and its deliveries are gone, even for one that is added later with the same
+id. A post that is under way may still arrive. NOT_FOUND when there is no such endpoint.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks | WriteWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Delete),
 	}
@@ -59,8 +66,9 @@ func V2WebhooksSecretsRotate() Endpoint {
 		Path:    "/v2/webhooks/secrets/rotate",
 		Summary: "Gives a webhook endpoint a new secret",
 		Description: `
-Gives the endpoint a new secret and answers it, this once; a repeat under the same Idempotency-Key shows it again. The one before signs beside it for
-24 hours. FAILED_PRECONDITION when five secrets sign already.`,
+Gives the endpoint a new secret and answers it, this once; only a repeat under the same Idempotency-Key shows it again. The one before signs beside it
+for 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is no such endpoint; FAILED_PRECONDITION when
+five secrets sign already.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks | WriteWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).RotateSecret),
 	}
@@ -72,7 +80,8 @@ func V2WebhooksDeliveriesGet() Endpoint {
 		Path:    "/v2/webhooks/deliveries/get",
 		Summary: "Answers what was delivered to a webhook endpoint, in pages",
 		Description: `
-What became of the events of the last 30 days, newest event first.`,
+Answers what became of the events of the last 30 days that were meant for the endpoint, newest event first. Filters combine; times are those of the
+events, and inclusive. NOT_FOUND when there is no such endpoint.`,
 		Grants:    ReadTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).GetDeliveries),
 	}
@@ -84,8 +93,11 @@ func V2WebhooksDeliveriesReplay() Endpoint {
 		Path:    "/v2/webhooks/deliveries/replay",
 		Summary: "Delivers events to a webhook endpoint again",
 		Description: `
-Makes deliveries pending again, whatever had become of them, with all their attempts before them: that of eventId, or those since a time, a page of
-them per call. FAILED_PRECONDITION when the endpoint is disabled.`,
+Makes deliveries pending again, whatever had become of them, with all their attempts before them: that of eventId alone, or those since a time (and in
+a state, where that is given), oldest event first, a page of them per call. Posts begin within a minute or so. An endpoint may so get events again
+that it has had, with the same webhook-id. A repeat after a call that did not finish counts what it makes pending itself.
+
+NOT_FOUND when there is no such endpoint, or no delivery of the event to it; FAILED_PRECONDITION when the endpoint is disabled.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).ReplayDeliveries),
 	}

@@ -35,7 +35,7 @@ func (Code) Values() []string {
 // breaks.
 type FieldError struct {
 	Field   string `json:"field"`
-	Message string `json:"message"`
+	Message string `json:"message" doc:"The rule that it breaks"`
 }
 
 // Error is a failure with a text that callers may read and a cause that only the log sees.

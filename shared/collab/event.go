@@ -96,7 +96,7 @@ type EventComment struct {
 // EventWebhook names the webhook endpoint that was disabled and why.
 type EventWebhook struct {
 	WebhookID string `json:"webhookId"`
-	Reason    string `json:"reason"`
+	Reason    string `json:"reason" doc:"Why it was disabled"`
 }
 
 // EventRef names an event of the outbox.

@@ -60,8 +60,8 @@ type EventNotification struct {
 	TemplateData   map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
 	Body           string                 `json:"displayBodyMessage,omitempty"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	NotifyAll      bool                   `json:"notifyAll,omitempty"`
-	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty"`
+	NotifyAll      bool                   `json:"notifyAll,omitempty" doc:"It is for everyone of the organization"`
+	NotifyUsers    []collab.User          `json:"notifyUsers,omitempty" doc:"Whom it is for"`
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 

@@ -37,7 +37,7 @@ type NewAnnotation struct {
 
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
 type AnnotationFields struct {
-	AnnotationID  *string        `json:"annotationId" rule:"id"` // generated when absent
+	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated where it is left out"`
 	Location      *Location      `json:"location"`
 	TargetElement *TargetElement `json:"targetElement"`
 	AssignedTo    *collab.User   `json:"assignedTo"`
@@ -58,7 +58,7 @@ type AnnotationComment struct {
 type AddResult struct {
 	rpc.Outcome
 	AnnotationID string  `json:"annotationId"`
-	CommentIDs   []int64 `json:"commentIds"`
+	CommentIDs   []int64 `json:"commentIds" doc:"Its comments, in the order sent; none where it failed"`
 }
 
 // Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
@@ -205,7 +205,7 @@ type NewAnnotationV1 struct {
 // StatusV1 is Status in v1.
 type StatusV1 struct {
 	ID   string      `json:"id" rule:"required,id"`
-	Type collab.JSON `json:"type,omitempty"` // a string as in v2, or any object
+	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal, or an object of your own"` // any object
 	StatusLook
 }
 

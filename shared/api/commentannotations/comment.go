@@ -9,7 +9,7 @@ import (
 
 // CommentFields are the fields that a comment to add has in every operation.
 type CommentFields struct {
-	CommentID              *int64      `json:"commentId" rule:"commentid"` // generated when absent
+	CommentID              *int64      `json:"commentId" rule:"commentid" doc:"Unique in its annotation; generated where it is left out"`
 	CommentText            *string     `json:"commentText"`
 	CommentHTML            *string     `json:"commentHtml"`
 	IsCommentResolverUsed  *bool       `json:"isCommentResolverUsed"`
@@ -99,8 +99,8 @@ func taggedBy(comments []NewComment) []collab.User {
 
 // Times are the times that an annotation or a comment to add may be given.
 type Times struct {
-	CreatedAt   *int64 `json:"createdAt" rule:"time"`
-	LastUpdated *int64 `json:"lastUpdated" rule:"time"`
+	CreatedAt   *int64 `json:"createdAt" rule:"time" doc:"When it was made; where it is left out: of a comment, when its annotation says that it was made, else now; not later than lastUpdated"`
+	LastUpdated *int64 `json:"lastUpdated" rule:"time" doc:"When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where it is earlier"`
 }
 
 // inherit returns the times of a comment, with those of its annotation that it lacks itself. A making that it inherits is not later than

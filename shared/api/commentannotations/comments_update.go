@@ -13,7 +13,7 @@ import (
 type UpdateCommentsRequest struct {
 	Target
 	AnnotationID string               `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64              `json:"commentIds" rule:"required,nonempty,max=500,each=commentid"`
+	CommentIDs   []int64              `json:"commentIds" rule:"required,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required"`
 }
 

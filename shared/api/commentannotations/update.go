@@ -14,12 +14,12 @@ import (
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
 type UpdateRequest struct {
 	Target
-	AnnotationIDs       []string              `json:"annotationIds" rule:"notnull,nonempty,each=id"`
+	AnnotationIDs       []string              `json:"annotationIds" rule:"notnull,nonempty,each=id" doc:"These, at most 10,000; the answer is in their order"`
 	LocationIDs         []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs             []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 	UpdatedData         *rpc.One[UpdatedData] `json:"updatedData"`
 	UpdateUsers         []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
-	TriggerNotification bool                  `json:"triggerNotification"` // an extension of the contract
+	TriggerNotification bool                  `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"` // an extension of the contract
 }
 
 // UpdatedData is what an update makes of annotations: a field left out stays, null clears it, the context is replaced whole, the other

@@ -14,7 +14,7 @@ type UpdateRequest struct {
 	OrganizationID  string                      `json:"organizationId" rule:"required,id"`
 	UserID          string                      `json:"userId" rule:"required,id"`
 	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id"`
-	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required"`
+	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required" doc:"What the user did: read, clicked or both"`
 }
 
 // NotificationChange is what the user did with the notifications. A click is reading, too.

@@ -12,42 +12,74 @@ import (
 type refusal struct {
 	status int
 	name   string
-	codes  []collab.Code
+	codes  []collab.Code // that of the example first
+	later  bool          // Retry-After may say when a repetition helps
 	when   string
-	later  bool // Retry-After may say when a repetition helps
+	sample string // a message
 }
 
 // refusalTable is every refusal there is, but those of another method than POST (405, behind the gateway 404) and of unknown paths.
 var refusalTable = []refusal{
-	{http.StatusBadRequest, "BadRequest", []collab.Code{collab.InvalidArgument, collab.FailedPrecondition},
+	{http.StatusBadRequest, "BadRequest", []collab.Code{collab.InvalidArgument, collab.FailedPrecondition}, false,
 		"INVALID_ARGUMENT: the request breaks rules of form, and `details` names each mistake. FAILED_PRECONDITION: a setting is off, the organization " +
-			"or the endpoint is disabled, or more is asked for than one request, one answer or one account may have.", false},
-	{http.StatusUnauthorized, "Unauthorized", []collab.Code{collab.Unauthenticated}, "A credential header is missing.", false},
-	{http.StatusForbidden, "Forbidden", []collab.Code{collab.PermissionDenied}, "The credentials are not valid.", false},
-	{http.StatusNotFound, "NotFound", []collab.Code{collab.NotFound},
-		"What the request names does not exist in this account: organization, document, folder, annotation, webhook endpoint or delivery.", false},
-	{http.StatusConflict, "Conflict", []collab.Code{collab.AlreadyExists, collab.Aborted},
+			"or the endpoint is disabled, or more is asked for than one request, one answer or one account may have.",
+		missing.Field + " " + missing.Message},
+	{http.StatusUnauthorized, "Unauthorized", []collab.Code{collab.Unauthenticated}, false,
+		"A credential header is missing.",
+		"the headers x-service-api-key and x-service-auth-token are required"},
+	{http.StatusForbidden, "Forbidden", []collab.Code{collab.PermissionDenied}, false,
+		"The credentials are not valid.",
+		"the credentials are not valid"},
+	{http.StatusNotFound, "NotFound", []collab.Code{collab.NotFound}, false,
+		"What the request names does not exist in this account: organization, document, folder, annotation, webhook endpoint or delivery.",
+		`document "plan" does not exist in organization "acme"`},
+	{http.StatusConflict, "Conflict", []collab.Code{collab.Aborted, collab.AlreadyExists}, true,
 		"ALREADY_EXISTS: something has this id. ABORTED: others wrote the same thing at the same time, or a request with this Idempotency-Key is " +
-			"still running; send it again.", true},
-	{http.StatusRequestEntityTooLarge, "TooLarge", []collab.Code{collab.InvalidArgument}, "The body is larger than 5,000,000 bytes.", false},
-	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", []collab.Code{collab.InvalidArgument},
-		"The Content-Type is not application/json in UTF-8, or the body is compressed.", false},
-	{http.StatusTooManyRequests, "TooManyRequests", []collab.Code{collab.ResourceExhausted},
-		"Too many requests, or the account's quota is used up: send it again later.", true},
-	{http.StatusInternalServerError, "Internal", []collab.Code{collab.Internal}, "A fault of the service; its log has the cause.", false},
-	{http.StatusServiceUnavailable, "Unavailable", []collab.Code{collab.Unavailable}, "Something that the service needs does not answer: send it again.", true},
-	{http.StatusGatewayTimeout, "DeadlineExceeded", []collab.Code{collab.DeadlineExceeded},
-		"The time of the request ran out, after 28 s at most. Parts of it may have been done: send it again with the same Idempotency-Key.", false},
+			"still running; send it again.",
+		"a request with this Idempotency-Key is still running"},
+	{http.StatusRequestEntityTooLarge, "TooLarge", []collab.Code{collab.InvalidArgument}, false,
+		"The body is larger than 5,000,000 bytes.",
+		"the body must be at most 5000000 bytes"},
+	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", []collab.Code{collab.InvalidArgument}, false,
+		"The Content-Type is not application/json in UTF-8, or the body is compressed.",
+		"the Content-Type must be application/json in UTF-8"},
+	{http.StatusTooManyRequests, "TooManyRequests", []collab.Code{collab.ResourceExhausted}, true,
+		"Too many requests, or the account's quota is used up: send it again later.",
+		"the account has used more than its quota of 10000 write units in 10 s: send this again in 4 s"},
+	{http.StatusInternalServerError, "Internal", []collab.Code{collab.Internal}, false,
+		"A fault of the service; its log has the cause.",
+		"internal error"},
+	{http.StatusServiceUnavailable, "Unavailable", []collab.Code{collab.Unavailable}, true,
+		"Something that the service needs does not answer: send it again.",
+		"the service is busy: try again"},
+	{http.StatusGatewayTimeout, "DeadlineExceeded", []collab.Code{collab.DeadlineExceeded}, false,
+		"The time of the request ran out, after 28 s at most. Parts of it may have been done: send it again with the same Idempotency-Key.",
+		"the time of the request ran out; parts of it may have been done"},
+}
+
+// missing is an example of a mistake.
+var missing = collab.FieldError{Field: "data.organizationId", Message: "is required"}
+
+// example is the body of a refusal.
+func (r *refusal) example() object {
+	failure := object{member("message", r.sample), member("status", r.codes[0])}
+	if r.status == http.StatusBadRequest {
+		failure = append(failure, member("details", []collab.FieldError{missing}))
+	}
+	return object{member("error", failure)}
 }
 
 // refusals are the components of the table. mistake is the schema of one of the details.
 func refusals(mistake rpc.Schema) object {
 	list := object{}
-	var all []collab.Code
+	all := []collab.Code{collab.NotFound}
 	for _, code := range collab.Code("").Values() {
-		all = append(all, collab.Code(code))
+		if collab.Code(code) != collab.NotFound {
+			all = append(all, collab.Code(code))
+		}
 	}
-	other := refusal{0, "Other", all, "An answer to what is no operation: 404, or 405 for another method than POST where no gateway stands before.", false}
+	other := refusal{0, "Other", all, false,
+		"An answer to what is no operation: 404, or 405 for another method than POST where there is no gateway.", "there is no operation at this path"}
 	for _, r := range append(slices.Clone(refusalTable), other) {
 		properties := object{
 			member("message", object{{Key: "type", Value: "string"}, {Key: "minLength", Value: 1}, {Key: "description", Value: "What is wrong, for people"}}),
@@ -66,9 +98,11 @@ func refusals(mistake rpc.Schema) object {
 		if r.later {
 			response = append(response, member("headers", object{member("Retry-After", object{{Key: "$ref", Value: "#/components/headers/RetryAfter"}})}))
 		}
-		list = append(list, member(r.name, append(response, member("content", object{member(jsonType, object{{Key: "schema", Value: object{
+		schema := object{
 			{Key: "type", Value: "object"}, {Key: "properties", Value: object{member("error", inner)}}, {Key: "required", Value: []string{"error"}},
-		}}})}))))
+		}
+		media := object{member(jsonType, object{{Key: "schema", Value: schema}, {Key: "example", Value: r.example()}})}
+		list = append(list, member(r.name, append(response, member("content", media))))
 	}
 	return list
 }

@@ -10,7 +10,7 @@ import (
 // FoldersGetRequest is the data of POST /v1/organizations/folders/get. Without folderId it asks for all folders of the organization.
 type FoldersGetRequest struct {
 	OrganizationID string  `json:"organizationId" rule:"required,id"`
-	FolderID       *string `json:"folderId" rule:"notnull,id"`
+	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"This folder alone, with the folders directly in it; left out: all folders"`
 }
 
 // Folder is a folder as it is answered.
