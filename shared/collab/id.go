@@ -4,8 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -24,8 +27,7 @@ const RootFolder = "root"
 func IDLen(id string) int {
 	n := len(id)
 	for i := range len(id) {
-		switch id[i] {
-		case '%', '#', ' ', '!', '"':
+		if strings.IndexByte(`%# !"`, id[i]) >= 0 {
 			n += 2
 		}
 	}
@@ -36,15 +38,13 @@ func IDLen(id string) int {
 // The error's text is for the caller.
 func CheckID(id string, limit int) error {
 	if id == "" {
-		return fmt.Errorf("must not be empty")
+		return errors.New("must not be empty")
 	}
 	if !utf8.ValidString(id) {
-		return fmt.Errorf("must be valid UTF-8")
+		return errors.New("must be valid UTF-8")
 	}
-	for _, r := range id {
-		if r < 0x20 || 0x7f <= r && r < 0xa0 {
-			return fmt.Errorf("must not contain control characters")
-		}
+	if strings.ContainsFunc(id, unicode.IsControl) {
+		return errors.New("must not contain control characters")
 	}
 	if n := IDLen(id); n > limit {
 		return fmt.Errorf("must be at most %d bytes (%%, #, space, ! and \" count three), not %d", limit, n)
@@ -57,11 +57,9 @@ func CheckNotificationID(id string) error {
 	if len(id) < 1 || len(id) > MaxNotificationID {
 		return fmt.Errorf("must be 1 to %d characters", MaxNotificationID)
 	}
-	for i := range len(id) {
-		c := id[i]
-		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
-			return fmt.Errorf("may contain only letters, digits, _ and -")
-		}
+	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+	if strings.Trim(id, characters) != "" {
+		return errors.New("may contain only letters, digits, _ and -")
 	}
 	return nil
 }

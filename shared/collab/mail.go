@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -17,16 +18,7 @@ type MailLook struct {
 
 // Or returns the look with what it leaves empty taken from another.
 func (l MailLook) Or(other MailLook) MailLook {
-	if l.FromName == "" {
-		l.FromName = other.FromName
-	}
-	if l.Product == "" {
-		l.Product = other.Product
-	}
-	if l.Link == "" {
-		l.Link = other.Link
-	}
-	return l
+	return MailLook{cmp.Or(l.FromName, other.FromName), cmp.Or(l.Product, other.Product), cmp.Or(l.Link, other.Link)}
 }
 
 // maxMailName is how long the sender's name and that of the product may be, in bytes; maxMailLink the same of the link.

@@ -10,7 +10,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // AddRequest adds annotations to a document.
@@ -83,7 +82,7 @@ func (r *addRequest[A]) Rides() bool { return len(r.CommentAnnotations) == 1 }
 
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.document(call), req.flags(), req.list)
+	return s.add(ctx, call, req.Target, req.CreateFlags, req.list)
 }
 
 // newAnnotation is an annotation to add, whatever the version that sent it.
@@ -112,12 +111,9 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 	return n
 }
 
-func (s *Service) add(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, create collab.CreateFlags, list []newAnnotation,
-) (rpc.Keyed[AddResult], error) {
-	if err := quota.RequestOf(ctx).Raise(slices.ContainsFunc(list, func(a newAnnotation) bool { return wanted(call, a.comments) })); err != nil {
-		return nil, err
-	}
-	if err := s.Directory.CheckDocument(ctx, doc, create); err != nil {
+func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create CreateFlags, list []newAnnotation) (rpc.Keyed[AddResult], error) {
+	doc, err := s.begin(ctx, call, target, create, slices.ContainsFunc(list, func(a newAnnotation) bool { return wanted(call, a.comments) }))
+	if err != nil {
 		return nil, err
 	}
 	var (
@@ -232,7 +228,7 @@ func (s *StatusV1) Validate(m *rpc.Mistakes) {
 
 // AddV1 is Add in v1.
 func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.document(call), req.flags(), req.list)
+	return s.add(ctx, call, req.Target, req.CreateFlags, req.list)
 }
 
 func (a NewAnnotationV1) newAnnotation() newAnnotation {

@@ -12,6 +12,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // Service runs the operations. Its fields are set before the first request.
@@ -51,18 +52,20 @@ type Target struct {
 	DocumentID     string `json:"documentId" rule:"required,docid"`
 }
 
-func (t *Target) document(call *rpc.Call) collab.DocumentRef {
-	return collab.OrganizationRef{Account: call.Account, Organization: t.OrganizationID}.Document(t.DocumentID)
+// begin returns the document that a request is about. It fails like Directory.CheckDocument, and like quota.Request.Raise where the request is to
+// raise events.
+func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
+	doc := collab.OrganizationRef{Account: call.Account, Organization: t.OrganizationID}.Document(t.DocumentID)
+	if err := quota.RequestOf(ctx).Raise(raise); err != nil {
+		return doc, err
+	}
+	return doc, s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
 }
 
 // CreateFlags are the fields of a request that ask for what is missing to be made.
 type CreateFlags struct {
 	CreateOrganization bool `json:"createOrganization"`
 	CreateDocument     bool `json:"createDocument"`
-}
-
-func (f CreateFlags) flags() collab.CreateFlags {
-	return collab.CreateFlags{Organization: f.CreateOrganization, Document: f.CreateDocument}
 }
 
 // Location is where in a document an annotation belongs.

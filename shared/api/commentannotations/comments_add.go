@@ -6,7 +6,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // AddCommentsRequest adds comments to an annotation.
@@ -29,11 +28,9 @@ func (r *AddCommentsRequest) Rides() bool {
 
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
-	doc, sent := req.document(call), req.CommentData
-	if err := quota.RequestOf(ctx).Raise(wanted(call, sent)); err != nil {
-		return nil, err
-	}
-	if err := s.Directory.CheckDocument(ctx, doc, req.flags()); err != nil {
+	sent := req.CommentData
+	doc, err := s.begin(ctx, call, req.Target, req.CreateFlags, wanted(call, sent))
+	if err != nil {
 		return nil, err
 	}
 	add := collab.NewComments{IDs: call.IDs, Claim: call.Claim}

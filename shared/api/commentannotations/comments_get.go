@@ -18,13 +18,13 @@ type GetCommentsRequest struct {
 // GetComments returns a page of an annotation's comments by comment id. A page ends at pageSize, or before its answer is larger than
 // 5 MB. It fails with NOT_FOUND when the organization, the document or the annotation does not exist.
 func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[Comment], error) {
-	doc := req.document(call)
 	var after int64
 	page, err := rpc.NewPage[Comment](call, "comment", req.PageRequest, &after)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
+	if err != nil {
 		return nil, err
 	}
 	more, err := s.Threads.ListComments(ctx, doc, req.AnnotationID, after, req.Most(), func(c *collab.Comment) bool {

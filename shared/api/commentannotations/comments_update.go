@@ -6,7 +6,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // UpdateCommentsRequest updates comments of an annotation.
@@ -50,11 +49,8 @@ func (d *CommentData) Validate(m *rpc.Mistakes) {
 // repeats once.
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
-	doc := req.document(call)
-	if err := quota.RequestOf(ctx).Raise(call.Settings.AllEvents); err != nil {
-		return nil, err
-	}
-	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
+	if err != nil {
 		return nil, err
 	}
 	now := call.Now.UnixMilli()

@@ -107,8 +107,8 @@ type GetV1Request struct {
 // GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with FAILED_PRECONDITION when the answer
 // is larger than 5 MB.
 func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) (*rpc.Page[*Annotation], error) {
-	doc := req.document(call)
-	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
+	if err != nil {
 		return nil, err
 	}
 	v2 := GetRequest{

@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
@@ -96,17 +95,14 @@ var (
 // where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It
 // fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
-	doc, raise := req.document(call), req.TriggerNotification || call.Settings.AllEvents
-	if err := quota.RequestOf(ctx).Raise(raise); err != nil {
-		return nil, err
-	}
-	if err := s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{}); err != nil {
+	raise := req.TriggerNotification || call.Settings.AllEvents
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
+	if err != nil {
 		return nil, err
 	}
 	u := req.update(call.Now.UnixMilli())
 	ids := u.selector.IDs
 	if ids == nil {
-		var err error
 		if ids, err = s.Threads.Select(ctx, doc, u.selector, collab.MaxUpdated); err != nil {
 			return nil, err
 		}
