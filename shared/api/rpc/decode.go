@@ -193,7 +193,7 @@ func (d *decoder) integer(p *plan, v reflect.Value) error {
 
 func (p *plan) integerRule() string {
 	rule := fmt.Sprintf("an integer from %d to %d", p.min, p.max)
-	if p.time {
+	if p.form == "time" {
 		return "a time in milliseconds since epoch, " + rule
 	}
 	return rule

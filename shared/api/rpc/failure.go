@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -23,27 +24,23 @@ func refuse(http int, format string, args ...any) *refusal {
 	return &refusal{reason: collab.Errorf(collab.InvalidArgument, format, args...), http: http}
 }
 
+// statuses are the HTTP statuses of the codes.
+var statuses = map[collab.Code]int{
+	collab.InvalidArgument:    http.StatusBadRequest,
+	collab.FailedPrecondition: http.StatusBadRequest,
+	collab.Unauthenticated:    http.StatusUnauthorized,
+	collab.PermissionDenied:   http.StatusForbidden,
+	collab.NotFound:           http.StatusNotFound,
+	collab.AlreadyExists:      http.StatusConflict,
+	collab.Aborted:            http.StatusConflict,
+	collab.ResourceExhausted:  http.StatusTooManyRequests,
+	collab.Unavailable:        http.StatusServiceUnavailable,
+	collab.DeadlineExceeded:   http.StatusGatewayTimeout,
+}
+
 // HTTPStatus returns the HTTP status answered for a code; 500 for one that does not exist.
 func HTTPStatus(code collab.Code) int {
-	switch code {
-	case collab.InvalidArgument, collab.FailedPrecondition:
-		return http.StatusBadRequest
-	case collab.Unauthenticated:
-		return http.StatusUnauthorized
-	case collab.PermissionDenied:
-		return http.StatusForbidden
-	case collab.NotFound:
-		return http.StatusNotFound
-	case collab.AlreadyExists, collab.Aborted:
-		return http.StatusConflict
-	case collab.ResourceExhausted:
-		return http.StatusTooManyRequests
-	case collab.Unavailable:
-		return http.StatusServiceUnavailable
-	case collab.DeadlineExceeded:
-		return http.StatusGatewayTimeout
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(statuses[code], http.StatusInternalServerError)
 }
 
 // failureAnswer is the one place that turns an error into status, headers and `{"error": …}`.

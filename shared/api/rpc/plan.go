@@ -3,6 +3,7 @@ package rpc
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,6 @@ type plan struct {
 	nonEmpty bool                 // kindString, kindArray
 	checks   []func(string) error // kindString
 	only     bool                 // kindRaw: an object only
-	time     bool                 // kindInteger: worded as a time
 
 	form string   // the rule id, docid, notificationid, time or commentid, "" for none
 	enum []string // kindString: the values there are, nil for any
@@ -208,7 +208,7 @@ func (p *plan) add(rule, where string) {
 	case name == "min" && integer:
 		p.min = number()
 	case name == "time" && integer:
-		p.min, p.max, p.time = 0, collab.MaxMillis, true
+		p.min, p.max = 0, collab.MaxMillis
 	case name == "commentid" && integer:
 		p.min, p.max = 1, collab.MaxCommentID
 	case name == "object" && p.kind == kindRaw:
@@ -228,10 +228,8 @@ func valuesOf(t reflect.Type) []string {
 
 func oneOf(values []string) func(string) error {
 	return func(s string) error {
-		for _, v := range values {
-			if s == v {
-				return nil
-			}
+		if slices.Contains(values, s) {
+			return nil
 		}
 		return fmt.Errorf("must be one of %s", strings.Join(values, ", "))
 	}
