@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
+	"strings"
 
 	"collabdata/shared/table"
 
@@ -110,10 +112,6 @@ func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, cha
 	if err := before.Decode(v); err != nil {
 		return Write{}, err
 	}
-	known, err := Encode(k, v)
-	if err != nil {
-		return Write{}, err
-	}
 	if err := change(v, before != nil); err != nil {
 		return Write{}, err
 	}
@@ -121,11 +119,18 @@ func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, cha
 	if err != nil {
 		return Write{}, err
 	}
-	after := maps.Clone(before)
-	maps.DeleteFunc(after, func(name string, _ types.AttributeValue) bool { return known[name] != nil && changed[name] == nil })
-	if after == nil {
-		after = Item{}
+	return t.Change(before, Overlay[T](before, changed), mark)
+}
+
+// Overlay returns an item as it was read, nil for none, with the attributes that T, a struct with dynamodbav tags, knows as they are in changed.
+// What the item has beside is kept.
+func Overlay[T any](before, changed Item) Item {
+	after := Item{}
+	maps.Copy(after, before)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+		delete(after, name)
 	}
 	maps.Copy(after, changed)
-	return t.Change(before, after, mark)
+	return after
 }

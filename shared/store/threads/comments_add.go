@@ -154,36 +154,31 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 // recall gives the comments the ids with which an earlier try of the request added them.
 func (a *adding) recall(ctx context.Context) error {
 	if len(a.comments) == 1 {
-		return nil
+		return nil // it has the id that was found
 	}
-	generated := slices.IndexFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == 0 })
-	if generated < 0 {
-		return nil
+	var generated []*int64
+	for i := range a.comments {
+		if !a.given(i) {
+			generated = append(generated, &a.comments[i].ID)
+		}
 	}
-	headKey := table.Annotation(a.doc.Account, a.doc.Organization, a.doc.Document, a.ann)
-	keys := threadSpan(headKey.SK)
-	keys.From = commentKey(a.doc, a.ann, a.add.IDs.FirstCommentID(a.add.Comments)).SK
-	for more := true; more && generated >= 0; {
-		var items []store.Item
-		var err error
-		items, more, err = a.s.QueryPage(ctx, store.Scan{
-			PK: headKey.PK, Keys: keys, Limit: 2 * len(a.comments), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy},
-		})
+	k := headKey(a.doc, a.ann)
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: 2 * len(a.comments), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy}}
+	q.Keys.From = commentKey(a.doc, a.ann, a.add.IDs.FirstCommentID(a.add.Comments)).SK
+	for more := true; more && len(generated) > 0; {
+		items, goesOn, err := a.s.QueryPage(ctx, q)
 		if err != nil {
 			return err
 		}
+		more = goesOn
 		for _, it := range items {
-			keys = keys.After(it.Text(table.SK))
+			q.Keys = q.Keys.After(it.Text(table.SK))
 			_, id, err := table.ParseAnnotation(it.Text(table.SK))
-			if err != nil || it.Text(table.AddedBy) != a.mark || slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id }) {
-				continue
+			own := err == nil && it.Text(table.AddedBy) == a.mark && !slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id })
+			if own && len(generated) > 0 {
+				*generated[0] = id
+				generated = generated[1:]
 			}
-			a.comments[generated].ID = id
-			next := slices.IndexFunc(a.add.Comments[generated+1:], func(c collab.Comment) bool { return c.ID == 0 })
-			if next < 0 {
-				return nil
-			}
-			generated += 1 + next
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 
 	"collabdata/shared/collab"
@@ -39,7 +40,7 @@ func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann 
 	if some {
 		return u.failures, nil
 	}
-	head, err := s.Get(ctx, table.Annotation(doc.Account, doc.Organization, doc.Document, ann))
+	head, err := s.Get(ctx, headKey(doc, ann))
 	if err == nil && head == nil {
 		err = annotationMissing(doc, ann)
 	}
@@ -145,18 +146,13 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 
 // changedComment returns what change makes of a stored comment.
 func changedComment(doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error) (collab.Comment, rewritten, error) {
-	var none rewritten
 	c, err := readComment(before)
+	if err == nil {
+		err = change(&c)
+	}
 	if err != nil {
-		return c, none, err
+		return c, rewritten{}, err
 	}
-	known, err := commentItem(doc, ann, &c, "")
-	if err != nil {
-		return c, none, err
-	}
-	if err := change(&c); err != nil {
-		return c, none, err
-	}
-	changed, err := commentItem(doc, ann, &c, nameOfComment(c.ID))
-	return c, rewrite(before, known, changed), err
+	changed, err := commentItem(doc, ann, &c, "comment "+strconv.FormatInt(c.ID, 10))
+	return c, rewritten{before: before, after: store.Overlay[comment](before, changed)}, err
 }

@@ -82,7 +82,7 @@ type threadReader struct {
 
 // threadReader returns what reads the thread of an annotation.
 func (s *Store) threadReader(doc collab.DocumentRef, id string, strong bool) *threadReader {
-	k := table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+	k := headKey(doc, id)
 	return &threadReader{Table: s.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: strong}, more: true}
 }
 

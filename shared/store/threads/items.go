@@ -1,8 +1,6 @@
 package threads
 
 import (
-	"strconv"
-
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
@@ -47,7 +45,7 @@ func headItem(doc collab.DocumentRef, a *collab.Annotation) (store.Item, error) 
 	if a.CreatorID != "" {
 		h.By = table.CreatorPartition(acct, org, a.CreatorID)
 	}
-	return store.Encode(table.Annotation(acct, org, doc.Document, a.ID), h)
+	return store.Encode(headKey(doc, a.ID), h)
 }
 
 func readHead(it store.Item) (collab.Annotation, error) {
@@ -78,6 +76,10 @@ type comment struct {
 	CreatedAt    collab.Millis `dynamodbav:"ca"`
 	LastUpdated  collab.Millis `dynamodbav:"lu"`
 	Rev          int64         `dynamodbav:"rev"`
+}
+
+func headKey(doc collab.DocumentRef, ann string) table.Key {
+	return table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
 }
 
 func commentKey(doc collab.DocumentRef, ann string, id int64) table.Key {
@@ -111,9 +113,6 @@ func readComment(it store.Item) (collab.Comment, error) {
 	}, err
 }
 
-// nameOfComment is a comment as callers know it.
-func nameOfComment(id int64) string { return "comment " + strconv.FormatInt(id, 10) }
-
 // threadSpan is the span of a head and its comments.
 func threadSpan(headSK string) store.Span {
 	return store.Span{From: headSK, To: headSK + table.AfterComments}
@@ -137,21 +136,6 @@ func contentSize(it store.Item) int {
 type rewritten struct {
 	before, after store.Item
 	same          []string // attributes that must be as they were, beside rev
-}
-
-// rewrite returns an item as it was read with the attributes changed that its kind knows: known has those that it has now, changed those
-// that it shall have. What it has beside is kept.
-func rewrite(before, known, changed store.Item) rewritten {
-	after := make(store.Item, len(before))
-	for name, v := range before {
-		if known[name] == nil {
-			after[name] = v
-		}
-	}
-	for name, v := range changed {
-		after[name] = v
-	}
-	return rewritten{before: before, after: after}
 }
 
 func (r rewritten) size() int { return max(r.before.Size(), r.after.Size()) }

@@ -14,7 +14,7 @@ import (
 func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
 	take func(*collab.Comment) bool,
 ) (more bool, err error) {
-	head := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	head := headKey(doc, ann)
 	keys := threadSpan(head.SK).After(commentKey(doc, ann, after).SK)
 	taken, seen := 0, false
 	for goesOn := true; goesOn; {

@@ -51,7 +51,7 @@ func timeKey(it store.Item) collab.Millis {
 // the time key was seen to be late enough; else it first tries what is right in a thread as it was seen, or in a quiet one, and what the head
 // is comes back either way.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
-	k := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	k := headKey(doc, ann)
 	key, bound := at, at-quarter
 	switch seen := s.busy.seen(k); {
 	case seen >= at:
@@ -98,7 +98,7 @@ func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann str
 		return store.Write{}, err
 	}
 	const set = "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu"
-	k := table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	k := headKey(doc, ann)
 	return s.Update(k, set, "attribute_exists(#pk) AND #upd < :bound", map[string]string{
 		"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
 	}, map[string]types.AttributeValue{

@@ -34,7 +34,7 @@ func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, i
 		part := ids[start:min(start+headsAtOnce, len(ids))]
 		keys := make([]table.Key, len(part))
 		for i, id := range part {
-			keys[i] = table.Annotation(doc.Account, doc.Organization, doc.Document, id)
+			keys[i] = headKey(doc, id)
 		}
 		found, err := s.GetAll(ctx, keys, true)
 		_ = store.Each(context.WithoutCancel(ctx), len(part), func(_ context.Context, i int) error {
@@ -68,9 +68,7 @@ type update struct {
 	c   collab.AnnotationChange
 }
 
-func (u *update) key() table.Key {
-	return table.Annotation(u.doc.Account, u.doc.Organization, u.doc.Document, u.id)
-}
+func (u *update) key() table.Key { return headKey(u.doc, u.id) }
 
 // head changes an annotation's head, which was read as found; nil for none.
 func (u *update) head(ctx context.Context, found store.Item) error {
@@ -99,10 +97,6 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
-	known, err := headItem(u.doc, &a)
-	if err != nil {
-		return nil, err
-	}
 	events, err := u.c.Head(u.n, &a, commentsChanged)
 	if err != nil {
 		return nil, err
@@ -111,7 +105,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
-	r := rewrite(before, known, changed)
+	r := rewritten{before: before, after: store.Overlay[head](before, changed)}
 	if a.LastUpdated > timeKey(before) {
 		if err := u.s.setTimeKey(ctx, r.after, u.doc, u.id, a.LastUpdated); err != nil {
 			return nil, err
