@@ -17,10 +17,6 @@ type organizationItem struct {
 	LastUpdated collab.Millis `dynamodbav:"lu"`
 }
 
-func newOrganizationItem(o collab.Organization) organizationItem {
-	return organizationItem{o.Name, o.Disabled, store.JSON(o.Metadata), o.CreatedAt, o.LastUpdated}
-}
-
 func (o organizationItem) organization(id string) collab.Organization {
 	return collab.Organization{
 		ID: id, Name: o.Name, Disabled: o.Disabled, Metadata: collab.JSON(o.Metadata), CreatedAt: o.CreatedAt, LastUpdated: o.LastUpdated,
@@ -48,7 +44,7 @@ func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationR
 	_, err = store.Rewrite(ctx, s.Table, k, "the organization", func(it *organizationItem, _ bool) error {
 		o = it.organization(org.Organization)
 		err := change(&o)
-		*it = newOrganizationItem(o)
+		*it = organizationItem{o.Name, o.Disabled, store.JSON(o.Metadata), o.CreatedAt, o.LastUpdated}
 		return err
 	})
 	return o, err

@@ -40,21 +40,13 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 	for _, c := range comments {
 		writes = append(writes, s.Create(c))
 	}
-	outbox, err := s.record(ctx, add.Event)
-	if err != nil {
-		return err
-	}
-	writes, claimed, err := s.ride(append(writes, outbox...), add.Claim)
-	if err != nil {
-		return err
-	}
-	refused, err := s.Write(ctx, writes...)
+	refused, known, err := s.commit(ctx, writes, add.Event, add.Claim)
 	switch {
 	case err != nil || refused == nil:
 		return err
 	case refused.Of[0].There.Text(table.AddedBy) == add.Mark:
 		return nil
-	case claimed && refused.Of[len(writes)-1].Refused:
+	case known:
 		return collab.ErrClaimRefused
 	}
 	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", t.ID, doc.Document)
@@ -87,11 +79,21 @@ func tooMuch(what string) error {
 		store.MaxWriteBytes)
 }
 
-// ride appends the making of an Idempotency-Key's claim to writes, and reports whether there is one.
-func (s *Store) ride(writes []store.Write, claim *collab.IdempotencyClaim) ([]store.Write, bool, error) {
-	if claim == nil {
-		return writes, false, nil
+// commit carries out the writes of an add with those that record its event and make the claim of its Idempotency-Key, nil for none: all or none.
+// known says that the claim was refused, as the key is known.
+func (s *Store) commit(ctx context.Context, writes []store.Write, ev *collab.Event, claim *collab.IdempotencyClaim) (refused *store.Refusal, known bool, err error) {
+	outbox, err := s.record(ctx, ev)
+	if err != nil {
+		return nil, false, err
 	}
-	w, err := s.Directory.ClaimWrite(*claim)
-	return append(writes, w), true, err
+	writes = append(writes, outbox...)
+	if claim != nil {
+		w, err := s.Directory.ClaimWrite(*claim)
+		if err != nil {
+			return nil, false, err
+		}
+		writes = append(writes, w)
+	}
+	refused, err = s.Write(ctx, writes...)
+	return refused, claim != nil && refused != nil && refused.Of[len(writes)-1].Refused, err
 }

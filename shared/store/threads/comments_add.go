@@ -114,22 +114,15 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 	for i, it := range a.items {
 		writes[i] = a.s.Create(it)
 	}
+	var ev *collab.Event
 	if a.add.Event != nil {
 		head, err := readHead(before)
 		if err != nil {
 			return false, err
 		}
-		outbox, err := a.s.record(ctx, a.add.Event(&head, a.comments))
-		if err != nil {
-			return false, err
-		}
-		writes = append(writes, outbox...)
+		ev = a.add.Event(&head, a.comments)
 	}
-	writes, claimed, err := a.s.ride(writes, a.add.Claim)
-	if err != nil {
-		return false, err
-	}
-	refused, err := a.s.Write(ctx, writes...)
+	refused, known, err := a.s.commit(ctx, writes, ev, a.add.Claim)
 	if err != nil || refused == nil {
 		return err == nil, err
 	}
@@ -145,7 +138,7 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 			next = max(next, c.ID-first+1)
 		}
 	}
-	if claimed && refused.Of[len(writes)-1].Refused {
+	if known {
 		return false, collab.ErrClaimRefused
 	}
 	return false, a.number(next)
