@@ -671,7 +671,7 @@ func (q *queues) fill(t *testing.T) map[string][]string {
 	t.Helper()
 	texts := map[string][]string{}
 	for i := range 12 {
-		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}, Cursor: "people"}
+		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}}
 		w := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: fmt.Sprintf("hook-%02d", i)}}
 		if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), e); err != nil {
 			t.Fatal(err)

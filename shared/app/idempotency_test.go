@@ -151,22 +151,26 @@ const threeThreads = `{"organizationId":"o","createOrganization":true,"documentI
 	{"commentData":[{"commentText":"third","from":{"userId":"u"}}]}]}`
 
 // TestKeyAndPassingFailure has one of three annotations meet a throttled table. The same request under its key adds it once the table is
-// well, and the others no second time.
+// well, and the others no second time, even where the account has come to raise events for all that is written.
 func TestKeyAndPassingFailure(t *testing.T) {
-	d := newDeployment(t)
-	second := "second"
-	d.table.text.Store(&second)
-	if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, short); status != 200 || strings.Count(body, `"success":false`) != 1 {
-		t.Fatalf("%d %s", status, body)
-	}
-	d.table.text.Store(nil)
-	for range 2 {
-		if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, long); status != 200 || strings.Contains(body, `"success":false`) {
-			t.Errorf("again: %d %s", status, body)
-		}
-	}
-	if ids, written := d.threads(); len(ids) != 3 || len(written) != 3 {
-		t.Errorf("there are %v, %v", ids, written)
+	for name, settings := range map[string]string{"the same settings": "{}", "all events": `{"allEvents":true}`} {
+		t.Run(name, func(t *testing.T) {
+			d := newDeployment(t)
+			second := "second"
+			d.table.text.Store(&second)
+			if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, short); status != 200 || strings.Count(body, `"success":false`) != 1 {
+				t.Fatalf("%d %s", status, body)
+			}
+			d.table.text.Store(nil)
+			for range 2 {
+				if status, body := d.call("/v2/commentannotations/add", "k", settings, threeThreads, long); status != 200 || strings.Contains(body, `"success":false`) {
+					t.Errorf("again: %d %s", status, body)
+				}
+			}
+			if ids, written := d.threads(); len(ids) != 3 || len(written) != 3 {
+				t.Errorf("there are %v, %v", ids, written)
+			}
+		})
 	}
 }
 

@@ -4,7 +4,7 @@
 //
 // An event's delivery goes through the stages of collab.Stage. First a delivery to each webhook endpoint is recorded and its message put
 // on the webhook queue. Then recipients are worked out part by part, collab.MaxCircle at a time: preferences and permissions are asked
-// once, what they gave is kept, and the part's inboxes are served; a message of its own with a cursor asks for the next part. Last, in the
+// once, what they gave is kept, and the part's inboxes are served; a message of its own asks for the next part. Last, in the
 // same parts, come the mails. Those about a thread wait for others on it, unless the account wants none of that; the relay brings the event
 // back when it is time.
 //

@@ -52,7 +52,7 @@ type Inboxes interface {
 // mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
 const mostDeaths = 3
 
-// Event moves the delivery of an event on by one part of its recipients, wherever it stands: the message's cursor is but a hint for people.
+// Event moves the delivery of an event on by one part of its recipients, wherever it stands.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if !m.Again {
 		return d.event(ctx, m.EventRef, false)
@@ -184,7 +184,7 @@ func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage
 	if err != nil || !moved {
 		return err
 	}
-	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef, Cursor: cursor})
+	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef})
 }
 
 // serveInboxes puts the notification into the inboxes of a part of the recipients.

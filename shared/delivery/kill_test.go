@@ -243,7 +243,7 @@ func TestDoubledAndDisordered(t *testing.T) {
 		for _, hook := range x.s.posts {
 			w.must(w.webhooks.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: x.a.id, WebhookID: hook}}))
 		}
-		w.must(w.events.SendEvents(t.Context(), queue.Event{EventRef: ref(x.ev), Cursor: "200"}))
+		w.send(x.ev)
 	}
 	processes := []*process{w.start(), w.start(), w.start()}
 	done := make(chan bool)

@@ -11,8 +11,7 @@ import (
 // Event asks deliver to deliver an event.
 type Event struct {
 	collab.EventRef
-	Cursor string // where among the event's recipients to begin, in the words of whoever sends it; "" for the start
-	Again  bool   // a message was sent before
+	Again bool // a message was sent before
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.
@@ -31,7 +30,6 @@ type message struct {
 	Version   int    `json:"v"`
 	Account   string `json:"account"`
 	EventID   string `json:"eventId,omitempty"`
-	Cursor    string `json:"cursor,omitempty"`
 	Again     bool   `json:"again,omitempty"`
 	WebhookID string `json:"webhookId,omitempty"`
 	Woken     int64  `json:"woken,omitempty"`
@@ -39,7 +37,7 @@ type message struct {
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (e Event) Encode() string {
-	return message{Account: e.Account, EventID: e.ID, Cursor: e.Cursor, Again: e.Again}.encode()
+	return message{Account: e.Account, EventID: e.ID, Again: e.Again}.encode()
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
@@ -65,7 +63,7 @@ func DecodeEvent(text string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Cursor, m.Again}, nil
+	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Again}, nil
 }
 
 // DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.

@@ -11,9 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// WorkShards is the number of parts that the pending work of each kind is spread over.
-const WorkShards = table.DueShards
-
 // workItem is a pending event or mail; its key says which, and since when.
 type workItem struct {
 	Moves   int64         `dynamodbav:"try"`
@@ -34,7 +31,7 @@ func pendingWork(ref collab.EventRef, p collab.Progress) (collab.WorkKind, colla
 	return cmp.Or(p.Work, collab.EventWork), collab.Work{EventRef: ref, Since: p.Due, Next: p.Due}
 }
 
-// Work returns up to most entries of a shard of the pending work of a kind, 0 to WorkShards-1, by account, in each the oldest first, from a
+// Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account, in each the oldest first, from a
 // position on, "" for the first; and the position behind them, "" for none. Entries that can't be read are passed over, and told to skip.
 // Eventually consistent.
 func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error) {

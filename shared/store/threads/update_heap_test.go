@@ -1,0 +1,67 @@
+package threads
+
+import (
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store/storetest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// weighed is a transport that notes how much of the heap is in use at its calls, at most. They are made one after the other.
+type weighed struct {
+	next aws.HTTPClient
+	most uint64
+}
+
+func (w *weighed) Do(r *http.Request) (*http.Response, error) {
+	w.most = max(w.most, inUse())
+	return w.next.Do(r)
+}
+
+// inUse returns the bytes of the heap in use.
+func inUse() uint64 {
+	runtime.GC()
+	runtime.GC() // the first leaves what pools hold
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestSwapIsBounded swaps the users of a thread of 24 MB: it takes as much memory as a page that is read and a transaction, and so many threads
+// at a time are far from what a function has.
+func TestSwapIsBounded(t *testing.T) {
+	tb := storetest.New(t)
+	w := newWriting(t, tb)
+	for first := int64(2); first < 74; first += 8 {
+		var comments []collab.Comment
+		for id := first; id < first+8; id++ {
+			c := commentBy("ann", id, 1_000)
+			text := strings.Repeat("x", 330_000)
+			c.Text = &text
+			comments = append(comments, c)
+		}
+		_, err := w.add(w.ann, comments...)
+		w.must(err)
+	}
+	var scale *weighed
+	weighing := on(storetest.Through(t, tb, func(next aws.HTTPClient) aws.HTTPClient {
+		scale = &weighed{next: next}
+		return scale
+	}))
+	before := inUse()
+	w.must(weighing.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, swap("ann", "bob", requestIDs().Mark(), 5_000))[0])
+	if _, comments := w.items(w.ann); len(comments) != 73 || comments[72].AuthorID != "bob" {
+		t.Errorf("%d comments, not all of them swapped", len(comments))
+	}
+	const function = 512_000_000
+	if took := scale.most - before; took*threadsAtOnce > function/3 {
+		t.Errorf("a thread takes %d MB", took/1e6)
+	} else {
+		t.Logf("%d MB", took/1e6)
+	}
+}
