@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -23,20 +24,37 @@ import (
 	"time"
 )
 
-const reference = "scripts/bench/reference.json"
+const (
+	reference = "scripts/bench/reference.json"
+	all       = "." // the pattern of every benchmark
+)
 
+// meaning says what the figures are, each by its unit; … stands for what changes from one benchmark to the next.
 const meaning = `What the figures mean
-  ns/op, B/op, allocs/op  time, heap and allocations of one operation
-  x-raw-calls             time of a request, divided by that of the calls to the database that it made
-  calls/op                calls to the database of one operation
-  MB-heap, heap-MB        the most heap that was in use
-  …-ratio                 divided by the same without the disturbance, or of the smallest program
-  p50-ms, p99-ms          of 100 operations 50, or 99, took at most so long; …-without: the same without the disturbance
-Only ratios, calls and allocations are compared: the rest depends on the machine.
+  ns/op, B/op, allocs/op              time, heap and allocations of one operation
+  calls, calls/…, sqs-calls           requests to the database, and to the queues, of one operation
+  depth                               how many of these follow one another
+  read-units…, write-units…           capacity of the table that one operation uses
+  x-raw-calls                         time of a request, divided by that of the calls to the database that it made
+  …-ratio                             divided by the same without the disturbance, or of the smallest program
+  adds/s, events/s                    how many were done in a second
+  p50-ms…, p99-ms…, ms-p50, ms-p99    of 100 operations 50, or 99, took at most so long; without: the same without the disturbance
+  ms-neighbour                        of 100 operations of another organization meanwhile 99 took at most so long
+  s-longest                           what the slowest operation took
+  inbox-s, webhook-s, read-s          of another account under attack: how long a notification and a webhook took, and a read
+  rounds, endpoints, answers-…        of an attack: looks at the other account, webhook endpoints, answers by HTTP status
+  %-of-limit                          what was written of what the partition takes
+  refused, aborted                    requests that the database refused, operations that failed so
+  conflicts/add, throttles/add        refusals by the database for one operation
+  posts-to-down, most-in-flight, pending   posts to an endpoint that is down, messages on their way, deliveries that wait
+  places-out                          by how many places the first posts are out of order at most
+  MB-heap, heap-MB, MB-resident       the most memory that was in use
+  …-MB, …-ms                          of a function's program: its size, and its start
+Only ratios, calls, units of capacity and allocations are compared: the rest depends on the machine.
 `
 
 func main() {
-	pattern := flag.String("run", ".", "which benchmarks, a regular expression")
+	pattern := flag.String("run", all, "which benchmarks, a regular expression")
 	save := flag.Bool("save", false, "save the figures, in the place of those that were compared with")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -56,33 +74,39 @@ func run(ctx context.Context, pattern string, save bool, out io.Writer) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	fmt.Fprint(out, meaning, "\n")
+	io.WriteString(out, meaning+"\n")
 	listed, err := exec.CommandContext(ctx, "go", "list", "./...").Output()
 	if err != nil {
 		return err
 	}
 	now := figures{}
+	var failed error // a package's failure does not lose the figures of the others
 	for _, p := range strings.Fields(string(listed)) {
 		if !strings.HasPrefix(p, "collabdata/infra") {
 			if err := now.measure(ctx, p, pattern, out); err != nil {
-				return err
+				fmt.Fprintln(out, err)
+				failed = errors.Join(failed, err)
+			}
+			if ctx.Err() != nil {
+				return ctx.Err()
 			}
 		}
 	}
-	if len(now) == 0 {
+	if len(now) == 0 && failed == nil {
 		return fmt.Errorf("no benchmark matches %q", pattern)
 	}
 	compare(out, saved, now)
 	if !save {
-		return nil
+		return failed
 	}
-	for name, values := range now {
-		saved[name] = values
+	if pattern == all && failed == nil {
+		saved = figures{} // nothing stays of a benchmark that is gone
 	}
+	maps.Copy(saved, now)
 	if text, err = json.MarshalIndent(saved, "", "  "); err != nil {
 		return err
 	}
-	return os.WriteFile(reference, append(text, '\n'), 0o644)
+	return errors.Join(failed, os.WriteFile(reference, append(text, '\n'), 0o644))
 }
 
 // figures are the values of benchmarks by name and unit, those alone that do not depend on the machine.
