@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// How a permission provider is asked. The form of questions and answers is described in permissions.md.
+// How a permission provider is asked. The form of questions and answers is described in the reference, shared/api/openapi/introduction.md.
 const (
 	providerTimeout = 2 * time.Second
 	providerTries   = 3

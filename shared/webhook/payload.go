@@ -18,15 +18,15 @@ type payload struct {
 
 // EventData is what a payload says of its event.
 type EventData struct {
-	OrganizationID *string              `json:"organizationId"`
-	DocumentID     *string              `json:"documentId"`
-	AnnotationID   *string              `json:"annotationId"`
-	CommentID      *int64               `json:"commentId"`
+	OrganizationID *string              `json:"organizationId" doc:"The organization; null for an event that is about the account"`
+	DocumentID     *string              `json:"documentId" doc:"The document; null for an event that is about none"`
+	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
+	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
 	Truncated      bool                 `json:"truncated"`
-	ActionUser     *collab.User         `json:"actionUser,omitempty"`
+	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"Who acted, where the request said so"`
 	Annotation     *EventAnnotation     `json:"annotation,omitempty"`
-	Previous       *EventAnnotation     `json:"previous,omitempty"`
-	Comments       []EventComment       `json:"comments,omitempty"`
+	Previous       *EventAnnotation     `json:"previous,omitempty" doc:"The fields of the annotation that changed, as they were; without assignedTo where nobody was"`
+	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added or changed"`
 	Notification   *EventNotification   `json:"notification,omitempty"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
 }

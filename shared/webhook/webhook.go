@@ -1,7 +1,7 @@
 // Package webhook tells back ends what happened: payloads by event type, signed as Standard Webhooks 1.0.0 says, posted through a client
 // that reaches no address but public ones and those that the deployment lists, and retried on a ladder.
 //
-// The payloads are described in payloads.md.
+// The payloads are described in the reference, the OpenAPI document of package api.
 package webhook
 
 import (

@@ -19,8 +19,10 @@ unless an item of the answer failed that may succeed later; after any other fail
 `
 
 const deliveryRules = `
-The part "Webhooks" at the beginning of this page says how to verify it, how to answer, and when it is repeated. At most 20,000 bytes: of larger events texts are cut and
-parts left out, and ` + "`truncated`" + ` is true; read the whole by the ids. (notificationSourceData of a click is always whole, and may come on top.)
+The part "Webhooks" at the beginning of this page says how to verify it, how to answer, and when it is repeated. At most 20,000 bytes: a larger event has
+` + "`truncated`" + ` true, and what is long in it is cut or left out: first context and long members such as icons, then notifyUsers, texts, tags and values of
+templates, then the last of many comments. Ids, who acted, the assignee and the authors of the comments stay: read the whole by the ids. Of a click the
+notificationSourceData is always whole, and may come on top. Fields may be added; those here stay.
 `
 
 // occasions say when an event happens.
