@@ -58,7 +58,7 @@ func (t *Table) Change(before, after Item, mark string, same ...string) (Write, 
 	}
 	var update expression.UpdateBuilder
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if name != table.PK && name != table.SK && !equal(before[name], after[name]) {
+		if name != table.PK && name != table.SK && !reflect.DeepEqual(before[name], after[name]) {
 			update = update.Set(nameOf(name), value(after[name]))
 		}
 	}

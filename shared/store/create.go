@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"collabdata/shared/table"
@@ -31,13 +32,9 @@ func (t *Table) CreateTable(ctx context.Context) error {
 		})
 		attributes = append(attributes, ix.PartitionKey, ix.SortKey)
 	}
-	seen := map[string]bool{}
-	for _, a := range attributes {
-		if !seen[a] {
-			seen[a] = true
-			in.AttributeDefinitions = append(in.AttributeDefinitions,
-				types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
-		}
+	for _, a := range slices.Compact(slices.Sorted(slices.Values(attributes))) {
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
 	}
 	if _, err := t.db.CreateTable(ctx, in); err != nil {
 		if _, ok := errors.AsType[*types.ResourceInUseException](err); !ok {

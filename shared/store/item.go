@@ -1,8 +1,6 @@
 package store
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 
 	"collabdata/shared/collab"
@@ -104,31 +102,6 @@ func AttributeSize(v types.AttributeValue) int {
 		return n
 	}
 	return 1
-}
-
-// equal compares attributes as values, of the kinds that the service stores.
-func equal(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberS:
-		b, ok := b.(*types.AttributeValueMemberS)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN:
-		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberB:
-		b, ok := b.(*types.AttributeValueMemberB)
-		return ok && slices.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberM:
-		b, ok := b.(*types.AttributeValueMemberM)
-		return ok && maps.EqualFunc(a.Value, b.Value, equal)
-	case *types.AttributeValueMemberL:
-		b, ok := b.(*types.AttributeValueMemberL)
-		return ok && slices.EqualFunc(a.Value, b.Value, equal)
-	}
-	return a == nil && b == nil
 }
 
 // JSON is the text of a JSON value as an attribute: a string, not bytes. nil is absence.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"hash/maphash"
 	"io"
@@ -182,11 +181,7 @@ func (p *paces) leave(place string, t *turn) {
 
 // gap is the time to leave behind a write, up to half more or less, so that processes do not fall into step.
 func (p *paces) gap(q *pace, units float64) time.Duration {
-	seconds := units / q.rate
-	var b [8]byte
-	if _, err := io.ReadFull(p.random, b[:]); err == nil {
-		seconds *= 0.5 + float64(binary.BigEndian.Uint64(b[:])>>11)/(1<<53)
-	}
+	seconds := units / q.rate * (0.5 + fraction(p.random))
 	return min(time.Duration(seconds*float64(time.Second)), longestGap)
 }
 

@@ -68,11 +68,16 @@ func released(error) error { return nil }
 // jitter returns a random part of the longest wait before repeat n.
 func jitter(random io.Reader, n int) time.Duration {
 	most := min(firstWait<<min(n, 10), longestWait)
+	return time.Duration(fraction(random) * float64(most))
+}
+
+// fraction returns a random number from 0 to 1.
+func fraction(random io.Reader) float64 {
 	var b [8]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return most
+		return 1
 	}
-	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(most))
+	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
 // Backoff waits before repeat n, from 0, with full jitter, and reports whether there is time for it.
