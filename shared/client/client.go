@@ -126,7 +126,7 @@ func call[Data, Request any](ctx context.Context, c *Client, request *Request, p
 			}
 		}
 		failure := asError(ctx, path, err)
-		if attempt == c.config.Attempts || !mayRepeat(failure.Code) || !pause(ctx, delay(failure, attempt)) {
+		if attempt == c.config.Attempts || !failure.Code.MayRepeat() || !pause(ctx, delay(failure, attempt)) {
 			return nil, failure
 		}
 	}

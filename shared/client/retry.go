@@ -13,15 +13,6 @@ const (
 	lastDelay  = 10 * time.Second       // at most, unless Retry-After asks for more
 )
 
-// mayRepeat reports whether a call that failed so may succeed later, as it stands.
-func mayRepeat(code collab.Code) bool {
-	switch code {
-	case collab.Unavailable, collab.Aborted, collab.ResourceExhausted, collab.Internal, collab.DeadlineExceeded:
-		return true
-	}
-	return false
-}
-
 // delay is the time to wait after the attempt of a number, from 1: what the service asked for, and a random time on top of it, so that
 // callers who were refused together do not come back together.
 func delay(e *collab.Error, attempt int) time.Duration {

@@ -3,6 +3,7 @@ package collab
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -29,6 +30,11 @@ const (
 func (Code) Values() []string {
 	return texts(InvalidArgument, FailedPrecondition, Unauthenticated, PermissionDenied, NotFound, AlreadyExists, Aborted, ResourceExhausted,
 		Internal, Unavailable, DeadlineExceeded)
+}
+
+// MayRepeat reports whether what failed so may succeed when it is sent again as it stands.
+func (c Code) MayRepeat() bool {
+	return slices.Contains([]Code{Aborted, ResourceExhausted, Internal, Unavailable, DeadlineExceeded}, c)
 }
 
 // FieldError is one mistake of a request: the path of the field, such as `data.commentAnnotations[0].status.id`, and the rule it

@@ -1,10 +1,6 @@
 package rpc
 
-import (
-	"slices"
-
-	"collabdata/shared/collab"
-)
+import "collabdata/shared/collab"
 
 // Outcome is what became of one item of a bulk request: embed it in what is answered for the item.
 type Outcome struct {
@@ -23,13 +19,10 @@ func OutcomeOf(err error, done string) Outcome {
 
 func (o Outcome) outcome() Outcome { return o }
 
-// passing are the codes of failures that may end differently when the same request is sent again.
-var passing = []collab.Code{collab.Aborted, collab.Unavailable, collab.ResourceExhausted, collab.DeadlineExceeded, collab.Internal}
-
 // unfinished reports whether an item failed that a repetition of the request may carry out.
 func (k Keyed[T]) unfinished() bool {
 	for _, m := range k {
-		if o, ok := any(m.Value).(interface{ outcome() Outcome }); ok && slices.Contains(passing, o.outcome().Code) {
+		if o, ok := any(m.Value).(interface{ outcome() Outcome }); ok && o.outcome().Code.MayRepeat() {
 			return true
 		}
 	}
