@@ -194,7 +194,7 @@ func TestNewcomer(t *testing.T) {
 			t.Errorf("the %s time the example in TypeScript prints\n%s", which, out)
 		}
 	}
-	seeded := n.do(t, "", "make", "seed")
+	seeded := n.do(t, "", "env", "-u", "PORT", "-u", "COLLABDATA_URL", "make", "seed")
 	if !strings.Contains(seeded, "is ready") {
 		t.Errorf("make seed prints\n%s", seeded)
 	}

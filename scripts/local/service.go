@@ -50,7 +50,7 @@ func prepare(ctx context.Context, data string, log *slog.Logger, short *journal,
 	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, short, url); err != nil {
 		return p, err
 	}
-	p.environment, err = writeEnvironment(ctx, data, p.clouds, queues)
+	p.environment, err = writeEnvironment(ctx, data, url, p.clouds, queues)
 	return p, err
 }
 
@@ -116,14 +116,15 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 	return deliver.NewLocal(d)
 }
 
-// writeEnvironment writes a file that a shell reads in order to reach this deployment by scripts/admin and the AWS CLI.
-func writeEnvironment(ctx context.Context, data string, c *clouds, queues map[string]string) (path string, err error) {
+// writeEnvironment writes a file that a shell reads in order to reach this deployment by the API, scripts/admin and the AWS CLI.
+func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues map[string]string) (path string, err error) {
 	identity, err := c.dynamoDB.config.Credentials.Retrieve(ctx)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	for _, v := range []struct{ name, value string }{
+		{"COLLABDATA_URL", url},
 		{"AWS_ENDPOINT_URL_DYNAMODB", c.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB")},
 		{"AWS_ENDPOINT_URL_SQS", c.sqs.url("AWS_ENDPOINT_URL_SQS")},
 		{"AWS_REGION", c.dynamoDB.config.Region},

@@ -25,7 +25,7 @@ const (
 )
 
 func main() {
-	url := flag.String("url", "http://127.0.0.1:"+cmp.Or(os.Getenv("PORT"), "8080"), "where the server is")
+	url := flag.String("url", cmp.Or(os.Getenv("COLLABDATA_URL"), "http://127.0.0.1:8080"), "where the server is")
 	admin := flag.String("admin", "", "the admin program")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
