@@ -71,22 +71,12 @@ var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadd
 // repeated under an Idempotency-Key names what it made the first time. Not safe for concurrent use.
 type IDs struct {
 	start time.Time // of the first attempt at the request
-	now   time.Time // of this attempt
 	seed  []byte
 	n     uint16
 }
 
 // NewIDs returns a generator for a request that started at start. The seed is 16 random bytes or more.
-func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, now: start, seed: seed} }
-
-// At returns the generator for a later attempt at the request: the same ids, another Start.
-func (g *IDs) At(now time.Time) *IDs {
-	g.now = now
-	return g
-}
-
-// Start returns the time of this attempt at the request: what it makes is made then.
-func (g *IDs) Start() time.Time { return g.now }
+func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, seed: seed} }
 
 // Mark returns the mark that items of this request carry: 26 characters that only this start and seed give.
 func (g *IDs) Mark() string {

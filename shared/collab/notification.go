@@ -2,15 +2,6 @@ package collab
 
 import "cmp"
 
-// Channel is how a notification reaches a person.
-type Channel string
-
-// The channels that preferences speak of.
-const (
-	Inbox Channel = "inbox"
-	Email Channel = "email"
-)
-
 // Preference is which notifications a person wants on a channel.
 type Preference string
 

@@ -65,7 +65,7 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer
 			RetryAfter: max(outcome.Claim.Lease.Sub(x.Now), time.Second),
 		}
 	}
-	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed).At(x.Now)
+	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
 	if outcome.State == collab.IdempotencyFinished {
 		if x.Again = len(outcome.Answer.Body) == 0; x.Again {
 			return run()

@@ -397,7 +397,7 @@ func TestIdempotentTimes(t *testing.T) {
 	var ids []string
 	var times []time.Time
 	h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
-		ids, times = append(ids, call.IDs.Next()), append(times, call.IDs.Start())
+		ids, times = append(ids, call.IDs.Next()), append(times, call.Now)
 		return nil, collab.Errorf(collab.Unavailable, "not now")
 	}, rpc.Options{Idempotent: true})
 	for _, now := range []time.Time{noon, noon.Add(10 * time.Hour), noon.Add(30 * time.Hour)} {
