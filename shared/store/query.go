@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"unicode/utf8"
 
 	"collabdata/shared/table"
@@ -107,19 +108,43 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }
 
-// Query reads the whole range, in ascending order.
-func (t *Table) Query(ctx context.Context, q Scan) ([]Item, error) {
-	_, skName := KeyNames(q.Index)
-	var all []Item
-	for {
-		items, more, err := t.QueryPage(ctx, q)
+// Items yields the items of the range, or an error as the last. It reads them page by page, as they are asked for; q.Limit is how many the caller
+// wants, so that no more are read unless it goes on behind them.
+func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		_, sk := KeyNames(q.Index)
+		wanted := q.Limit
+		for more := true; more; {
+			var items []Item
+			var err error
+			if items, more, err = t.QueryPage(ctx, q); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, it := range items {
+				if !yield(it, nil) {
+					return
+				}
+				if q.Newest {
+					q.Keys = q.Keys.Before(it.Text(sk))
+				} else {
+					q.Keys = q.Keys.After(it.Text(sk))
+				}
+			}
+			if q.Limit -= len(items); q.Limit <= 0 {
+				q.Limit = wanted
+			}
+		}
+	}
+}
+
+// Query reads the whole range.
+func (t *Table) Query(ctx context.Context, q Scan) (all []Item, err error) {
+	for it, err := range t.Items(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, items...)
-		if !more || len(items) == 0 {
-			return all, nil
-		}
-		q.Keys = q.Keys.After(items[len(items)-1].Text(skName))
+		all = append(all, it)
 	}
+	return all, nil
 }

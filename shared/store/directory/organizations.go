@@ -99,25 +99,20 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 // ListOrganizations calls take with the account's organizations behind the id after ("" for all), by id, until take answers false or
 // most were taken. more reports that there are others behind the last one taken.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int, take func(collab.Organization) bool) (more bool, err error) {
-	keys := behind(table.Organizations, after)
-	for taken := 0; ; {
-		items, goesOn, err := s.QueryPage(ctx, store.Scan{PK: table.Organization(acct, "").PK, Keys: keys, Limit: most - taken + 1})
+	taken := 0
+	q := store.Scan{PK: table.Organization(acct, "").PK, Keys: behind(table.Organizations, after), Limit: most + 1}
+	for it, err := range s.Items(ctx, q) {
 		if err != nil {
 			return false, err
 		}
-		for _, it := range items {
-			o, err := readOrganization(it)
-			if err != nil {
-				return false, err
-			}
-			if taken == most || !take(o) {
-				return true, nil
-			}
-			taken++
-			keys = keys.After(it.Text(table.SK))
+		o, err := readOrganization(it)
+		if err != nil {
+			return false, err
 		}
-		if !goesOn {
-			return false, nil
+		if taken == most || !take(o) {
+			return true, nil
 		}
+		taken++
 	}
+	return false, nil
 }

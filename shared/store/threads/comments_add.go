@@ -146,32 +146,29 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 
 // recall gives the comments the ids with which an earlier try of the request added them.
 func (a *adding) recall(ctx context.Context) error {
-	if len(a.comments) == 1 {
-		return nil // it has the id that was found
-	}
 	var generated []*int64
 	for i := range a.comments {
 		if !a.given(i) {
 			generated = append(generated, &a.comments[i].ID)
 		}
 	}
+	if len(a.comments) == 1 || generated == nil {
+		return nil // they have the ids that were found
+	}
 	k := headKey(a.doc, a.ann)
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: 2 * len(a.comments), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy}}
 	q.Keys.From = commentKey(a.doc, a.ann, a.add.IDs.FirstCommentID(a.add.Comments)).SK
-	for more := true; more && len(generated) > 0; {
-		items, goesOn, err := a.s.QueryPage(ctx, q)
+	for it, err := range a.s.Items(ctx, q) {
 		if err != nil {
 			return err
 		}
-		more = goesOn
-		for _, it := range items {
-			q.Keys = q.Keys.After(it.Text(table.SK))
-			_, id, err := table.ParseAnnotation(it.Text(table.SK))
-			own := err == nil && it.Text(table.AddedBy) == a.mark && !slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id })
-			if own && len(generated) > 0 {
-				*generated[0] = id
-				generated = generated[1:]
-			}
+		_, id, err := table.ParseAnnotation(it.Text(table.SK))
+		if err != nil || it.Text(table.AddedBy) != a.mark || slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id }) {
+			continue
+		}
+		*generated[0] = id
+		if generated = generated[1:]; len(generated) == 0 {
+			break
 		}
 	}
 	return nil

@@ -15,29 +15,24 @@ func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann st
 	take func(*collab.Comment) bool,
 ) (more bool, err error) {
 	head := headKey(doc, ann)
-	keys := threadSpan(head.SK).After(commentKey(doc, ann, after).SK)
+	q := store.Scan{PK: head.PK, Keys: threadSpan(head.SK).After(commentKey(doc, ann, after).SK), Limit: most + 1, Strong: true}
 	taken, seen := 0, false
-	for goesOn := true; goesOn; {
-		var items []store.Item
-		if items, goesOn, err = s.QueryPage(ctx, store.Scan{PK: head.PK, Keys: keys, Limit: most - taken + 1, Strong: true}); err != nil {
+	for it, err := range s.Items(ctx, q) {
+		if err != nil {
 			return false, err
 		}
-		for _, it := range items {
-			sk := it.Text(table.SK)
-			keys = keys.After(sk)
-			if _, _, err := table.ParseAnnotation(sk); err != nil {
-				continue // of a later version
-			}
-			c, err := readComment(it)
-			if err != nil {
-				return false, store.Fail(ctx, err)
-			}
-			seen = true
-			if taken == most || !take(&c) {
-				return true, nil
-			}
-			taken++
+		if _, _, err := table.ParseAnnotation(it.Text(table.SK)); err != nil {
+			continue // of a later version
 		}
+		c, err := readComment(it)
+		if err != nil {
+			return false, store.Fail(ctx, err)
+		}
+		seen = true
+		if taken == most || !take(&c) {
+			return true, nil
+		}
+		taken++
 	}
 	if !seen { // an annotation without comments, or none
 		it, err := s.Get(ctx, head)

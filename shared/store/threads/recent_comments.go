@@ -13,26 +13,21 @@ import (
 // annotation that does not exist has none. The latest of them may be missing for a second.
 func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
 	first := commentKey(doc, ann, 0)
-	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}}
+	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
 	var list []collab.Comment
-	for more := true; more && len(list) < most; {
-		q.Limit = most - len(list)
-		items, goesOn, err := s.QueryPage(ctx, q)
+	for it, err := range s.Items(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
-		more = goesOn
-		for _, it := range items {
-			sk := it.Text(table.SK)
-			q.Keys = q.Keys.Before(sk)
-			if _, _, err := table.ParseAnnotation(sk); err != nil {
-				continue // of a later version
-			}
-			c, err := readComment(it)
-			if err != nil {
-				return nil, store.Fail(ctx, err)
-			}
-			list = append(list, c)
+		if _, _, err := table.ParseAnnotation(it.Text(table.SK)); err != nil {
+			continue // of a later version
+		}
+		c, err := readComment(it)
+		if err != nil {
+			return nil, store.Fail(ctx, err)
+		}
+		if list = append(list, c); len(list) == most {
+			break
 		}
 	}
 	slices.Reverse(list)

@@ -31,21 +31,17 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 // selectIndexed lists what an index has for the one document of a plan.
 func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
-	_, skName := store.KeyNames(p.index)
 	var ids []string
 	for value := range p.values {
-		q := scanOf(p.keyRange(p.q.Documents[0], value), 0)
-		for more := true; more && len(ids) <= most; {
-			var items []store.Item
-			var err error
-			if items, more, err = s.QueryPage(ctx, q); err != nil {
+		for it, err := range s.Items(ctx, scanOf(p.keyRange(p.q.Documents[0], value), 0)) {
+			if err != nil {
 				return nil, err
 			}
-			for _, it := range items {
-				q.Keys = q.Keys.After(it.Text(skName))
-				if e, ok := entryOf(it); ok && passes(it) {
-					ids = append(ids, e.id)
-				}
+			if e, ok := entryOf(it); ok && passes(it) {
+				ids = append(ids, e.id)
+			}
+			if len(ids) > most {
+				return ids, nil
 			}
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
@@ -14,18 +13,13 @@ func (u *update) thread(ctx context.Context) error {
 	return u.s.Try(ctx, nameOf(u.id), u.c.Mark, func(ctx context.Context) ([]store.Write, error) {
 		w := &threadUpdate{update: u}
 		q := store.Scan{PK: u.key().PK, Keys: threadSpan(u.key().SK), Strong: true}
-		for more := true; more; {
-			items, goesOn, err := u.s.QueryPage(ctx, q)
+		for it, err := range u.s.Items(ctx, q) {
 			if err != nil {
 				return nil, err
 			}
-			for _, it := range items {
-				q.Keys = q.Keys.After(it.Text(table.SK))
-				if done, err := w.take(ctx, it); done || err != nil {
-					return nil, err
-				}
+			if done, err := w.take(ctx, it); done || err != nil {
+				return nil, err
 			}
-			more = goesOn
 		}
 		return w.finish(ctx)
 	})
