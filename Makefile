@@ -9,6 +9,9 @@ FUZZTIME ?= 10s
 ARCH     ?= arm64
 ARGS     ?= # for cdk, or for bench
 
+# What was compiled in another folder is compiled here.
+export GOFLAGS := $(strip -trimpath $(GOFLAGS))
+
 # A program is built and takes the place of the shell, where "go run" would stay
 # in between, keep a SIGTERM to itself, and hide the exit code.
 build_programs = echo 'Building (a minute at the first time) ...' && go build -o $(LOCAL)/bin/ $(addprefix ./scripts/,$(1))

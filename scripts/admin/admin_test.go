@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -231,10 +232,15 @@ func TestTokenStates(t *testing.T) {
 	if list := c.must(t, "token", "list", "k"); len(list) != 3 || list[2][1] != "valid" {
 		t.Errorf("the expired token was not forgotten: %v", list)
 	}
-	for range maxTokens - 2 {
-		c.must(t, "token", "create", "k")
+	many := make([]collab.Token, maxTokens-1)
+	for i := range many {
+		many[i].Hash = hash(byte(i))
 	}
-	c.fails(t, "the key has 100 tokens", "token", "create", "k")
+	if err := c.store.AddAPIKey(t.Context(), "many", "acme", many); err != nil {
+		t.Fatal(err)
+	}
+	c.must(t, "token", "create", "many")
+	c.fails(t, "the key has 100 tokens", "token", "create", "many")
 }
 
 // TestRotate rotates tokens: the others end after the grace, those that end sooner by themselves do so.
@@ -610,7 +616,7 @@ type queues struct {
 }
 
 // newQueues returns commands on queues of their own, which are reached through a proxy that answers the calls of an action with an error while
-// refuse returns true.
+// refuse returns true. That a queue is empty is said at once; of SQS one must wait for that.
 func newQueues(t *testing.T, refuse func(action string) bool) *queues {
 	t.Helper()
 	target := localstacktest.MiniStack(t)
@@ -629,6 +635,13 @@ func newQueues(t *testing.T, refuse func(action string) bool) *queues {
 		if _, action, _ := strings.Cut(r.Header.Get("X-Amz-Target"), "."); refuse(action) {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
+		} else if action == "ReceiveMessage" {
+			body, err := io.ReadAll(r.Body)
+			patient := fmt.Appendf(nil, `"WaitTimeSeconds":%d`, emptyAfter/time.Second)
+			if err != nil || !bytes.Contains(body, patient) {
+				t.Errorf("%s, %v: it does not wait", body, err)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(bytes.Replace(body, patient, []byte(`"WaitTimeSeconds":0`), 1)))
 		}
 		forward.ServeHTTP(w, r)
 	}))
