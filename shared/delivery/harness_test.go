@@ -318,13 +318,17 @@ type backlog struct {
 	partitions map[string]bool // that hold some
 }
 
-// backlog returns the table with what it holds now.
+// backlog returns the table with what it holds now. Lanes at rest are not pending.
 func (w *world) backlog() backlog {
 	w.Helper()
 	b := backlog{w.outbox, map[string]bool{}}
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
-		TableName: &w.table, ProjectionExpression: aws.String(table.PK), FilterExpression: aws.String("begins_with(" + table.PK + ", :due)"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":due": store.Text("DUE#")},
+		TableName: &w.table, ProjectionExpression: aws.String("#pk"),
+		FilterExpression:         aws.String("begins_with(#pk, :due) AND (attribute_exists(#next) OR NOT begins_with(#pk, :lane))"),
+		ExpressionAttributeNames: map[string]string{"#pk": table.PK, "#next": table.Next},
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":due": store.Text("DUE#"), ":lane": store.Text(table.Join("DUE", table.LaneKind, "")),
+		},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(w.Context())
