@@ -108,7 +108,8 @@ func (s *step) post(t *testing.T, target Target, vars variables, body string) {
 	}
 }
 
-// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v.
+// distort calls try with each value within v, and v itself, left out or replaced; set puts a value in the place of v. Of a list of texts
+// alone, or numbers, the first and the last stand for all, which are taken alike.
 func distort(v any, set func(any), try func()) {
 	for _, hostile := range []any{
 		nil, true, -1, 1.5, 1e300, 1 << 53, "", "\x00", strings.Repeat("€", 300), []any{}, []any{nil}, map[string]any{}, map[string]any{"%#": nil},
@@ -127,9 +128,21 @@ func distort(v any, set func(any), try func()) {
 		}
 	case []any:
 		for i, item := range v {
+			if i > 0 && i < len(v)-1 && !slices.ContainsFunc(v, holds) {
+				continue
+			}
 			distort(item, func(other any) { v[i] = other }, try)
 		}
 	}
+}
+
+// holds reports whether there are values within v.
+func holds(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }
 
 // member returns a member of an object, the zero value where there is none.

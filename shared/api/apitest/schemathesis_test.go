@@ -1,12 +1,10 @@
 package apitest_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"collabdata/localstack"
 	"collabdata/shared/auth"
@@ -29,12 +27,10 @@ func TestSchemathesis(t *testing.T) {
 	if err := s.Directory.CheckDocument(t.Context(), plan, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
-	const seconds = "30" // of making requests
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, "run", "../openapi.json", "--url", url, "--no-color", "--seed", "1",
+	const drawn = "10" // requests for each operation, beside some 5,000 that cover the document
+	cmd := exec.CommandContext(t.Context(), program, "run", "../openapi.json", "--url", url, "--no-color", "--seed", "1",
 		"--header", auth.KeyHeader+": key", "--header", auth.TokenHeader+": token",
-		"--phases", "examples,coverage,fuzzing", "--max-examples", "40", "--max-time", seconds, "--workers", "2", "--generation-database", "none",
+		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2", "--generation-database", "none",
 		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
 		"--max-failures", "10", "--warnings", "off")
 	if out, err := cmd.CombinedOutput(); err != nil {
