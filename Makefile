@@ -51,7 +51,8 @@ test: check ## check everything: format, vet, every test, the end-to-end deploym
 	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
 	@$(call timed,go vet ./...)
 	@echo '== go test -race (about five minutes on two cores; a line for each package as it ends, the slow ones last)'
-	@packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
+	@# A program that ends need not wait a second for what may still run in it.
+	@export GORACE=atexit_sleep_ms=0; packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
 	$(call timed,go test -race -shuffle=on -vet=off -timeout 20m $$packages)
 	@# The CDK's packages take a minute to compile, and as long again for -race.
 	@# The app is one goroutine.

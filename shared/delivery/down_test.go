@@ -37,6 +37,7 @@ type week struct {
 // entry for each, the relay sends more than a message for each, something is given up or does not arrive, or arrives twice.
 func weekDown(t testing.TB, deliveries int) (k week) {
 	w := newWorld(t)
+	w.large = deliveries > 100
 	var up atomic.Bool
 	var mu sync.Mutex
 	delivered := map[string]int{}
@@ -64,7 +65,7 @@ func weekDown(t testing.TB, deliveries int) (k week) {
 	w.drain(p)
 	start := w.Now()
 	for w.Now().Sub(start) < 7*24*time.Hour {
-		w.add(12 * time.Hour)
+		w.add(24 * time.Hour)
 		w.release()
 		began := time.Now()
 		w.relay()

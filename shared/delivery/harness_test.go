@@ -69,6 +69,7 @@ type world struct {
 	clock
 	tables // not those of any process
 	table  string
+	large  bool // the table is not to be read as a whole
 	urls   map[string]string
 	sender string
 
@@ -315,12 +316,15 @@ func (w *world) drain(p *process) (done, failed int) {
 // the relay asks of fifty, again and again, is a matter of its own tests.
 type backlog struct {
 	*outbox.Store
-	partitions map[string]bool // that hold some
+	partitions map[string]bool // that hold some; nil: any may
 }
 
 // backlog returns the table with what it holds now. Lanes at rest are not pending.
 func (w *world) backlog() backlog {
 	w.Helper()
+	if w.large {
+		return backlog{w.outbox, nil}
+	}
 	b := backlog{w.outbox, map[string]bool{}}
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
 		TableName: &w.table, ProjectionExpression: aws.String("#pk"),
@@ -341,7 +345,7 @@ func (w *world) backlog() backlog {
 }
 
 func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) ([]collab.Work, string, error) {
-	if !b.partitions[table.WorkPartition(string(kind), shard)] {
+	if b.partitions != nil && !b.partitions[table.WorkPartition(string(kind), shard)] {
 		return nil, "", nil
 	}
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
