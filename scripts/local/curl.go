@@ -20,7 +20,8 @@ func tagCurl(url string) string {
 	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
        "commentAnnotations": [{"commentData": [{
          "commentText": "Is this final, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
-         "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]
+         "taggedUserContacts": [{"userId": "bob",
+           "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]
        }]}]}}`)
 }
 

@@ -74,7 +74,7 @@ func (s *seeder) thread(number int, at time.Time, tell bool) commentannotations.
 		c.CreatedAt = new(earlier(at.Add(time.Duration(i)*40*time.Minute), s.now).UnixMilli())
 		if s.random.IntN(3) == 0 || tell && i == 0 {
 			tagged := pick(s, people)
-			text = "{{" + tagged.id + "}} " + text
+			text = "{{" + tagged.id + "}}: " + text
 			c.TaggedUserContacts = []commentannotations.TaggedUser{{UserID: tagged.id, Contact: new(tagged.user())}}
 		}
 		c.CommentText, c.TriggerNotification = &text, tell && i == 0
