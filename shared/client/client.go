@@ -132,7 +132,7 @@ func call[Data, Request any](ctx context.Context, c *Client, request *Request, p
 	}
 }
 
-// Answer is an answer as it stands.
+// Answer is an answer as it arrived.
 type Answer struct {
 	Status int
 	Header http.Header
@@ -142,7 +142,7 @@ type Answer struct {
 // maxAnswer is the most that is read of an answer, in bytes. The service answers 5 MB at most.
 const maxAnswer = 16 << 20
 
-// Send sends a body as it stands, once, with the credentials and further headers, which win; a header with the value "" is not sent. It
+// Send sends a body unchanged, once, with the credentials and further headers, which win; a header with the value "" is not sent. It
 // returns the answer whatever its status: for tests, and for what Call does not do. The error is that of the connection.
 func (c *Client) Send(ctx context.Context, method, path string, header http.Header, body []byte) (*Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.config.BaseURL+path, bytes.NewReader(body))

@@ -14,7 +14,7 @@ const (
 	StageQuarantine Stage = "quarantine"
 )
 
-// Progress is where the delivery of an event stands. Cursor says with which of the recipients the stage goes on, in the words of package
+// Progress is how far the delivery of an event has come. Cursor says with which of the recipients the stage goes on, in the words of package
 // delivery; "" is the first.
 type Progress struct {
 	Stage  Stage

@@ -32,7 +32,7 @@ func (Code) Values() []string {
 		Internal, Unavailable, DeadlineExceeded)
 }
 
-// MayRepeat reports whether what failed so may succeed when it is sent again as it stands.
+// MayRepeat reports whether what failed so may succeed when the same is sent again.
 func (c Code) MayRepeat() bool {
 	return slices.Contains([]Code{Aborted, ResourceExhausted, Internal, Unavailable, DeadlineExceeded}, c)
 }

@@ -34,7 +34,7 @@ const (
 	IdempotencyClaimed  IdempotencyState = iota // the caller holds the key and must finish or free it
 	IdempotencyFinished                         // the request was carried out: its answer is kept
 	IdempotencyRunning                          // another attempt holds the key until its lease ends
-	IdempotencyMismatch                         // the key stands for a request with another body
+	IdempotencyMismatch                         // the key was used for a request with another body
 )
 
 // IdempotencyOutcome is the answer to an attempt to claim a key.

@@ -20,7 +20,7 @@ const maxTemplate = 4 * MaxHeadline
 
 // Headline is a notification's headline with its values, but for the recipient's name.
 type Headline struct {
-	parts []string // between each two of them stands the recipient's name
+	parts []string // between each two of them comes the recipient's name
 }
 
 // RenderHeadline puts the values into the notification's template. Where the template data leaves them out, `{actionUser}` is the user who
@@ -72,7 +72,7 @@ func (h Headline) For(recipient User) string {
 	return b.String()
 }
 
-// value returns what stands for a variable in the headline, not longer than one; ok is false where it stays as it is.
+// value returns the text in the place of a variable, not longer than a headline; ok is false where the variable stays as it is.
 func (n *Notification) value(name string) (text string, ok bool) {
 	text, ok = templateText(n.TemplateData[name])
 	if !ok && name == ActionUser {
@@ -81,8 +81,8 @@ func (n *Notification) value(name string) (text string, ok bool) {
 	return Cut(text, MaxHeadline), ok
 }
 
-// pieces yields a template in pieces, each with whether it is a variable, `{name}`: what stands between a brace and the next one that
-// closes it, with no brace in between.
+// pieces yields a template in pieces, each with whether it is a variable, `{name}`: a text between an opening and a closing
+// brace, with no brace in it.
 func pieces(template string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for template != "" {

@@ -50,7 +50,7 @@ type Settings struct {
 	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
 }
 
-// Defaults of an account's quotas, for a product of 100,000 users, and what stands for none.
+// Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.
 const (
 	WriteUnitsPerSecond = 1_000
 	EventsPerMinute     = 6_000

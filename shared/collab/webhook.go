@@ -155,7 +155,7 @@ type Delivery struct {
 // LaneRef names the lane of a webhook endpoint.
 type LaneRef struct{ Account, WebhookID string }
 
-// Lane is how the deliveries to a webhook endpoint stand as a whole. One process at a time works on it: whoever has claimed it.
+// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: whoever has claimed it.
 type Lane struct {
 	LaneRef
 	Made   Millis // when its endpoint was made: one that is deleted and made again has a new lane

@@ -52,7 +52,7 @@ type Inboxes interface {
 // mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
 const mostDeaths = 3
 
-// Event moves the delivery of an event on by one part of its recipients, wherever it stands.
+// Event moves the delivery of an event on by one part of its recipients, from any stage.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if !m.Again {
 		return d.event(ctx, m.EventRef, false)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Reader reads variables. Lookup is os.LookupEnv, or what stands for it in tests.
+// Reader reads variables. Lookup is os.LookupEnv, or another function in tests.
 type Reader struct {
 	Lookup func(name string) (string, bool)
 	errs   []error

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestAttributes holds that every attribute that items are encoded with stands in package table.
+// TestAttributes holds that every attribute that items are encoded with is in package table.
 func TestAttributes(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
 	if err != nil {

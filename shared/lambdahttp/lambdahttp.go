@@ -44,7 +44,7 @@ func ending(ctx context.Context, before time.Duration) (context.Context, context
 	return context.WithDeadline(ctx, end.Add(-before))
 }
 
-// newRequest returns the HTTP request that an event stands for.
+// newRequest returns the HTTP request that an event describes.
 func newRequest(ctx context.Context, event *events.APIGatewayProxyRequest) *http.Request {
 	path := event.Resource
 	if path == "" {

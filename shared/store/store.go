@@ -1,4 +1,4 @@
-// Package store reaches the service's DynamoDB table: items, reads, writes, transactions, and trying again. What the items mean stands in
+// Package store reaches the service's DynamoDB table: items, reads, writes, transactions, and trying again. What the items mean is said in
 // the packages below it: threads (annotations and comments), directory (organizations, documents, folders, users, accounts) and outbox
 // (events, notifications, webhooks). The keys are documented in package table. Nothing else imports DynamoDB.
 package store
@@ -65,7 +65,7 @@ func (t *Table) Now() time.Time { return t.now() }
 // Millis returns the time in milliseconds.
 func (t *Table) Millis() collab.Millis { return t.now().UnixMilli() }
 
-// NewMark returns a mark that no other write has, for one that stands for no request.
+// NewMark returns a mark that no other write has, for a write that is of no request.
 func (t *Table) NewMark() string {
 	var b [10]byte
 	if _, err := io.ReadFull(t.random, b[:]); err != nil {

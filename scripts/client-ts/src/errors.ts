@@ -40,7 +40,7 @@ export class ServiceError extends Error {
 
 const REPEATED = new Set<Code>(['UNAVAILABLE', 'ABORTED', 'RESOURCE_EXHAUSTED', 'INTERNAL', 'DEADLINE_EXCEEDED']);
 
-/** Whether a call that failed so may succeed later, as it stands. */
+/** Whether a call that failed so may succeed later, when the same is sent again. */
 export function mayRepeat(code: Code): boolean {
   return REPEATED.has(code);
 }

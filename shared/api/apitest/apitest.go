@@ -26,7 +26,7 @@
 //
 // A section with a title holds a request. Without a request line it is a POST to the script's endpoint. Lines `Name: value` behind the
 // request line set headers, `!Name` leaves out one that is sent otherwise: the credentials of the account, and Content-Type:
-// application/json. The body begins at the first line that begins with `{`, or behind the first empty one, and is sent as it stands, less
+// application/json. The body begins at the first line that begins with `{`, or behind the first empty one, and is sent unchanged, less
 // the line's end behind it.
 //
 // A request whose title begins with `eventually: ` is sent again, for half a minute, until it is answered as expected: what it asks for is on
@@ -82,7 +82,7 @@ type Target struct {
 	BaseURL string       // what the paths of the interface are put behind, without a slash at the end
 	Client  *http.Client // nil for http.DefaultClient
 	Seeder  Seeder       // writes into the table behind BaseURL
-	Gateway bool         // API Gateway stands in front of the handlers
+	Gateway bool         // API Gateway is in front of the handlers
 }
 
 // Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract.

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Annotation is an annotation as it is answered: what was stored stands there as it was sent. appendThread writes it.
+// Annotation is an annotation as it is answered: what was stored is answered as it was sent. appendThread writes it.
 type Annotation struct {
 	AnnotationID      string           `json:"annotationId"`
 	DocumentID        string           `json:"documentId"`
@@ -49,7 +49,7 @@ type Comment struct {
 	LastUpdated            collab.Timestamp `json:"lastUpdated"`
 }
 
-// appendThread appends a thread as it is answered to b, with as many of its comments as fit into room. What was stored stands there as
+// appendThread appends a thread as it is answered to b, with as many of its comments as fit into room. What was stored is written as
 // it was sent. whole is false when some do not fit, or t itself is truncated; size is what the thread takes. Both room and size are bytes
 // as Lambda wraps them.
 func appendThread(b []byte, t *collab.Thread, room int) (text []byte, size int, whole bool) {

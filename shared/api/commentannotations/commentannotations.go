@@ -170,7 +170,7 @@ type Attachment struct {
 	BucketPath   *string     `json:"bucketPath,omitempty"`
 	Size         *int64      `json:"size,omitempty" rule:"min=0"`
 	Type         *string     `json:"type,omitempty" doc:"The kind of file, such as image, video or document"`
-	URL          *string     `json:"url,omitempty" doc:"Where it is to be had"`
+	URL          *string     `json:"url,omitempty" doc:"Address to download it from"`
 	Thumbnail    *string     `json:"thumbnail,omitempty"`
 	MimeType     *string     `json:"mimeType,omitempty"`
 	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object"`

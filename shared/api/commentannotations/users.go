@@ -19,7 +19,7 @@ func (r replacements) replaceInHead(a *collab.Annotation) (changed bool) {
 	return r.replace(&a.AssignedTo, &assignee) || creator
 }
 
-// replace replaces a user object whole, and the id that stands beside it.
+// replace replaces a user object whole, and the id that is stored beside it.
 func (r replacements) replace(user *collab.JSON, id *string) (changed bool) {
 	replacement, ok := r[*id]
 	if !ok {

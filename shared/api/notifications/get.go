@@ -46,7 +46,7 @@ func show(e collab.InboxEntry, recipient collab.User) Notification {
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
-// inboxPosition is a place in a user's inbox: behind the notification that was made at At with the id ID, which stands before or in what is
+// inboxPosition is a place in a user's inbox: behind the notification that was made at At with the id ID, which is before or in what is
 // behind Chunk.
 type inboxPosition struct {
 	Chunk string        `json:"c,omitempty"`
@@ -54,7 +54,7 @@ type inboxPosition struct {
 	ID    string        `json:"n,omitempty"` // "" for none
 }
 
-// passed reports whether an entry stands before the position.
+// passed reports whether an entry is before the position.
 func (p inboxPosition) passed(e collab.InboxEntry) bool {
 	return p.ID != "" && cmp.Or(cmp.Compare(e.CreatedAt, p.At), cmp.Compare(e.ID, p.ID)) >= 0
 }

@@ -61,7 +61,7 @@ type Outbox interface {
 	MarkNotification(ctx context.Context, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool, err error)
 }
 
-// Events is where delivery hears of what was recorded.
+// Events is the queue by which delivery learns what was recorded.
 type Events interface {
 	// Send asks for the delivery of recorded events. It never fails: events that it could not send are sent again later.
 	Send(ctx context.Context, events ...collab.EventRef)

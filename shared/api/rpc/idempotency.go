@@ -40,7 +40,7 @@ type Rider interface {
 	Rides() bool // whether this one does
 }
 
-// once runs the request unless its key stands for one that was carried out, and keeps the answer.
+// once runs the request, unless one with its key was carried out, and keeps the answer.
 func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer, error)) (answer, error) {
 	claim, err := s.claim(x, keys)
 	if err != nil {
@@ -127,7 +127,7 @@ func validKey(key string) bool {
 }
 
 // settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a repetition may carry out an item that failed;
-// any other failure frees it. What the request did stands even where that fails: the lease ends by itself, and a repetition then finds
+// any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
 func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a answer, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), deadline.Settle)

@@ -114,7 +114,7 @@ func (m *Mistakes) at() string {
 	return path
 }
 
-// join returns the path of a field, which may begin with an index, of what stands at path.
+// join returns the path of a field, which may begin with an index, of the value at path.
 func join(path, field string) string {
 	if path == "" || field == "" || field[0] == '[' {
 		return path + field

@@ -20,7 +20,7 @@ func (r PageRequest) Most() int {
 	return int(*r.PageSize)
 }
 
-// MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what stands around them.
+// MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what is around them.
 const MaxPage = 4_990_000
 
 // Page is an answer whose data are an array of T, as it fills: up to the items asked for, and to the bytes that an answer holds. The items

@@ -4,7 +4,7 @@
 //
 // # Request types
 //
-// A request type is a struct with json tags. What JSON cannot say stands in a rule tag; what a rule cannot say, in a method
+// A request type is a struct with json tags. What JSON cannot say is in a rule tag; what a rule cannot say, in a method
 // Validate(*Mistakes) of the struct, on any level:
 //
 //	type addRequest struct {
@@ -37,7 +37,7 @@
 //	object            collab.JSON: an object
 //	each=RULE         array: the rule of its elements; may be repeated
 //
-// A string type with a method Values() []string takes those values alone. What a field means stands in a doc tag: see Schemas.
+// A string type with a method Values() []string takes those values alone. What a field means is in a doc tag: see Schemas.
 //
 // Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
 package rpc

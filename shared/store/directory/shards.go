@@ -39,7 +39,7 @@ func (p spread) grow(n int, now collab.Millis) spread {
 }
 
 // Shards returns over how many partitions the organization's annotations by lastUpdated are spread. It fails like CheckOrganization, and
-// hears of a change as late as that.
+// learns of a change as late as that.
 func (s *Store) Shards(ctx context.Context, org collab.OrganizationRef) (collab.Shards, error) {
 	_, of, err := s.seek(ctx, org, nil)
 	return of.at(s.Millis()), err

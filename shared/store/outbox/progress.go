@@ -43,14 +43,14 @@ func (s *Store) Pending(ctx context.Context, ref collab.EventRef) (ev *collab.Ev
 	return ev, p, err
 }
 
-// progress is the write of where an event's delivery stands; condition nil is none.
+// progress is the write of how far an event's delivery has come; condition nil is none.
 func (s *Store) progress(ref collab.EventRef, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (store.Write, error) {
 	return s.update(table.EventMark(ref.Account, ref.ID, table.ProgressMark), s.keepUntilExpiry(u), condition)
 }
 
-// Advance moves the delivery of an event on from where it stood, and its pending work when to has it elsewhere. It reports false, and
-// nothing has changed, when the delivery stands elsewhere by now: another run has moved it on. Where it stands at to already it may have
-// been this call, whose answer was lost, so that is success.
+// Advance moves the delivery of an event on from one stage to another, and its pending work when that is due at another time then. It
+// reports false, and nothing has changed, when the delivery is at a third stage by now: another run has moved it on. Where it is at to
+// already, it may have been this call, whose answer was lost; so that is success.
 func (s *Store) Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error) {
 	stage, cursor := expression.Name(table.Stage), expression.Name(table.Cursor)
 	condition := expression.AttributeNotExists(stage)

@@ -41,7 +41,7 @@ func (s *Store) Survived(ctx context.Context, ref collab.EventRef) error {
 	return err
 }
 
-// Quarantine puts an event, whose delivery stands somewhere, into the quarantine, where nothing is done to it.
+// Quarantine puts an event, at any stage of its delivery, into the quarantine, where nothing is done to it.
 func (s *Store) Quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error {
 	it, err := store.Encode(table.Quarantined(ref.Account, ref.ID), quarantineItem{s.Millis(), reason, at.Stage, at.Work, at.Due})
 	if err != nil {

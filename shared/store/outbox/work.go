@@ -26,7 +26,7 @@ func (s *Store) encodeWork(kind collab.WorkKind, w collab.Work) (store.Item, err
 	return store.Encode(workKey(kind, w), workItem{w.Moves, w.Next, expiry(s.Millis())})
 }
 
-// pendingWork is the key of the pending work of an event whose delivery stands somewhere.
+// pendingWork is the key of the pending work of an event, at any stage of its delivery.
 func pendingWork(ref collab.EventRef, p collab.Progress) (collab.WorkKind, collab.Work) {
 	return cmp.Or(p.Work, collab.EventWork), collab.Work{EventRef: ref, Since: p.Due, Next: p.Due}
 }

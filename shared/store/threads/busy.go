@@ -8,7 +8,7 @@ import (
 	"collabdata/shared/table"
 )
 
-// busyThreads are where time keys stood when this process saw them last, by head. They only save writes: whoever relies on a key looks again.
+// busyThreads are the time keys that this process saw last, by head. They only save writes: whoever relies on a key looks again.
 type busyThreads struct {
 	mu  sync.Mutex
 	key map[table.Key]collab.Millis

@@ -12,11 +12,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// quarter is the grid, in milliseconds, on which a busy thread's time key stands.
+// quarter is the step, in milliseconds, by which a busy thread's time key moves.
 const quarter = 250
 
-// keyFor returns where a thread's time key, which stands at key, has to stand for a comment of the time at: where it stands, if that is
-// late enough; at the comment's time itself in a thread that was quiet for a quarter of a second; else at the end of that quarter.
+// keyFor returns the time key that a thread needs, which has the key now, for a comment of the time at: the same key, if that is late
+// enough; the comment's time itself in a thread that was quiet for a quarter of a second; else the end of that quarter.
 func keyFor(key, at collab.Millis) collab.Millis {
 	switch {
 	case key >= at:
@@ -39,7 +39,7 @@ func (s *Store) setTimeKey(ctx context.Context, it store.Item, doc collab.Docume
 	return nil
 }
 
-// timeKey returns where the time key of a stored head stands.
+// timeKey returns the time key of a stored head.
 func timeKey(it store.Item) collab.Millis {
 	digits, _, _ := strings.Cut(it.Text(table.Upd), "#")
 	key, _ := strconv.ParseInt(digits, 10, 64)
@@ -91,7 +91,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 	}
 }
 
-// moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it stands before bound.
+// moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it is before bound.
 func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann string, at, key, bound collab.Millis) (store.Write, error) {
 	keys := store.Item{}
 	if err := s.setTimeKey(ctx, keys, doc, ann, key); err != nil {
