@@ -22,6 +22,7 @@ import (
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/interleave"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
@@ -144,11 +145,11 @@ type process struct {
 	kill context.CancelCauseFunc
 
 	mu     sync.Mutex
-	calls  []string // what it called so far
-	killAt int      // the call, from 1, before which it is killed; 0 for none
-	gate   *gate    // nil: its calls go on
-	mails  int      // sent
-	marked int      // of them, marked as sent
+	calls  []string          // what it called so far
+	killAt int               // the call, from 1, before which it is killed; 0 for none
+	actor  *interleave.Actor // pauses before calls about a lane; nil for none
+	mails  int               // sent
+	marked int               // of them, marked as sent
 }
 
 // Do is the way of all calls to AWS.
@@ -162,7 +163,9 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	p.gate.pass(name, body)
+	if p.actor != nil && aboutLane(name, body) {
+		p.actor.Pause()
+	}
 	if err := p.call(name[strings.LastIndexAny(name, "./")+1:]); err != nil {
 		return nil, err
 	}

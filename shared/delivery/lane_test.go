@@ -6,77 +6,25 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/interleave"
 	"collabdata/shared/queue"
 )
 
-// gate holds a process up before its calls that concern a lane, its deliveries or its messages.
-type gate struct {
-	left    atomic.Int64  // calls that are still held up; those after them go on
-	arrived chan struct{} // it is held up
-	opened  chan struct{} // it goes on
+// aboutLane reports whether a call concerns a lane, its deliveries or its messages.
+func aboutLane(name string, body []byte) bool {
+	return strings.HasSuffix(name, "SendMessageBatch") || bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#HOOK#"))
 }
 
-func (g *gate) pass(name string, body []byte) {
-	lane := bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#HOOK#")) || strings.Contains(string(body), "SendMessageBatch")
-	if g == nil || !lane && !strings.HasSuffix(name, "SendMessageBatch") || g.left.Add(-1) < 0 {
-		return
-	}
-	g.arrived <- struct{}{}
-	<-g.opened
-}
-
-// actor is a process that does one thing, call by call.
-type actor struct {
-	*gate
-	done chan error
-	over bool
-	err  error
-}
-
-func act(p *process, most int, do func() error) *actor {
-	a := &actor{gate: &gate{arrived: make(chan struct{}), opened: make(chan struct{})}, done: make(chan error, 1)}
-	a.left.Store(int64(most))
-	p.gate = a.gate
-	go func() { a.done <- do() }()
-	a.wait()
-	return a
-}
-
-// wait waits until it is held up, or has done its thing.
-func (a *actor) wait() {
-	select {
-	case <-a.arrived:
-	case a.err = <-a.done:
-		a.over = true
-	}
-}
-
-// schedules tries all orders in which the calls of actors can be made. Each is a list of choices between those who are held up.
-func schedules(try func(choose func(among int) int)) (tried int) {
-	var choices, among []int
-	for {
-		n := 0
-		try(func(k int) int {
-			if n == len(choices) {
-				choices, among = append(choices, 0), append(among, k)
-			}
-			n++
-			return choices[n-1]
-		})
-		tried++
-		for n = len(choices) - 1; n >= 0 && choices[n] == among[n]-1; n-- {
-		}
-		if n < 0 {
-			return tried
-		}
-		choices, among = choices[:n+1], among[:n+1]
-		choices[n]++
-	}
+// act has a process do one thing, pausing before its first calls about a lane, most of them.
+func (p *process) act(most int, do func() error) *interleave.Actor {
+	return interleave.Start(most, func(a *interleave.Actor) error {
+		p.actor = a
+		return do()
+	})
 }
 
 // TestInterleavings: in whatever order the calls of one who adds a delivery and of one who works on the lane are made, the delivery is posted,
@@ -99,7 +47,7 @@ func TestInterleavings(t *testing.T) {
 				}
 			})
 			n := 0
-			tried := schedules(func(choose func(int) int) {
+			tried := interleave.Orders(func(choose func(int) int) {
 				n++
 				hook := fmt.Sprint("hook", n)
 				ref := collab.LaneRef{Account: a.id, WebhookID: hook}
@@ -120,29 +68,13 @@ func TestInterleavings(t *testing.T) {
 				woken, err := w.outbox.WakeLane(t.Context(), ref)
 				w.must(err)
 				adder, holder := w.start(), w.start()
-				actors := []*actor{
-					act(adder, test.calls, func() error { return adder.Event(t.Context(), event(ev)) }),
-					act(holder, 100, func() error { return holder.Lane(t.Context(), queue.Lane{LaneRef: ref, Woken: woken}) }),
+				actors := []*interleave.Actor{
+					adder.act(test.calls, func() error { return adder.Event(t.Context(), event(ev)) }),
+					holder.act(100, func() error { return holder.Lane(t.Context(), queue.Lane{LaneRef: ref, Woken: woken}) }),
 				}
-				for {
-					var held []*actor
-					for _, x := range actors {
-						if !x.over {
-							held = append(held, x)
-						}
-					}
-					if len(held) == 0 {
-						break
-					}
-					next := held[0]
-					if len(held) > 1 {
-						next = held[choose(len(held))]
-					}
-					next.opened <- struct{}{}
-					next.wait()
-				}
-				for _, x := range actors {
-					w.must(x.err)
+				interleave.Run(choose, nil, actors...)
+				for _, a := range actors {
+					w.must(a.Err)
 				}
 				w.drain(w.start())
 				w.add(10 * time.Second)

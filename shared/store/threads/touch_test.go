@@ -3,15 +3,15 @@ package threads
 import (
 	"cmp"
 	"fmt"
-	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/interleave"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
@@ -42,92 +42,20 @@ func TestKeyFor(t *testing.T) {
 	}
 }
 
-// gate lets the requests of several writers through one at a time, in an order that the test decides.
-type gate struct {
-	waiting chan int     // a writer that has come to a request
-	done    chan int     // a writer that has come to its end
-	open    []chan bool  // by writer
-	errs    []error      // by writer
-	blocked map[int]bool // writers that stand at a request
-	writes  atomic.Int64 // requests let through that may write
-}
-
-// writer is a transport whose requests wait at the gate.
+// writer is a transport that pauses before each request.
 type writer struct {
-	*gate
-	n    int
-	next aws.HTTPClient
+	actor  *interleave.Actor
+	writes *atomic.Int64 // requests made that may write
+	next   aws.HTTPClient
 }
 
 // Do sends a request when it is let through.
 func (w *writer) Do(r *http.Request) (*http.Response, error) {
-	w.waiting <- w.n
-	<-w.open[w.n]
+	w.actor.Pause()
 	if operation := r.Header.Get("X-Amz-Target"); !strings.HasSuffix(operation, "Query") && !strings.Contains(operation, "Get") {
 		w.writes.Add(1)
 	}
 	return w.next.Do(r)
-}
-
-// begin starts the writers and waits until each of them stands at its first request. They know the organization.
-func begin(t *testing.T, known *Store, writers []func(*Store) error) *gate {
-	g := &gate{
-		waiting: make(chan int), done: make(chan int), open: make([]chan bool, len(writers)), errs: make([]error, len(writers)), blocked: map[int]bool{},
-	}
-	for i, write := range writers {
-		g.open[i] = make(chan bool)
-		s := on(storetest.Through(t, known.Table, func(next aws.HTTPClient) aws.HTTPClient { return &writer{gate: g, n: i, next: next} }))
-		s.Directory = known.Directory
-		go func() {
-			g.errs[i] = write(s)
-			g.done <- i
-		}()
-		g.settle()
-	}
-	return g
-}
-
-// settle waits until the writer that runs stands at a request or is through.
-func (g *gate) settle() {
-	select {
-	case i := <-g.waiting:
-		g.blocked[i] = true
-	case <-g.done:
-	}
-}
-
-// step lets the n-th of the writers that wait through one request. It reports whether that may have written.
-func (g *gate) step(n int) (wrote bool) {
-	before := g.writes.Load()
-	i := slices.Sorted(maps.Keys(g.blocked))[n]
-	delete(g.blocked, i)
-	g.open[i] <- true
-	g.settle()
-	return g.writes.Load() > before
-}
-
-// interleavings calls run with every order of choices: run asks next for each, telling how many there are.
-func interleavings(run func(next func(options int) int)) (runs int) {
-	var path, options []int
-	for {
-		depth := 0
-		run(func(n int) int {
-			if depth == len(path) {
-				path, options = append(path, 0), append(options, n)
-			}
-			depth++
-			return path[depth-1]
-		})
-		runs++
-		path, options = path[:depth], options[:depth]
-		for len(path) > 0 && path[len(path)-1] == options[len(path)-1]-1 {
-			path, options = path[:len(path)-1], options[:len(options)-1]
-		}
-		if len(path) == 0 {
-			return runs
-		}
-		path[len(path)-1]++
-	}
 }
 
 // TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is: the
@@ -174,23 +102,29 @@ func TestTouchThenPut(t *testing.T) {
 	}
 	run := func(w *writing, group string, gap collab.Millis, next func(int) int) {
 		names := strings.Fields(group)
-		var writers []func(*Store) error
+		var writers []*interleave.Actor
+		var writes atomic.Int64
 		added := 0
 		for i, name := range names {
-			writers = append(writers, func(s *Store) error { return kinds[name](w, s, now+collab.Millis(i)*gap) })
+			writers = append(writers, interleave.Start(math.MaxInt, func(a *interleave.Actor) error {
+				s := on(storetest.Through(t, document.Table, func(next aws.HTTPClient) aws.HTTPClient { return &writer{a, &writes, next} }))
+				s.Directory = document.Directory // knows the organization
+				return kinds[name](w, s, now+collab.Millis(i)*gap)
+			}))
 			if name == "add" || name == "event" {
 				added++
 			}
 		}
-		g := begin(t, document.Store, writers)
-		for len(g.blocked) > 0 {
-			if g.step(next(len(g.blocked))) {
+		var before int64
+		interleave.Run(next, func() {
+			if n := writes.Load(); n > before {
+				before = n
 				w.mustHold(group)
 			}
-		}
-		for i, err := range g.errs {
-			if err != nil {
-				w.t.Fatalf("%s: %v", names[i], err)
+		}, writers...)
+		for i, a := range writers {
+			if a.Err != nil {
+				w.t.Fatalf("%s: %v", names[i], a.Err)
 			}
 		}
 		if _, comments := w.items(w.ann); len(comments) != 1+added {
@@ -202,7 +136,7 @@ func TestTouchThenPut(t *testing.T) {
 			t.Run(fmt.Sprint(group, " ", gap), func(t *testing.T) {
 				t.Parallel()
 				n := 0
-				if runs := interleavings(func(next func(options int) int) {
+				if runs := interleave.Orders(func(next func(options int) int) {
 					n++
 					run(document.another(t, fmt.Sprint(t.Name(), n)), group, gap, next)
 				}); runs < 3 {
