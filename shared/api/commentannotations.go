@@ -20,9 +20,9 @@ HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
 taggedUserContacts.
 
 The answer has what became of each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already, and nothing
-of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE or RESOURCE_EXHAUSTED where it may be sent
-again. NOT_FOUND when the organization or the document does not exist and is not to be made; FAILED_PRECONDITION when the organization is disabled.
-What createOrganization and createDocument made stays, also where the call fails then.`,
+of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
+be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made; FAILED_PRECONDITION when the organization is
+disabled. What createOrganization and createDocument made stays, also where the call fails then.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).Add),
 	}
@@ -99,8 +99,8 @@ refused. Another status of your own needs no icon here.
 be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 
 The answer has what became of each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no annotation with
-its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED or
-UNAVAILABLE where it may be sent again. What a selector excludes is not in the answer.
+its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED,
+UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the answer.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is disabled, when
 more than 10,000 are selected, or when one answer does not hold what would become of them.`,
@@ -136,8 +136,8 @@ Changes up to 500 comments of an annotation, each as a whole or not at all: a fi
 else is replaced whole. It tells nobody; with the account's setting events=all it is posted to webhooks.
 
 The answer has what became of each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id; with
-INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED or UNAVAILABLE where it may be sent again. NOT_FOUND when
-the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
+INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
+be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).UpdateComments),
 	}
