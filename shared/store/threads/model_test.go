@@ -164,7 +164,7 @@ func fewChecks(t *testing.T, n int) {
 
 // TestModel writes annotations and comments as it draws them, and holds that all ways to read say what the model says.
 func TestModel(t *testing.T) {
-	fewChecks(t, 20)
+	fewChecks(t, 12) // others each time, plainly and behind the chaos transport
 	onEach(t, testModel)
 }
 
