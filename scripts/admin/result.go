@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -89,15 +90,13 @@ func (r *result) printLines(out io.Writer, aligned bool) error {
 		}
 		lines = append([][]any{header}, r.rows...)
 	}
-	if !aligned {
-		for _, line := range lines {
-			if _, err := fmt.Fprintln(out, joined(line)); err != nil {
-				return err
-			}
-		}
-		return nil
+	var w interface {
+		io.Writer
+		Flush() error
+	} = bufio.NewWriter(out)
+	if aligned {
+		w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, line := range lines {
 		fmt.Fprintln(w, joined(line)) // Flush tells of an error
 	}
