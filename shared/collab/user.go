@@ -1,6 +1,10 @@
 package collab
 
-import "cmp"
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+)
 
 // User is the user object of the contract.
 type User struct {
@@ -103,7 +107,25 @@ type APIKey struct {
 
 // Token is an auth token, known by its hash only.
 type Token struct {
-	Hash      [32]byte // SHA-256 of the token
-	Expires   Millis   // 0 for never
-	CreatedAt Millis
+	Hash      TokenHash `json:"hash"`
+	Expires   Millis    `json:"expires,omitempty"` // 0 for never
+	CreatedAt Millis    `json:"createdAt"`
+}
+
+// TokenHash is the SHA-256 of a token; in JSON a text in base64.
+type TokenHash [32]byte
+
+// MarshalText returns the text.
+func (h TokenHash) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText reads the text, and fails on any other form.
+func (h *TokenHash) UnmarshalText(text []byte) error {
+	hash, err := base64.StdEncoding.DecodeString(string(text))
+	if err != nil || len(hash) != len(h) {
+		return errors.New("not the hash of a token")
+	}
+	copy(h[:], hash)
+	return nil
 }

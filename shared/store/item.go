@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"collabdata/shared/collab"
@@ -119,6 +120,23 @@ func (j JSON) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 func (j *JSON) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
 	if s, ok := v.(*types.AttributeValueMemberS); ok {
 		*j = JSON(s.Value)
+	}
+	return nil
+}
+
+// Encoded is a value that is stored as its JSON text.
+type Encoded[T any] struct{ Value T }
+
+// MarshalDynamoDBAttributeValue writes the text.
+func (e Encoded[T]) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	text, err := collab.EncodeJSON(e.Value)
+	return Text(string(text)), err
+}
+
+// UnmarshalDynamoDBAttributeValue reads what MarshalDynamoDBAttributeValue wrote.
+func (e *Encoded[T]) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+	if s, ok := v.(*types.AttributeValueMemberS); ok {
+		return json.Unmarshal([]byte(s.Value), &e.Value)
 	}
 	return nil
 }

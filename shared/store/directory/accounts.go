@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"encoding/json"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -11,31 +10,24 @@ import (
 
 // accountItem is the item of an account.
 type accountItem struct {
-	Name      string        `dynamodbav:"name"`
-	Disabled  bool          `dynamodbav:"off"`
-	Settings  store.JSON    `dynamodbav:"set"`
-	CreatedAt collab.Millis `dynamodbav:"ca"`
+	Name      string                         `dynamodbav:"name"`
+	Disabled  bool                           `dynamodbav:"off"`
+	Settings  store.Encoded[collab.Settings] `dynamodbav:"set"`
+	CreatedAt collab.Millis                  `dynamodbav:"ca"`
 }
 
-func newAccountItem(a collab.Account) (accountItem, error) {
-	settings, err := json.Marshal(a.Settings)
-	return accountItem{a.Name, a.Disabled, settings, a.CreatedAt}, err
+func newAccountItem(a collab.Account) accountItem {
+	return accountItem{a.Name, a.Disabled, store.Encoded[collab.Settings]{Value: a.Settings}, a.CreatedAt}
 }
 
-func (a accountItem) account(id string) (collab.Account, error) {
-	account := collab.Account{ID: id, Name: a.Name, Disabled: a.Disabled, CreatedAt: a.CreatedAt}
-	if err := json.Unmarshal(a.Settings, &account.Settings); err != nil {
-		return collab.Account{}, store.Unreadable(table.Account(id), err)
-	}
-	return account, nil
+func (a accountItem) account(id string) collab.Account {
+	return collab.Account{ID: id, Name: a.Name, Disabled: a.Disabled, Settings: a.Settings.Value, CreatedAt: a.CreatedAt}
 }
 
 func readAccount(id string, it store.Item) (collab.Account, error) {
 	var a accountItem
-	if err := it.Decode(&a); err != nil {
-		return collab.Account{}, err
-	}
-	return a.account(id)
+	err := it.Decode(&a)
+	return a.account(id), err
 }
 
 func accountMissing(id string) error {
@@ -44,11 +36,7 @@ func accountMissing(id string) error {
 
 // AddAccount makes an account, and lists it; ALREADY_EXISTS when one with its id is there.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
-	attributes, err := newAccountItem(a)
-	if err != nil {
-		return store.Fail(ctx, err)
-	}
-	it, err := store.Encode(table.Account(a.ID), attributes)
+	it, err := store.Encode(table.Account(a.ID), newAccountItem(a))
 	if err != nil {
 		return err
 	}
@@ -76,13 +64,9 @@ func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*colla
 		if !exists {
 			return accountMissing(id)
 		}
-		if a, err = it.account(id); err != nil {
-			return err
-		}
-		if err := change(&a); err != nil {
-			return err
-		}
-		*it, err = newAccountItem(a)
+		a = it.account(id)
+		err = change(&a)
+		*it = newAccountItem(a)
 		return err
 	})
 	return a, err

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"encoding/json"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -11,49 +10,15 @@ import (
 
 // keyItem is the item of an API key.
 type keyItem struct {
-	Account string     `dynamodbav:"acct"`
-	Tokens  store.JSON `dynamodbav:"tok"` // of []storedToken
-}
-
-// storedToken is a token in the JSON of its key's item.
-type storedToken struct {
-	Hash      []byte        `json:"hash"`
-	Expires   collab.Millis `json:"expires,omitempty"`
-	CreatedAt collab.Millis `json:"createdAt"`
-}
-
-func (it *keyItem) setTokens(tokens []collab.Token) (err error) {
-	stored := make([]storedToken, len(tokens))
-	for i, t := range tokens {
-		stored[i] = storedToken{t.Hash[:], t.Expires, t.CreatedAt}
-	}
-	it.Tokens, err = json.Marshal(stored)
-	return err
-}
-
-func (it *keyItem) tokens() ([]collab.Token, error) {
-	var stored []storedToken
-	if err := json.Unmarshal(it.Tokens, &stored); err != nil {
-		return nil, err
-	}
-	var tokens []collab.Token
-	for _, t := range stored {
-		token := collab.Token{Expires: t.Expires, CreatedAt: t.CreatedAt}
-		copy(token.Hash[:], t.Hash)
-		tokens = append(tokens, token)
-	}
-	return tokens, nil
+	Account string                        `dynamodbav:"acct"`
+	Tokens  store.Encoded[[]collab.Token] `dynamodbav:"tok"`
 }
 
 func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key does not exist") }
 
 // AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
-	attributes := keyItem{Account: account}
-	if err := attributes.setTokens(tokens); err != nil {
-		return store.Fail(ctx, err)
-	}
-	it, err := store.Encode(table.APIKey(key), attributes)
+	it, err := store.Encode(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
 	if err != nil {
 		return err
 	}
@@ -82,12 +47,8 @@ func (s *Store) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
 	if err := it.Decode(&attributes); err != nil {
 		return none, err
 	}
-	tokens, err := attributes.tokens()
-	if err != nil {
-		return none, store.Fail(ctx, err)
-	}
 	a, err := s.Account(ctx, attributes.Account)
-	return collab.APIKey{Key: key, Account: a.ID, Disabled: a.Disabled, Settings: a.Settings, Tokens: tokens}, err
+	return collab.APIKey{Key: key, Account: a.ID, Disabled: a.Disabled, Settings: a.Settings, Tokens: attributes.Tokens.Value}, err
 }
 
 // APIKeys returns the API keys of an account.
@@ -102,18 +63,12 @@ func (s *Store) APIKeys(ctx context.Context, account string) ([]string, error) {
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
 func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]collab.Token) ([]collab.Token, error)) error {
-	_, err := store.Rewrite(ctx, s.Table, table.APIKey(key), "the API key", func(it *keyItem, exists bool) error {
+	_, err := store.Rewrite(ctx, s.Table, table.APIKey(key), "the API key", func(it *keyItem, exists bool) (err error) {
 		if !exists {
 			return keyMissing()
 		}
-		tokens, err := it.tokens()
-		if err != nil {
-			return err
-		}
-		if tokens, err = change(tokens); err != nil {
-			return err
-		}
-		return it.setTokens(tokens)
+		it.Tokens.Value, err = change(it.Tokens.Value)
+		return err
 	})
 	return err
 }
