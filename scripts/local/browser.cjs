@@ -82,6 +82,13 @@ async function tryReference(context) {
   const code = (await status.innerText()).trim();
   if (!code.startsWith('200')) problems.add(`/docs: trying an operation answers ${code}`);
   await check(docs, 'docs-operation');
+
+  // The fields of a request are seen by one click, down to those of its comments.
+  await docs.getByRole('button', {name: /\/v2\/commentannotations\/add/}).first().click();
+  const add = docs.locator('.opblock.is-open').first();
+  await add.getByText('Schema', {exact: true}).first().click();
+  await add.getByText('Users whom the comment tags').waitFor();
+  await check(docs, 'docs-schema');
 }
 
 main().then(() => {

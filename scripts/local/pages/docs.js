@@ -8,6 +8,7 @@ const ui = SwaggerUIBundle({
   validatorUrl: null,
   docExpansion: 'list',
   defaultModelsExpandDepth: 0,
+  defaultModelExpandDepth: 8,
   displayRequestDuration: true,
   tryItOutEnabled: true,
   onComplete: () => {
@@ -22,5 +23,8 @@ const names = {'select#servers': 'Server', 'select.examples-select-element': 'Ex
 new MutationObserver(() => {
   for (const [fields, name] of Object.entries(names)) {
     for (const field of place.querySelectorAll(`${fields}:not([aria-label])`)) field.setAttribute('aria-label', name);
+  }
+  for (const button of place.querySelectorAll('button.json-schema-2020-12-accordion:not([aria-label])')) {
+    if (!button.textContent.trim()) button.setAttribute('aria-label', 'Fields');
   }
 }).observe(place, {childList: true, subtree: true});

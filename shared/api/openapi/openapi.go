@@ -236,7 +236,7 @@ func event(schemas *rpc.Schemas, t collab.EventType, example json.RawMessage) ob
 		{Key: "requestBody", Value: object{
 			{Key: "required", Value: true},
 			{Key: "content", Value: object{member(jsonType, object{
-				{Key: "schema", Value: schema}, {Key: "examples", Value: object{member("example1", object{{Key: "value", Value: example}})}},
+				{Key: "schema", Value: schema}, {Key: "examples", Value: object{member("example1", object{{Key: "summary", Value: occasions[t]}, {Key: "value", Value: example}})}},
 			})}},
 		}},
 		{Key: "responses", Value: object{
