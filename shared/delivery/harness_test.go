@@ -373,14 +373,19 @@ func (w *world) pending() []collab.Work {
 }
 
 // relay runs the relay once.
-func (w *world) relay() {
+func (w *world) relay() { w.relayOn(w.backlog()) }
+
+// relayOn runs the relay once on a table, and returns how long that took.
+func (w *world) relayOn(s relay.Store) time.Duration {
 	w.Helper()
+	began := time.Now()
 	r := relay.Relay{
-		Store: w.backlog(), Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Store: s, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
 	w.must(r.Metrics.Flush())
+	return time.Since(began)
 }
 
 // release lets SQS hand out the delayed messages whose time has come.

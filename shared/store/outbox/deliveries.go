@@ -147,13 +147,17 @@ func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark
 	return writes, nil
 }
 
+// shareMargin is what is read of a shard beyond its share of a page: of shards that are alike one always has more than the others.
+const shareMargin = 10
+
 // deliveries reads up to most items of a span of a lane's sort keys, in their order over all its shards. more reports that there are others
-// behind them.
+// behind them: there is at least one item then.
 func (s *Store) deliveries(ctx context.Context, l *collab.Lane, keys store.Span, most int, newest bool) (list []store.Item, more bool, err error) {
 	found, goesOn := make([][]store.Item, shards(l)), make([]bool, shards(l))
+	share := min(most, most/shards(l)+shareMargin)
 	err = store.Each(ctx, shards(l), func(ctx context.Context, i int) (err error) {
 		found[i], goesOn[i], err = s.QueryPage(ctx, store.Scan{
-			PK: table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i), Keys: keys, Limit: most, Newest: newest, Strong: true,
+			PK: table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i), Keys: keys, Limit: share, Newest: newest, Strong: true,
 		})
 		return err
 	})

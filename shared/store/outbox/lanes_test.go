@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
@@ -257,6 +258,26 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	}
 	if _, err := s.Delivery(ctx, l, "none"); collab.CodeOf(err) != collab.NotFound {
 		t.Error(err)
+	}
+}
+
+// TestSpreadDeliveriesCost holds that a page of deliveries which are spread is not read eight times: each partition by its share alone.
+func TestSpreadDeliveriesCost(t *testing.T) {
+	s := New(storetest.New(t), nil)
+	cost := map[int]float64{}
+	for _, shards := range []int{1, 8} {
+		l := &collab.Lane{LaneRef: theLane, Made: int64(shards), Shards: shards}
+		s.deliver(t, l, time.UnixMilli(1_700_000_000_000), 1_600)
+		var usage collab.Usage
+		list, next, err := s.NewDeliveries(collab.WithUsage(t.Context(), &usage), l, "", 200, func(err error) { t.Error(err) })
+		if err != nil || next == "" || len(list) < 100 || len(list) > 200 {
+			t.Fatal(len(list), next, err)
+		}
+		read, _, _ := usage.Total()
+		cost[shards] = read / float64(len(list))
+	}
+	if cost[8] > 4*cost[1] {
+		t.Errorf("read units for each delivery, by partitions: %v", cost)
 	}
 }
 
