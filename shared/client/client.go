@@ -7,6 +7,10 @@
 // An operation is named by the method of package api that carries it out in the service: its types are those of the request and of the
 // answer, so that the compiler finds what does not fit. The program in the folder example shows the rest.
 //
+// Another module uses it from a checkout, and gets no SDK of AWS by it:
+//
+//	go mod edit -require collabdata@v0.0.0 -replace collabdata=path/of/the/checkout && go mod tidy
+//
 // Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE.
 package client
 
