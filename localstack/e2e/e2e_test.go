@@ -55,19 +55,34 @@ func TestDeployment(t *testing.T) {
 	guard.protect(t, d.aws, d.cloud, d.functions(t))
 	d.addAccount(t)
 
-	t.Run("scripts", func(t *testing.T) {
-		apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
-	})
 	t.Run("gateway errors", d.gatewayErrors)
 	t.Run("rights", func(t *testing.T) { d.rights(t, guard) })
-	t.Run("side by side", func(t *testing.T) {
+	r := d.subscribe(t)
+	t.Run("a rebuild beside delivery", func(t *testing.T) {
 		t.Run("delivery", func(t *testing.T) {
 			t.Parallel()
-			d.delivery(t)
+			d.delivery(t, r)
 		})
 		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
 			t.Parallel()
 			d.deploy(t, "diff")
+		})
+	})
+	t.Run("scripts beside relay", func(t *testing.T) {
+		t.Run("an event whose message was lost is told", func(t *testing.T) {
+			d.loseMessage(t)
+			t.Parallel() // until its schedule starts relay
+			r.take(t, "lost")
+			d.told(t, "first", "dead", "lost")
+			select {
+			case p := <-r.posts:
+				t.Errorf("posted once more: %s", p.body)
+			default:
+			}
+		})
+		t.Run("scripts", func(t *testing.T) {
+			t.Parallel()
+			apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
 		})
 	})
 	if guard.seen() == 0 {
