@@ -10,7 +10,7 @@ ARCH     ?= arm64
 ARGS     ?= # for cdk, or for bench
 
 # What was compiled in another folder is compiled here.
-export GOFLAGS := $(strip -trimpath $(GOFLAGS))
+export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
 
 # A program is built and takes the place of the shell, where "go run" would stay
 # in between, keep a SIGTERM to itself, and hide the exit code.
