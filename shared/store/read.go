@@ -27,6 +27,15 @@ func (t *Table) Get(ctx context.Context, k table.Key) (Item, error) {
 	return out.Item, nil
 }
 
+// Read is Get of an item into a struct with dynamodbav tags, the zero one where there is no item.
+func Read[T any](ctx context.Context, t *Table, k table.Key) (v T, exists bool, err error) {
+	it, err := t.Get(ctx, k)
+	if err != nil || it == nil {
+		return v, false, err
+	}
+	return v, true, it.Decode(&v)
+}
+
 // GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. project names the attributes
 // to read, those of the key among them; none for all. What DynamoDB leaves over is asked for again until the deadline is near.
 func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool, project ...string) (map[table.Key]Item, error) {

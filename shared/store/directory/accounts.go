@@ -24,12 +24,6 @@ func (a accountItem) account(id string) collab.Account {
 	return collab.Account{ID: id, Name: a.Name, Disabled: a.Disabled, Settings: a.Settings.Value, CreatedAt: a.CreatedAt}
 }
 
-func readAccount(id string, it store.Item) (collab.Account, error) {
-	var a accountItem
-	err := it.Decode(&a)
-	return a.account(id), err
-}
-
 func accountMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "account %q does not exist", id)
 }
@@ -74,14 +68,11 @@ func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*colla
 
 // Account reads an account; NOT_FOUND when it does not exist.
 func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) {
-	it, err := s.Get(ctx, table.Account(id))
-	if err != nil {
-		return collab.Account{}, err
+	a, exists, err := store.Read[accountItem](ctx, s.Table, table.Account(id))
+	if err == nil && !exists {
+		err = accountMissing(id)
 	}
-	if it == nil {
-		return collab.Account{}, accountMissing(id)
-	}
-	return readAccount(id, it)
+	return a.account(id), err
 }
 
 // Accounts returns all accounts by id.
@@ -107,11 +98,11 @@ func (s *Store) Accounts(ctx context.Context) ([]collab.Account, error) {
 		if found[keys[i]] == nil {
 			continue
 		}
-		a, err := readAccount(id, found[keys[i]])
-		if err != nil {
+		var a accountItem
+		if err := found[keys[i]].Decode(&a); err != nil {
 			return nil, err
 		}
-		list = append(list, a)
+		list = append(list, a.account(id))
 	}
 	return list, nil
 }

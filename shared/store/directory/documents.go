@@ -57,14 +57,11 @@ func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after
 
 // Document reads a document; NOT_FOUND when it does not exist.
 func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error) {
-	it, err := s.Get(ctx, documentKey(doc))
-	if err != nil {
-		return collab.Document{}, err
+	d, exists, err := store.Read[documentItem](ctx, s.Table, documentKey(doc))
+	if err == nil && !exists {
+		err = collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
 	}
-	if it == nil {
-		return collab.Document{}, collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
-	}
-	return readDocument(it)
+	return d.document(doc.Document), err
 }
 
 // ChangeDocument changes a document, or makes it, as ChangeOrganization does. Its folder, collab.RootFolder at first, is not checked.

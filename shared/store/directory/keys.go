@@ -35,20 +35,20 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 
 // APIKey reads an API key with its account's settings; NOT_FOUND when the key does not exist.
 func (s *Store) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
-	var none collab.APIKey
-	it, err := s.Get(ctx, table.APIKey(key))
+	it, err := s.key(ctx, key)
 	if err != nil {
-		return none, err
+		return collab.APIKey{}, err
 	}
-	if it == nil {
-		return none, keyMissing()
+	a, err := s.Account(ctx, it.Account)
+	return collab.APIKey{Key: key, Account: a.ID, Disabled: a.Disabled, Settings: a.Settings, Tokens: it.Tokens.Value}, err
+}
+
+func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
+	it, exists, err := store.Read[keyItem](ctx, s.Table, table.APIKey(key))
+	if err == nil && !exists {
+		err = keyMissing()
 	}
-	var attributes keyItem
-	if err := it.Decode(&attributes); err != nil {
-		return none, err
-	}
-	a, err := s.Account(ctx, attributes.Account)
-	return collab.APIKey{Key: key, Account: a.ID, Disabled: a.Disabled, Settings: a.Settings, Tokens: attributes.Tokens.Value}, err
+	return it, err
 }
 
 // APIKeys returns the API keys of an account.

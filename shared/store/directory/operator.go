@@ -9,22 +9,15 @@ import (
 
 // DeleteAPIKey deletes an API key with its tokens, and returns whose it was; NOT_FOUND when it does not exist.
 func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, err error) {
-	it, err := s.Get(ctx, table.APIKey(key))
+	it, err := s.key(ctx, key)
 	if err != nil {
 		return "", err
 	}
-	if it == nil {
-		return "", keyMissing()
-	}
-	var attributes keyItem
-	if err := it.Decode(&attributes); err != nil {
-		return "", err
-	}
-	refused, err := s.Write(ctx, s.RemoveExisting(table.APIKey(key)), s.Remove(table.AccountAPIKey(attributes.Account, key)))
+	refused, err := s.Write(ctx, s.RemoveExisting(table.APIKey(key)), s.Remove(table.AccountAPIKey(it.Account, key)))
 	if err == nil && refused != nil {
 		err = keyMissing()
 	}
-	return attributes.Account, err
+	return it.Account, err
 }
 
 // DeleteAccount deletes an account, its API keys first. It fails with NOT_FOUND when the account does not exist, and with

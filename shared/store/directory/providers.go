@@ -16,13 +16,11 @@ type providerItem struct {
 
 // PermissionProvider reads the permission provider of an account; nil where it has none: members and document access decide.
 func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error) {
-	it, err := s.Get(ctx, table.PermissionProvider(acct))
-	if err != nil || it == nil {
+	p, exists, err := store.Read[providerItem](ctx, s.Table, table.PermissionProvider(acct))
+	if err != nil || !exists {
 		return nil, err
 	}
-	var p providerItem
-	err = it.Decode(&p)
-	return (*collab.PermissionProvider)(&p), err
+	return (*collab.PermissionProvider)(&p), nil
 }
 
 // SetPermissionProvider writes the permission provider of an account, nil for none. The account is not checked.

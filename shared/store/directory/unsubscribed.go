@@ -16,12 +16,7 @@ type mailSecretItem struct {
 
 // MailSecret returns the secret that signs an account's tokens to unsubscribe by; nil where none was made.
 func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
-	it, err := s.Get(ctx, table.MailSecret(acct))
-	if err != nil || it == nil {
-		return nil, err
-	}
-	var kept mailSecretItem
-	err = it.Decode(&kept)
+	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, table.MailSecret(acct))
 	return kept.Secret, err
 }
 
