@@ -95,31 +95,35 @@ func projection(attributes []string) (*string, map[string]string) {
 	return &text, names
 }
 
-// Each runs f for 0 to n-1, Concurrency at a time, and returns the first error; then no further call is started.
+// All calls f with each of 0 to n-1, Concurrency at a time.
+func All(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, Concurrency)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
+	}
+	wg.Wait()
+}
+
+// Each is All for calls that may fail. It returns the first error; then, and once the context has ended, no further call is started.
 func Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	if n == 1 {
 		return f(ctx, 0)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, Concurrency)
-	for i := range n {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
+	All(n, func(i int) {
 		if ctx.Err() != nil {
-			break
+			return
 		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if err := f(ctx, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wg.Wait()
+		if err := f(ctx, i); err != nil {
+			cancel(err)
+		}
+	})
 	if err := context.Cause(ctx); err != nil {
 		return Fail(ctx, err)
 	}

@@ -119,7 +119,6 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	var (
 		threads   = make([]*collab.Thread, len(list))
 		adds      = make([]collab.NewAnnotation, len(list))
-		errs      = make([]error, len(list))
 		generated = int64(0) // comment ids so far
 	)
 	for i := range list {
@@ -135,7 +134,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 			adds[i].Event = annotationAdded(newEvent(call, doc), threads[i], list[i].comments, call.Settings.AllEvents)
 		}
 	}
-	each(len(list), func(i int) { errs[i] = s.Threads.AddAnnotation(ctx, doc, threads[i], adds[i]) })
+	errs := s.Threads.AddAnnotations(ctx, doc, threads, adds)
 	if errors.Is(errs[0], collab.ErrClaimRefused) {
 		return nil, errs[0]
 	}

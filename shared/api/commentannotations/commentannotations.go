@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -30,7 +29,7 @@ type Directory interface {
 
 // Threads keeps annotations and comments: see package threads.
 type Threads interface {
-	AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error
+	AddAnnotations(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
 	AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
 	UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
 	UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
@@ -232,21 +231,4 @@ func (s *Service) finish(ctx context.Context, call *rpc.Call, noun, done string,
 		s.Log.LogAttrs(ctx, slog.LevelError, "items failed", slog.String("path", call.Path), slog.String("account", call.Account),
 			slog.Int("failed", hidden), slog.Any("cause", cause))
 	}
-}
-
-// concurrency bounds the items that one bulk request writes side by side.
-const concurrency = 32
-
-// each calls f with 0 to n-1, side by side.
-func each(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, concurrency)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wg.Wait()
 }

@@ -52,6 +52,13 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", t.ID, doc.Document)
 }
 
+// AddAnnotations is AddAnnotation for several, side by side. The failures are in their order, nil for success.
+func (s *Store) AddAnnotations(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error {
+	errs := make([]error, len(list))
+	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, doc, list[i], adds[i]) })
+	return errs
+}
+
 // newComments returns the stored forms of comments that a request adds.
 func (s *Store) newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark string) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))

@@ -32,10 +32,7 @@ func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann 
 		}
 		some = some || len(found) > 0
 		groups := slices.Collect(slices.Chunk(ids, group))
-		_ = store.Each(ctx, len(groups), func(ctx context.Context, i int) error {
-			u.changeGroup(ctx, groups[i], found, err)
-			return nil
-		})
+		store.All(len(groups), func(i int) { u.changeGroup(ctx, groups[i], found, err) })
 	}
 	if some {
 		return u.failures, nil

@@ -37,12 +37,11 @@ func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, i
 			keys[i] = headKey(doc, id)
 		}
 		found, err := s.GetAll(ctx, keys, true)
-		_ = store.Each(context.WithoutCancel(ctx), len(part), func(_ context.Context, i int) error {
+		store.All(len(part), func(i int) {
 			u := &update{s: s, doc: doc, id: part[i], n: start + i, c: c}
 			if errs[u.n] = err; err == nil {
 				errs[u.n] = u.head(ctx, found[keys[i]])
 			}
-			return nil
 		})
 	}
 	return errs
@@ -50,12 +49,11 @@ func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, i
 
 func (s *Store) updateThreads(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange, errs []error) {
 	lanes := min(threadsAtOnce, len(ids))
-	_ = store.Each(context.WithoutCancel(ctx), lanes, func(_ context.Context, lane int) error {
+	store.All(lanes, func(lane int) {
 		for i := lane; i < len(ids); i += lanes {
 			u := &update{s: s, doc: doc, id: ids[i], n: i, c: c}
 			errs[i] = u.thread(ctx)
 		}
-		return nil
 	})
 }
 

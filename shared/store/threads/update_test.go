@@ -163,3 +163,28 @@ func TestSwapKilled(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdateOfAnEndedRequest holds that what an update did not come to, as the time of the request had run out, is no success.
+func TestUpdateOfAnEndedRequest(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	long := newThread("long", "ann", 60, 5)
+	w.mustAdd(t, w.doc, long)
+	ctx, cancel := context.WithCancel(t.Context())
+	change := collab.CommentChange{Mark: requestIDs().Mark(), Now: 7_000, Change: func(c *collab.Comment) error {
+		cancel()
+		c.Text = ptr("changed")
+		return nil
+	}}
+	for _, c := range long.Comments {
+		change.IDs = append(change.IDs, c.ID)
+	}
+	failures, err := w.UpdateComments(ctx, w.doc, "long", change)
+	w.must(err)
+	for _, id := range change.IDs {
+		it, err := w.Get(t.Context(), commentKey(w.doc, "long", id))
+		w.must(err)
+		if failures[id] == nil && it.Text(table.Text) != "changed" {
+			t.Errorf("comment %d was left as it is, without a failure", id)
+		}
+	}
+}
