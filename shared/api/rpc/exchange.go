@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -23,18 +22,6 @@ type exchange struct {
 	r            *http.Request
 	organization string         // as the request names it, for the log
 	quota        *quota.Request // nil unless the operation writes
-}
-
-// handler serves requests whose context carries an identity.
-func (s *Server) handler(run func(*exchange) (answer, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		identity, ok := collab.IdentityOf(r.Context())
-		if !ok {
-			s.Fail(w, r, errors.New("the request carries no identity"))
-			return
-		}
-		s.serve(w, r, identity, run)
-	})
 }
 
 // drained is the most that is read of a body before it is refused, and all that the gateway takes. A caller who is still sending when the

@@ -44,6 +44,7 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -117,7 +118,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	}
 	plan := planOf(reflect.TypeFor[envelope]())
 	organization := plan.organizationField()
-	return s.handler(func(x *exchange) (answer, error) {
+	run := func(x *exchange) (answer, error) {
 		body, err := readBody(x.w, x.r)
 		if err != nil {
 			return answer{}, err
@@ -139,7 +140,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			}
 		}
 		x.body = body
-		run := func() (answer, error) {
+		operate := func() (answer, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
 			if err != nil {
 				return answer{}, err
@@ -148,12 +149,22 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
 			rider, ok := any(&e.Data).(Rider)
-			return s.once(x, keys, ok && rider.Rides(), run)
+			return s.once(x, keys, ok && rider.Rides(), operate)
 		}
-		if x.IDs, err = s.newIDs(x.Now); err != nil {
+		seed, err := s.seed()
+		if err != nil {
 			return answer{}, err
 		}
-		return run()
+		x.IDs = collab.NewIDs(x.Now, seed)
+		return operate()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		identity, ok := collab.IdentityOf(r.Context())
+		if !ok {
+			s.Fail(w, r, errors.New("the request carries no identity"))
+			return
+		}
+		s.serve(w, r, identity, run)
 	})
 }
 
@@ -167,14 +178,6 @@ func (s *Server) NotFound() http.Handler {
 // Fail answers a request that is refused before it reaches its handler, and logs it.
 func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
 	s.serve(w, r, collab.Identity{}, func(*exchange) (answer, error) { return answer{}, err })
-}
-
-func (s *Server) newIDs(start time.Time) (*collab.IDs, error) {
-	seed, err := s.seed()
-	if err != nil {
-		return nil, err
-	}
-	return collab.NewIDs(start, seed), nil
 }
 
 func (s *Server) seed() ([]byte, error) {
