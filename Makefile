@@ -50,13 +50,13 @@ test: check ## check everything: format, vet, every test, the end-to-end deploym
 	@files=$$(gofmt -l */) && test -z "$$files" || { echo "Not formatted, run gofmt -w on: $$files"; exit 1; }
 	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
 	@$(call timed,go vet ./...)
-	@echo '== go test -race (about five minutes on two cores; a line for each package as it ends, the slow ones last)'
+	@echo '== go test -race (about six minutes on two cores, some more at the first time; a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
 	@export GORACE=atexit_sleep_ms=0; packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
 	$(call timed,go test -race -shuffle=on -vet=off -timeout 20m $$packages)
 	@# The CDK's packages take a minute to compile, and as long again for -race.
 	@# The app is one goroutine.
-	@echo '== go test of infra, without -race (a minute)'
+	@echo '== go test of infra, without -race (minutes at the first time, seconds later)'
 	@$(call timed,go test -shuffle=on -vet=off -timeout 10m ./infra/...)
 
 fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
