@@ -6,30 +6,10 @@ import (
 )
 
 func (d *decoder) array(p *plan, v reflect.Value) error {
-	if _, err := d.dec.ReadToken(); err != nil {
-		return err
-	}
-	n := 0
-	for ; d.dec.PeekKind() != ']'; n++ {
-		if p.maxLen > 0 && n >= p.maxLen {
-			if err := d.dec.SkipValue(); err != nil {
-				return err
-			}
-			continue
-		}
-		v.Grow(1)
-		v.SetLen(n + 1)
-		d.pushIndex(n)
-		err := d.value(p.elem, v.Index(n))
-		d.pop()
-		if err != nil {
-			return err
-		}
-	}
-	if _, err := d.dec.ReadToken(); err != nil {
-		return err
-	}
+	n, err := d.elements(p.elem, p.maxLen, v)
 	switch {
+	case err != nil:
+		return err
 	case n == 0 && p.nonEmpty:
 		d.add("must not be empty")
 	case n == 0:
@@ -46,29 +26,40 @@ func (d *decoder) array(p *plan, v reflect.Value) error {
 
 // one reads an array of exactly one element into v.
 func (d *decoder) one(p *plan, v reflect.Value) error {
-	if _, err := d.dec.ReadToken(); err != nil {
-		return err
+	list := reflect.New(reflect.SliceOf(v.Type())).Elem()
+	n, err := d.elements(p, 1, list)
+	if err == nil && n > 0 {
+		v.Set(list.Index(0))
 	}
-	n := 0
+	if err == nil && n != 1 {
+		d.add("must be one value, or an array of exactly one, not of %d", n)
+	}
+	return err
+}
+
+// elements reads an array into the slice v, at most so many of its elements, 0 for all, and returns how many it has.
+func (d *decoder) elements(p *plan, most int, v reflect.Value) (n int, err error) {
+	if _, err := d.dec.ReadToken(); err != nil {
+		return 0, err
+	}
 	for ; d.dec.PeekKind() != ']'; n++ {
-		if n > 0 {
+		if most > 0 && n >= most {
 			if err := d.dec.SkipValue(); err != nil {
-				return err
+				return n, err
 			}
 			continue
 		}
-		d.pushIndex(0)
-		err := d.value(p, v)
+		v.Grow(1)
+		v.SetLen(n + 1)
+		d.pushIndex(n)
+		err := d.value(p, v.Index(n))
 		d.pop()
 		if err != nil {
-			return err
+			return n, err
 		}
 	}
-	if n != 1 {
-		d.add("must be one value, or an array of exactly one, not of %d", n)
-	}
-	_, err := d.dec.ReadToken()
-	return err
+	_, err = d.dec.ReadToken()
+	return n, err
 }
 
 func (d *decoder) object(o *objectPlan, v reflect.Value) error {
