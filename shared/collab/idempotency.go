@@ -10,7 +10,7 @@ var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
 
 // How long an Idempotency-Key holds.
 const (
-	IdempotencyLease  = 30 * time.Second // a claim whose holder was not heard of for so long may be taken over
+	IdempotencyLease  = 30 * time.Second // how long a claim holds: then another attempt may take it over
 	IdempotencyExpiry = 24 * time.Hour   // a key is forgotten so long after its last attempt began
 	MaxKeptAnswer     = 350_000          // bytes of IdempotencyAnswer.Body
 )

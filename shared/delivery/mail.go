@@ -12,7 +12,7 @@ import (
 	"collabdata/shared/metrics"
 )
 
-// mailLease is how long a claim on mails holds: one whose holder was not heard of for so long is taken over. No run takes as long.
+// mailLease is how long a claim on mails holds: then another run may take it over. No run takes as long.
 const mailLease = 2 * time.Minute
 
 // Mails are what sending mails needs of the table.

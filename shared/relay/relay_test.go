@@ -367,7 +367,7 @@ func (broken) SendLanes(context.Context, time.Duration, ...queue.Lane) error {
 
 func (b broken) Waiting(context.Context) (int, error) { return 0, nil }
 
-// TestStarvesNoOne: neither a queue that stands with thousands of lanes before it, nor an account with thousands of events, nor work that can't be
+// TestStarvesNoOne: neither a queue that does not move, with thousands of lanes before it, nor an account with thousands of events, nor work that can't be
 // read keeps the event of another from being sent, and its age from being told.
 func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)

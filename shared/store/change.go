@@ -47,7 +47,7 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 	return ErrAborted(subject)
 }
 
-// Change writes what differs between an item as it was read, nil for none, and as it shall be, on condition that nobody wrote it in
+// Change writes what differs between an item as it was read, nil for none, and as it is to be, on condition that nobody wrote it in
 // between: every change counts its rev up. What the item has beside is kept. same names further attributes that must be as they were.
 func (t *Table) Change(before, after Item, mark string, same ...string) (Write, error) {
 	after = maps.Clone(after)
@@ -106,7 +106,7 @@ func Rewrite[T any](ctx context.Context, t *Table, k table.Key, subject string, 
 	return v, err
 }
 
-// Rewritten is the write of Rewrite for an item as it was read, nil for none. v is the struct as it shall be.
+// Rewritten is the write of Rewrite for an item as it was read, nil for none. v is the struct as it is to be.
 func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
 	*v = *new(T)
 	if err := before.Decode(v); err != nil {

@@ -135,7 +135,7 @@ func (u *update) did(it store.Item) bool {
 	return it.Text(table.Writer) == u.c.Mark || it.Text(table.ReplacedBy) == u.c.Mark
 }
 
-// writes returns the writes that make items into what they shall be. Where users may be replaced each keeps the mark beside that of its last
+// writes returns the writes that make items into what they are to be. Where users may be replaced each keeps the mark beside that of its last
 // writer: whoever writes it next must not make a repetition replace them again.
 func (u *update) writes(changes ...rewritten) ([]store.Write, error) {
 	writes := make([]store.Write, len(changes))
