@@ -16,6 +16,8 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
@@ -23,16 +25,17 @@ import (
 
 // effect is a request that writes, on things of its own: each NAME is one that nothing else has.
 type effect struct {
-	before string // the call that makes what the request is about, a path and data; "" for none
+	before string   // the call that makes what the request is about, a path and data; "" for none
+	inbox  []string // notifications that a user with its name has
 	data   string
-	left   string // what else the repeat may answer, where the request changes what it selects by: what was left to do
+	left   bool // the request changes what it selects by: the repeat may answer for what was left to do
 }
 
 const (
 	makeThread = `/v2/commentannotations/add {"organizationId":"o","createOrganization":true,"documentId":"NAME","createDocument":true,
-		"commentAnnotations":[{"annotationId":"a","location":{"id":"l"},"assignedTo":{"userId":"ann"},"commentData":[{"commentId":1,"commentText":"x","from":{"userId":"bob"}}]}]}`
-	makeNotification = `/v2/notifications/add {"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
-		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`
+		"commentAnnotations":[{"annotationId":"a","location":{"id":"l"},"assignedTo":{"userId":"ann"},"commentData":[
+			{"commentId":1,"commentText":"x","from":{"userId":"bob"}},{"commentId":2,"commentText":"x","from":{"userId":"bob"}}]},
+		{"annotationId":"b","location":{"id":"l"},"commentData":[{"commentId":1,"commentText":"x","from":{"userId":"bob"}}]}]}`
 	makeWebhook = `/v2/webhooks/add {"webhookId":"NAME","url":"https://example.com"}`
 )
 
@@ -47,21 +50,21 @@ var effects = map[string]effect{
 	"/v2/commentannotations/update": {before: makeThread,
 		data: `{"organizationId":"o","documentId":"NAME","updatedData":{"status":{"id":"RESOLVED"}},"triggerNotification":true}`},
 	"/v2/commentannotations/update of users": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","userIds":["bob"],
-		"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"bob"}},{"oldUser":{"userId":"bob"},"newUser":{"userId":"ann"}}]}`, left: "0 comment annotations updated"},
+		"updateUsers":[{"oldUser":{"userId":"ann"},"newUser":{"userId":"bob"}},{"oldUser":{"userId":"bob"},"newUser":{"userId":"ann"}}]}`, left: true},
 	"/v2/commentannotations/update of places": {before: makeThread,
-		data: `{"organizationId":"o","documentId":"NAME","locationIds":["l"],"updatedData":{"location":{"id":"elsewhere"}}}`, left: "0 comment annotations updated"},
+		data: `{"organizationId":"o","documentId":"NAME","locationIds":["l"],"updatedData":{"location":{"id":"elsewhere"}}}`, left: true},
 	"/v2/commentannotations/comments/add": {before: makeThread,
-		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentData":[{"commentId":2,"commentText":"y","from":{"userId":"u"}}]}`},
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentData":[{"commentId":3,"commentText":"y","from":{"userId":"u"}}]}`},
 	"/v2/commentannotations/comments/add with an event": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","annotationId":"a",
-		"commentData":[{"commentId":2,"commentText":"y","from":{"userId":"u"},"triggerNotification":true}]}`},
+		"commentData":[{"commentId":3,"commentText":"y","from":{"userId":"u"},"triggerNotification":true}]}`},
 	"/v2/commentannotations/comments/update": {before: makeThread,
-		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[1],"updatedData":{"commentText":"z"}}`},
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[1,2],"updatedData":{"commentText":"z"}}`},
 	"/v2/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
 		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
 	"/v1/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
 		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
-	"/v2/notifications/update": {before: makeNotification,
-		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME"],"updatedData":{"clicked":true}}`},
+	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
+		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME-1","NAME-2"],"updatedData":{"clicked":true}}`},
 	"/v2/notifications/config/set": {before: makeThread,
 		data: `{"organizationId":"o","userId":"NAME","documentIds":["d","e"],"config":{"email":"NONE"}}`},
 	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
@@ -72,18 +75,56 @@ var effects = map[string]effect{
 	"/v2/webhooks/deliveries/replay": {before: makeWebhook, data: `{"webhookId":"NAME","since":0}`},
 }
 
-// deliver puts a notification into the inbox of a user with its name.
-func (d *deployment) deliver(name string) {
+// deliver puts a notification into the inbox of a user.
+func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
-	n, err := d.service.Outbox.Notification(d.Context(), org, name)
+	n := collab.Notification{ID: id, DocumentID: "d", CreatedAt: 1}
+	err := d.service.Outbox.MakeNotification(d.Context(), org, n)
 	if err == nil {
-		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{name})
+		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})
 	}
 	if err != nil {
 		d.Fatal(err)
 	}
 }
+
+// events lists the events on things of a name, which nothing has delivered, by what they are about. It passes over those that were seen.
+func (d *deployment) events(name string, seen map[string]bool) (list []string) {
+	d.Helper()
+	for shard := range table.DueShards {
+		items, err := d.service.Outbox.Query(d.Context(), store.Scan{PK: table.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true})
+		if err != nil {
+			d.Fatal(err)
+		}
+		for _, it := range items {
+			_, _, id, err := table.ParseWork(it.Text(table.SK))
+			if err != nil {
+				d.Fatal(err)
+			}
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			ev, err := d.service.Outbox.Event(d.Context(), "acme", id)
+			if err != nil {
+				d.Fatal(err)
+			}
+			about := fmt.Sprint(ev.Type, " ", ev.OrganizationID, " ", ev.DocumentID, " ", ev.AnnotationID)
+			if ev.Notification != nil {
+				about += ev.Notification.ID
+			}
+			if strings.Contains(about, name) {
+				list = append(list, strings.ReplaceAll(about, name, "NAME"))
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// part matches the answer to an update of fewer than all.
+var part = regexp.MustCompile(`^200 .*"[01] comment annotations? updated"`)
 
 // moment matches what differs from one request to the next: times and secrets.
 var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|whsec_[A-Za-z0-9+/=]+`)
@@ -115,7 +156,7 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		process.send(ctx, path, key, "{}", data)
+		process.send(ctx, path, key, `{"allEvents":true}`, data)
 	}()
 	d.Cleanup(func() { <-ended })
 	defer cancel()
@@ -128,10 +169,11 @@ func (d *deployment) killed(after int64, path, key, data string) bool {
 }
 
 // TestKilled kills each operation that writes behind each of its requests to the table, so also between what it does and the keeping of its
-// answer. The same request under the same Idempotency-Key, once the lease of the first has ended, answers as one that was not killed.
+// answer. The same request under the same Idempotency-Key, once the lease of the first has ended, answers as one that was not killed, and
+// the two together have recorded the same events.
 func TestKilled(t *testing.T) {
 	d := newDeployment(t)
-	tried := map[string]bool{}
+	tried, seen := map[string]bool{}, map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(effects)) {
 		path, _, _ := strings.Cut(name, " ")
 		tried[path] = true
@@ -139,7 +181,7 @@ func TestKilled(t *testing.T) {
 			of := effects[name]
 			n := 0
 			// answered prepares and makes a request of its own, killed behind so many requests to the table, 0 for never.
-			answered := func(most int64) (killed bool, answer string) {
+			answered := func(most int64) (killed bool, answer string, events []string) {
 				n++
 				this := fmt.Sprintf("%s-%02d", strings.NewReplacer("/", "-", " ", "-").Replace(name[1:]), n)
 				fill := func(text string) string { return strings.ReplaceAll(text, "NAME", this) }
@@ -148,25 +190,30 @@ func TestKilled(t *testing.T) {
 						t.Fatalf("%s: %d %s", of.before, status, body)
 					}
 				}
-				if of.before == makeNotification {
-					d.deliver(this)
+				for _, id := range of.inbox {
+					d.deliver(this, fill(id))
 				}
 				if most > 0 {
 					killed = d.killed(most, path, this, fill(of.data))
 					d.later.Add(int64(time.Minute)) // its lease has ended
 				}
-				status, body := d.call(path, this, "{}", fill(of.data), long)
+				status, body := d.call(path, this, `{"allEvents":true}`, fill(of.data), long)
 				body = moment.ReplaceAllString(body, "NOW")
 				d.call("/v2/webhooks/delete", "", "{}", fill(`{"webhookId":"NAME"}`), long) // the account has so many at most
-				return killed, strings.ReplaceAll(fmt.Sprint(status, " ", body), this, "NAME")
+				return killed, strings.ReplaceAll(fmt.Sprint(status, " ", body), this, "NAME"), d.events(this, seen)
 			}
-			_, want := answered(0)
+			_, want, events := answered(0)
 			if !strings.HasPrefix(want, "200 ") || strings.Contains(want, `"success":false`) {
 				t.Fatal(want)
 			}
 			for most, killed := int64(1), true; killed; most++ {
 				var got string
-				if killed, got = answered(most); got != want && (of.left == "" || !strings.Contains(got, of.left)) {
+				var recorded []string
+				killed, got, recorded = answered(most)
+				if diff := cmp.Diff(events, recorded); diff != "" {
+					t.Errorf("killed behind %d requests, the events are (- as of the first alone, + got):\n%s", most, diff)
+				}
+				if got != want && !(of.left && part.MatchString(got)) {
 					t.Errorf("killed behind %d requests, it then answers (- as the first, + got):\n%s", most, cmp.Diff(want, got))
 				}
 			}

@@ -90,9 +90,19 @@ func (g *IDs) Mark() string {
 // Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
 // of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.
 func (g *IDs) Next() string {
+	return g.next(binary.BigEndian.AppendUint16(append([]byte("id"), g.seed...), g.n))
+}
+
+// NextFor is Next for something of the request that a name tells from all others: nothing else gets the id, at any attempt at the request,
+// also where an attempt makes fewer of them than the one before.
+func (g *IDs) NextFor(name string) string {
+	return g.next(append(append([]byte("for"), g.seed...), name...))
+}
+
+func (g *IDs) next(unique []byte) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(g.start.UnixMilli())<<16|uint64(g.n))
-	sum := sha256.Sum256(binary.BigEndian.AppendUint16(append([]byte("id"), g.seed...), g.n))
+	sum := sha256.Sum256(unique)
 	copy(b[8:], sum[:8])
 	g.n++
 	return idAlphabet.EncodeToString(b[:])

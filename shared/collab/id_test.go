@@ -40,3 +40,19 @@ func TestNumberComments(t *testing.T) {
 		})
 	}
 }
+
+// TestNextFor holds that what has another name has another id, also at the same position of another attempt at the request.
+func TestNextFor(t *testing.T) {
+	start, seed := time.UnixMilli(1), []byte("sixteen random b")
+	first, second := NewIDs(start, seed), NewIDs(start, seed)
+	a, b := first.NextFor("a"), first.NextFor("b")
+	if other := second.NextFor("b"); other == a || len(other) != len(a) || b <= a {
+		t.Errorf("a is %s, b is %s, and %s where it is the first", a, b, other)
+	}
+	if again := NewIDs(start, seed); again.NextFor("a") != a || again.NextFor("b") != b {
+		t.Error("the same attempt again gives other ids")
+	}
+	if next := NewIDs(start, seed).Next(); next == a {
+		t.Errorf("%s is of nothing, too", next)
+	}
+}

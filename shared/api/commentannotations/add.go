@@ -131,7 +131,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	for i := range list { // behind the annotations' ids, which must not depend on the account's settings
 		adds[i].Mark = call.IDs.Mark()
 		if wanted(call, list[i].comments) {
-			adds[i].Event = annotationAdded(newEvent(call, doc), threads[i], list[i].comments, call.Settings.AllEvents)
+			adds[i].Event = annotationAdded(newEvent(call, doc, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)
 		}
 	}
 	errs := s.Threads.AddAnnotations(ctx, doc, threads, adds)

@@ -39,7 +39,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	}
 	var events []*collab.Event
 	if wanted(call, sent) {
-		blank := newEvent(call, doc)
+		blank := newEvent(call, doc, req.AnnotationID)
 		events = []*collab.Event{&blank}
 		add.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			return commentsAdded(blank, head, comments, sent, call.Settings.AllEvents)

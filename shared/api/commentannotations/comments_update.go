@@ -64,7 +64,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			blank, made := events[comments[0].ID]
 			if !made {
-				blank = newEvent(call, doc)
+				blank = newEvent(call, doc, strconv.FormatInt(comments[0].ID, 10))
 				events[comments[0].ID] = blank
 			}
 			return commentsUpdated(blank, head, comments)

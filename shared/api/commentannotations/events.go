@@ -18,10 +18,10 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c NewComment) bool { return c.TriggerNotification })
 }
 
-// newEvent returns an event of a call without its subject. Its id is the call's next.
-func newEvent(call *rpc.Call, doc collab.DocumentRef) collab.Event {
+// newEvent returns an event of a call without its subject, which a name tells from the call's others.
+func newEvent(call *rpc.Call, doc collab.DocumentRef, of string) collab.Event {
 	return collab.Event{
-		ID: call.IDs.Next(), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
+		ID: call.IDs.NextFor(of), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
 		Time: call.Now.UnixMilli(),
 	}
 }

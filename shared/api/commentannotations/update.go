@@ -121,7 +121,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	)
 	for i := range blank {
 		if raise {
-			blank[i] = [2]collab.Event{newEvent(call, doc), newEvent(call, doc)}
+			blank[i] = [2]collab.Event{newEvent(call, doc, "0"+ids[i]), newEvent(call, doc, "1"+ids[i])}
 		}
 	}
 	if len(u.users) > 0 {

@@ -73,9 +73,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 
 // mark records what the user did with one notification. A first click is sent on its way.
 func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, id string) error {
-	var ref collab.EventRef
+	ref := collab.EventRef{Account: call.Account, ID: call.IDs.NextFor(id)}
 	click := func(n collab.Notification) *collab.Event {
-		ref = collab.EventRef{Account: call.Account, ID: call.IDs.Next()}
 		return &collab.Event{
 			ID:             ref.ID,
 			Type:           collab.NotificationClicked,
