@@ -45,9 +45,9 @@ object, which is answered as it was sent.`,
 func V2CommentannotationsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/commentannotations/get",
-		Summary: "Answers comment annotations by document, folder, location, creator, status, times or id, in pages",
+		Summary: "Lists comment annotations by document, folder, location, creator, status, times or id, in pages",
 		Description: `
-Answers the annotations that pass all filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of
+Returns the annotations that pass all filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of
 the creators. Without any filter these are all annotations of the organization. An empty array is refused, and so is null.
 
 **Order.** With annotationIds it is theirs, with null for each that does not exist in the documents asked for; one that exists but does not pass
@@ -73,7 +73,7 @@ disabled.`,
 func V1CommentannotationsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v1/commentannotations/get",
-		Summary: "Answers comment annotations of a document in version 1, all at once",
+		Summary: "Lists comment annotations of a document in version 1, all at once",
 		Description: `
 As version 2 for one document, in the order of version 2, in one answer. FAILED_PRECONDITION when that would be larger than 5 MB (page through it with
 version 2), or when the organization is disabled. NOT_FOUND when the organization or the document does not exist.`,
@@ -115,7 +115,7 @@ func V2CommentannotationsCommentsAdd() Endpoint {
 		Path:    "/v2/commentannotations/comments/add",
 		Summary: "Adds comments to a comment annotation",
 		Description: `
-Adds comments to an annotation, all or none, and answers their ids in the order sent. A comment needs a from, and content: a text or HTML that is not
+Adds comments to an annotation, all or none, and returns their ids in the order sent. A comment needs a from, and content: a text or HTML that is not
 empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated moves to the latest of the
 comments'; where it has no creator yet, the first comment's author is it.
 
@@ -147,9 +147,9 @@ be sent again. NOT_FOUND when the organization, the document or the annotation d
 func V2CommentannotationsCommentsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/commentannotations/comments/get",
-		Summary: "Answers the comments of a comment annotation, in pages",
+		Summary: "Lists the comments of a comment annotation, in pages",
 		Description: `
-Answers the comments of an annotation by comment id, which for generated ids is by time. NOT_FOUND when the organization, the document or the
+Returns the comments of an annotation by comment id, which for generated ids is by time. NOT_FOUND when the organization, the document or the
 annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable,
 		Operation: operation(annotations, (*commentannotations.Service).GetComments),

@@ -13,9 +13,9 @@ import (
 func V2NotificationsConfigGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/notifications/config/get",
-		Summary: "Answers a user's notification preferences",
+		Summary: "Returns a user's notification preferences",
 		Description: `
-Answers what a user wants to be told of each document, by channel: the user's preference for the document, else for the organization, else inbox ALL
+Returns what a user wants to be told of each document, by channel: the user's preference for the document, else for the organization, else inbox ALL
 and email MINE. The answer is in the order asked, repeats once; neither documents nor user need exist. ALL is everything; MINE is what concerns the
 user: tagged, assigned, taking part, named; NONE is nothing. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
@@ -61,9 +61,9 @@ As version 2, without verifyUserPermissions.`,
 func V2NotificationsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/notifications/get",
-		Summary: "Answers a user's notifications, newest first, in pages",
+		Summary: "Lists a user's notifications, newest first, in pages",
 		Description: `
-Answers what a user was told, newest first: the user's own notifications, and those to everyone that the user did not cause and wants. The user need
+Returns what a user was told, newest first: the user's own notifications, and those to everyone that the user did not cause and wants. The user need
 not be a member. Headlines are filled in for this user. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
 		Operation: operation(notification, (*notifications.Service).Get),

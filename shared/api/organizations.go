@@ -9,9 +9,9 @@ import (
 func V2OrganizationsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/organizations/get",
-		Summary: "Answers organizations, in pages",
+		Summary: "Lists organizations, in pages",
 		Description: `
-Answers organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An organization
+Returns organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An organization
 may have further fields, which its operator gave it.`,
 		Grants:    ReadTable,
 		Requires:  collab.AdvancedQueries,
@@ -23,9 +23,9 @@ may have further fields, which its operator gave it.`,
 func V1OrganizationsFoldersGet() Endpoint {
 	return Endpoint{
 		Path:    "/v1/organizations/folders/get",
-		Summary: "Answers the folders of an organization, or one with its subfolders",
+		Summary: "Lists the folders of an organization, or one with its subfolders",
 		Description: `
-Answers all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly in it by
+Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly in it by
 id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the
 organization is disabled, or when one answer of 5 MB does not hold the folders.`,
 		Grants:    ReadTable | ReadIndexes,

@@ -10,7 +10,7 @@ func V2WebhooksAdd() Endpoint {
 		Path:    "/v2/webhooks/add",
 		Summary: "Adds a webhook endpoint",
 		Description: `
-Adds an endpoint of the account, for the events of all its organizations, and answers the secret that signs what it gets, this once; only a repeat
+Adds an endpoint of the account, for the events of all its organizations, and returns the secret that signs what it gets, this once; only a repeat
 under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with https:// and has at most 2,048 bytes; it names
 no user, and no private, local or reserved address.
 
@@ -25,9 +25,9 @@ comes after its endpoint or secret is gone.`,
 func V2WebhooksGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/webhooks/get",
-		Summary: "Answers webhook endpoints",
+		Summary: "Lists webhook endpoints",
 		Description: `
-Answers webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all by id, in one answer.`,
+Returns webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all by id, in one answer.`,
 		Grants:    ReadTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Get),
 	}
@@ -66,7 +66,7 @@ func V2WebhooksSecretsRotate() Endpoint {
 		Path:    "/v2/webhooks/secrets/rotate",
 		Summary: "Gives a webhook endpoint a new secret",
 		Description: `
-Gives the endpoint a new secret and answers it, this once; only a repeat under the same Idempotency-Key shows it again. The one before signs beside it
+Gives the endpoint a new secret and returns it, this once; only a repeat under the same Idempotency-Key shows it again. The one before signs beside it
 for 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is no such endpoint; FAILED_PRECONDITION when
 five secrets sign already.`,
 		Grants:    ReadTable | WriteTable | ReadWebhooks | WriteWebhooks,
@@ -78,9 +78,9 @@ five secrets sign already.`,
 func V2WebhooksDeliveriesGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/webhooks/deliveries/get",
-		Summary: "Answers what was delivered to a webhook endpoint, in pages",
+		Summary: "Lists the deliveries to a webhook endpoint, in pages",
 		Description: `
-Answers what became of the events of the last 30 days that were meant for the endpoint, newest event first. Filters combine; times are those of the
+Returns what became of the events of the last 30 days that were meant for the endpoint, newest event first. Filters combine; times are those of the
 events, and inclusive. NOT_FOUND when there is no such endpoint.`,
 		Grants:    ReadTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).GetDeliveries),
