@@ -43,7 +43,7 @@ func TestLargeIcon(t *testing.T) {
 
 // TestManyEscapes: people whose names and addresses take six bytes of JSON for each of their own are told, however many they are.
 func TestManyEscapes(t *testing.T) {
-	for _, filler := range []string{"<", "&", "\x01", `"`, "\u2028"} {
+	for _, filler := range []string{"&", "\x01", `"`, "\u2028"} { // what < becomes is no longer than what & does
 		t.Run(fmt.Sprintf("%q", filler), func(t *testing.T) {
 			w := newWorld(t)
 			a := w.account()
