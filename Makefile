@@ -71,7 +71,7 @@ fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 		done; \
 	done
 
-bench: check ## run every benchmark, and compare with the saved figures (more than half an hour; ARGS='-run Service' for some, -save to save)
+bench: check ## run every benchmark, and compare with the saved figures (two hours, one of them BenchmarkWeekDown; ARGS='-run Service' for some, -save to save)
 	@go run ./localstack/install
 	@$(call run_program,bench) $(ARGS)
 
