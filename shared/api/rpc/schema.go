@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,20 +30,10 @@ func NewSchemas(glossary map[string]string, samples map[string]any) *Schemas {
 }
 
 // Components returns the components that were referred to, by name.
-func (s *Schemas) Components() Keyed[Schema] {
-	all := entries(s.components)
-	for name, schema := range scalars() {
-		all = append(all, Member[Schema]{Key: name, Value: schema})
-	}
-	slices.SortFunc(all, func(a, b Member[Schema]) int { return strings.Compare(a.Key, b.Key) })
+func (s *Schemas) Components() map[string]Schema {
+	all := scalars()
+	maps.Copy(all, s.components)
 	return all
-}
-
-func entries(m map[string]Schema) (list Keyed[Schema]) {
-	for name, schema := range m {
-		list = append(list, Member[Schema]{Key: name, Value: schema})
-	}
-	return list
 }
 
 // Undescribed returns the fields that neither have a doc tag nor stand in the glossary.

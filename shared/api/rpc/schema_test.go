@@ -41,10 +41,7 @@ func TestSchemas(t *testing.T) {
 		map[string]any{"count": 2})
 	answer := s.Answer(reflect.TypeFor[*rpc.Page[*told]]())
 	request := s.Request(reflect.TypeFor[ask]())
-	components := map[string]rpc.Schema{}
-	for _, c := range s.Components() {
-		components[c.Key] = c.Value
-	}
+	components := s.Components()
 	for what, test := range map[string]struct {
 		schema rpc.Schema
 		want   string
