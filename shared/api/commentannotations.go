@@ -50,11 +50,11 @@ func V2CommentannotationsGet() Endpoint {
 Returns the annotations that pass all filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of
 the creators. Without any filter these are all annotations of the organization. An empty array is refused, and so is null.
 
-**Order.** With annotationIds it is theirs, with null for each that does not exist in the documents asked for; one that exists but does not pass
-another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated (as of the end of the quarter of a second, in a thread that
-is busy then), in each document in the order asked, or in one list where no document is named. Else it is in the order asked of documents, in each of
-locations (or creators, or statuses), in each by annotation id; where no document is named, by document id within these. Generated ids sort by time.
-Comments are by comment id.
+**Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that exists but
+does not pass another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated, in each document in the order asked, or in
+one list where no document is named. (A thread that is written several times a second counts there as updated at the end of that quarter of a second.)
+Else it is in the order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
+named, of locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by comment id.
 
 **Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands alone on its
 page, with commentsTruncated: read the rest by comments/get.
