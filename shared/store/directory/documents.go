@@ -28,22 +28,14 @@ func newDocumentItem(doc collab.DocumentRef, d collab.Document) documentItem {
 	}
 }
 
-func (d documentItem) document(id string) collab.Document {
+func (d documentItem) of(id string) collab.Document {
 	return collab.Document{
 		ID: id, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, Users: d.Users,
 		CreatedAt: d.CreatedAt, LastUpdated: d.LastUpdated,
 	}
 }
 
-func readDocument(it store.Item) (collab.Document, error) {
-	id, err := lastPart(it, table.Documents)
-	if err != nil {
-		return collab.Document{}, err
-	}
-	var d documentItem
-	err = it.Decode(&d)
-	return d.document(id), err
-}
+var readDocument = reader[collab.Document, documentItem](table.Documents)
 
 func documentKey(doc collab.DocumentRef) table.Key {
 	return table.Document(doc.Account, doc.Organization, doc.Document)
@@ -61,18 +53,12 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	if err == nil && !exists {
 		err = collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
 	}
-	return d.document(doc.Document), err
+	return d.of(doc.Document), err
 }
 
 // ChangeDocument changes a document, or makes it, as ChangeOrganization does. Its folder, collab.RootFolder at first, is not checked.
-func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (d collab.Document, err error) {
-	_, err = store.Rewrite(ctx, s.Table, documentKey(doc), "the document", func(it *documentItem, _ bool) error {
-		d = it.document(doc.Document)
-		err := change(&d)
-		*it = newDocumentItem(doc, d)
-		return err
-	})
-	return d, err
+func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error) {
+	return rewrite(ctx, s, documentKey(doc), "the document", doc.Document, change, func(d collab.Document) documentItem { return newDocumentItem(doc, d) })
 }
 
 // makeDocument makes a document in no folder, unless it is there by now.

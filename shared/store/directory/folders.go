@@ -19,39 +19,27 @@ type folderItem struct {
 	DocAnn      string        `dynamodbav:"da"`
 }
 
-func (f folderItem) folder(id string) collab.Folder {
+func (f folderItem) of(id string) collab.Folder {
 	return collab.Folder{
 		ID: id, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 	}
 }
 
-func readFolder(it store.Item) (collab.Folder, error) {
-	id, err := lastPart(it, table.Folders)
-	if err != nil {
-		return collab.Folder{}, err
-	}
-	var f folderItem
-	err = it.Decode(&f)
-	return f.folder(id), err
-}
+var readFolder = reader[collab.Folder, folderItem](table.Folders)
 
 func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 }
 
 // ChangeFolder changes a folder, or makes it, as ChangeOrganization does. Its parent, collab.RootFolder at first, is not checked.
-func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (f collab.Folder, err error) {
+func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error) {
 	k := table.Folder(org.Account, org.Organization, id)
-	_, err = store.Rewrite(ctx, s.Table, k, "the folder", func(it *folderItem, _ bool) error {
-		f = it.folder(id)
-		err := change(&f)
-		*it = folderItem{
+	return rewrite(ctx, s, k, "the folder", id, change, func(f collab.Folder) folderItem {
+		return folderItem{
 			Name: f.Name, Parent: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 			In: table.FolderPartition(org.Account, org.Organization, f.Parent), DocAnn: k.SK,
 		}
-		return err
 	})
-	return f, err
 }
 
 // Folders returns all folders of the organization by id. It fails like CheckOrganization.

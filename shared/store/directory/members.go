@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
@@ -16,30 +15,17 @@ type memberItem struct {
 	LastUpdated collab.Millis `dynamodbav:"lu"`
 }
 
-func (m memberItem) member(id string) collab.Member {
+func (m memberItem) of(id string) collab.Member {
 	return collab.Member{User: collab.User{UserID: id, Name: m.Name, Email: m.Email}, CreatedAt: m.CreatedAt, LastUpdated: m.LastUpdated}
 }
 
-func readMember(it store.Item) (collab.Member, error) {
-	id, err := lastPart(it, table.Members)
-	if err != nil {
-		return collab.Member{}, err
-	}
-	var m memberItem
-	err = it.Decode(&m)
-	return m.member(id), err
-}
+var readMember = reader[collab.Member, memberItem](table.Members)
 
 // ChangeMember changes a user of the organization, or makes one a member, as ChangeOrganization does. The organization is not checked.
-func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, user string, change func(*collab.Member) error) (m collab.Member, err error) {
-	k := table.Member(org.Account, org.Organization, user)
-	_, err = store.Rewrite(ctx, s.Table, k, "the member", func(it *memberItem, _ bool) error {
-		m = it.member(user)
-		err := change(&m)
-		*it = memberItem{m.Name, m.Email, m.CreatedAt, m.LastUpdated}
-		return err
+func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, user string, change func(*collab.Member) error) (collab.Member, error) {
+	return rewrite(ctx, s, table.Member(org.Account, org.Organization, user), "the member", user, change, func(m collab.Member) memberItem {
+		return memberItem{m.Name, m.Email, m.CreatedAt, m.LastUpdated}
 	})
-	return m, err
 }
 
 // Members returns those of the users who are members of the organization, by user id. Strongly consistent.

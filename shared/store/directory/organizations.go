@@ -17,21 +17,13 @@ type organizationItem struct {
 	LastUpdated collab.Millis `dynamodbav:"lu"`
 }
 
-func (o organizationItem) organization(id string) collab.Organization {
+func (o organizationItem) of(id string) collab.Organization {
 	return collab.Organization{
 		ID: id, Name: o.Name, Disabled: o.Disabled, Metadata: collab.JSON(o.Metadata), CreatedAt: o.CreatedAt, LastUpdated: o.LastUpdated,
 	}
 }
 
-func readOrganization(it store.Item) (collab.Organization, error) {
-	id, err := lastPart(it, table.Organizations)
-	if err != nil {
-		return collab.Organization{}, err
-	}
-	var o organizationItem
-	err = it.Decode(&o)
-	return o.organization(id), err
-}
+var readOrganization = reader[collab.Organization, organizationItem](table.Organizations)
 
 func organizationMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "organization %q does not exist", id)
@@ -39,15 +31,11 @@ func organizationMissing(id string) error {
 
 // ChangeOrganization changes an organization, or makes it: change is then called with an empty one, CreatedAt 0, that has its id. It
 // returns the organization as it is then.
-func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (o collab.Organization, err error) {
+func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error) {
 	k := table.Organization(org.Account, org.Organization)
-	_, err = store.Rewrite(ctx, s.Table, k, "the organization", func(it *organizationItem, _ bool) error {
-		o = it.organization(org.Organization)
-		err := change(&o)
-		*it = organizationItem{o.Name, o.Disabled, store.JSON(o.Metadata), o.CreatedAt, o.LastUpdated}
-		return err
+	return rewrite(ctx, s, k, "the organization", org.Organization, change, func(o collab.Organization) organizationItem {
+		return organizationItem{o.Name, o.Disabled, store.JSON(o.Metadata), o.CreatedAt, o.LastUpdated}
 	})
-	return o, err
 }
 
 // makeOrganization makes an organization named by its id. Where another request was faster it checks that one.
