@@ -17,7 +17,8 @@ const (
 	quick      = time.Second      //
 	sliceTime  = 10 * time.Second // after which a holder begins no further posts
 	lease      = time.Minute      // longer than a slice with the end of its last posts takes
-	reserve    = 5 * time.Second  // of a run's time, for what follows a post
+	quickRound = 4 * quickPosts   // of them are begun before it is looked what came of all
+	reserve    = 8 * time.Second  // of a run's time, for the posts of a round before the last, and for what follows
 	page       = 100              // deliveries read at once
 	quickPage  = 500              // while the endpoint answers quickly, and to look again
 
@@ -116,37 +117,31 @@ func (s *slice) work(ctx context.Context) error {
 			s.parked = s.Now().Add(parkFor).UnixMilli()
 			return nil
 		}
-		n := s.width
-		if s.lane.Health.Resting() {
-			n = 1
-		}
-		batch, err := s.take(ctx, n)
-		if err != nil || len(batch) == 0 {
+		list, err := s.due(ctx)
+		if err != nil || len(*list) == 0 {
 			return err
 		}
-		if err := s.post(ctx, batch); err != nil {
+		if err := s.post(ctx, list); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// take returns up to n deliveries to post: first those whose time has come, then the new ones, in order.
-func (s *slice) take(ctx context.Context, n int) (batch []collab.Delivery, err error) {
+// due returns the deliveries to post, in order: first those whose time has come, then the new ones. An empty list says that there are none.
+func (s *slice) due(ctx context.Context) (list *[]collab.Delivery, err error) {
 	if now := s.millis(); len(s.waiting) == 0 && s.lane.Due != 0 && s.lane.Due <= now {
 		if s.waiting, s.lane.Due, err = s.Outbox.WaitingDeliveries(ctx, s.lane, now, page, s.skip(ctx)); err != nil {
 			return nil, err
 		}
 	}
 	if len(s.waiting) > 0 {
-		n = min(n, len(s.waiting))
-		batch, s.waiting = s.waiting[:n], s.waiting[n:]
-		return batch, nil
+		return &s.waiting, nil
 	}
 	for len(s.fresh) == 0 && !s.drained {
 		var next string
 		most := page
-		if n > posts {
+		if s.width > posts {
 			most = quickPage
 		}
 		if s.fresh, next, err = s.Outbox.NewDeliveries(ctx, s.lane, s.from, most, s.skip(ctx)); err != nil {
@@ -156,9 +151,7 @@ func (s *slice) take(ctx context.Context, n int) (batch []collab.Delivery, err e
 			s.from = next
 		}
 	}
-	n = min(n, len(s.fresh))
-	batch, s.fresh = s.fresh[:n], s.fresh[n:]
-	return batch, nil
+	return &s.fresh, nil
 }
 
 // next is when there is something to post again, 0 for never.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"collabdata/shared/collab"
@@ -22,17 +23,42 @@ type result struct {
 	err     error
 }
 
-// post posts deliveries side by side, and notes what became of them.
-func (s *slice) post(ctx context.Context, batch []collab.Delivery) error {
-	results := make([]result, len(batch))
+// post posts deliveries of a list in their order, some side by side, takes them off it, and notes what became of them. Once one has failed or
+// was slow it begins no more.
+func (s *slice) post(ctx context.Context, list *[]collab.Delivery) error {
 	resting := s.lane.Health.Resting()
+	side, round := s.width, s.width
+	switch {
+	case resting:
+		side, round = 1, 1
+	case s.width == quickPosts:
+		round = quickRound
+	}
+	results := make([]result, min(round, len(*list)))
 	var wg sync.WaitGroup
-	for i := range batch {
-		wg.Go(func() { results[i] = s.deliver(ctx, batch[i], resting) })
+	var bad atomic.Bool
+	places := make(chan struct{}, side)
+	begun := 0
+	for i := range results {
+		if places <- struct{}{}; bad.Load() {
+			break
+		}
+		begun++
+		wg.Go(func() {
+			r := s.deliver(ctx, (*list)[i], resting)
+			if results[i] = r; !r.quick() {
+				bad.Store(true)
+			}
+			<-places
+		})
 	}
 	wg.Wait()
-	width := min(2*s.width, quickPosts)
-	for _, r := range results {
+	*list = (*list)[begun:]
+	s.width = min(2*s.width, quickPosts)
+	if bad.Load() {
+		s.width = posts
+	}
+	for _, r := range results[:begun] {
 		if r.err != nil {
 			return r.err
 		}
@@ -44,15 +70,16 @@ func (s *slice) post(ctx context.Context, batch []collab.Delivery) error {
 			continue
 		}
 		s.posted++
-		if r.kept.Duration >= quick.Milliseconds() || r.attempt.Outcome != webhook.Delivered {
-			width = posts
-		}
 		if err := s.judge(ctx, r.attempt); err != nil {
 			return err
 		}
 	}
-	s.width = width
 	return nil
+}
+
+// quick reports that nothing speaks against many posts at a time.
+func (r *result) quick() bool {
+	return r.err == nil && (r.attempt == nil || r.attempt.Outcome == webhook.Delivered && r.kept.Duration < quick.Milliseconds())
 }
 
 // judge notes how the endpoint answered, and disables one that is gone or has only failed for too long.

@@ -422,6 +422,29 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, and no more than those once it fails.
+func TestStopsAtFailure(t *testing.T) {
+	const n, good, side = 900, 300, 50
+	w := newWorld(t)
+	a := w.account()
+	var now, most, begun atomic.Int64
+	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+		at := now.Add(1)
+		for old := most.Load(); at > old && !most.CompareAndSwap(old, at); old = most.Load() {
+		}
+		if begun.Add(1) > good {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+		now.Add(-1)
+	})
+	a.webhook("hook", r.URL)
+	a.deliveries([]endpoint{{a, "hook"}}, n)
+	w.drain(w.start())
+	if failed := begun.Load() - good; failed < 1 || failed > side || most.Load() > side {
+		t.Errorf("%d posts failed, %d were under way, want up to %d", failed, most.Load(), side)
+	}
+}
+
 // TestOneHolder: however many messages there are, one process works on a lane, with five posts at a time, and others are not held up.
 func TestOneHolder(t *testing.T) {
 	w := newWorld(t)
