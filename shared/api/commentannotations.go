@@ -19,7 +19,7 @@ name and type are filled in. A status with an id of your own needs svg or iconUr
 HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or HTML, and name the user in
 taggedUserContacts.
 
-The answer has what became of each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already, and nothing
+The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already, and nothing
 of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
 be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made; FAILED_PRECONDITION when the organization is
 disabled. What createOrganization and createDocument made stays, also where the call fails then.`,
@@ -35,7 +35,7 @@ func V1CommentannotationsAdd() Endpoint {
 		Summary: "Adds comment annotations in version 1",
 		Description: `
 As version 2, but comments have no context and no triggerNotification, so that nobody is told; tags may have a text; the type of a status may be an
-object, which is answered as it was sent.`,
+object, which is returned as it was sent.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddV1),
 	}
@@ -59,7 +59,7 @@ named, of locations, creators or statuses, and in each by document id and annota
 **Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands alone on its
 page, with commentsTruncated: read the rest by comments/get.
 
-With groupByDocumentId the answer is an object by document id, in the same order.
+With groupByDocumentId the response is an object by document id, in the same order.
 
 NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the organization is
 disabled.`,
@@ -75,8 +75,8 @@ func V1CommentannotationsGet() Endpoint {
 		Path:    "/v1/commentannotations/get",
 		Summary: "Lists comment annotations of a document in version 1, all at once",
 		Description: `
-As version 2 for one document, in the order of version 2, in one answer. FAILED_PRECONDITION when that would be larger than 5 MB (page through it with
-version 2), or when the organization is disabled. NOT_FOUND when the organization or the document does not exist.`,
+As version 2 for one document, in the order of version 2, in one response. FAILED_PRECONDITION when that would be larger than 5 MB (page through it
+with version 2), or when the organization is disabled. NOT_FOUND when the organization or the document does not exist.`,
 		Grants:    ReadTable | ReadIndexes,
 		Operation: operation(annotations, (*commentannotations.Service).GetV1),
 	}
@@ -98,12 +98,12 @@ refused. Another status of your own needs no icon here.
 **updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two users may
 be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 
-The answer has what became of each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no annotation with
+The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no annotation with
 its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too large; with ABORTED,
-UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the answer.
+UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the response.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is disabled, when
-more than 10,000 are selected, or when one answer does not hold what would become of them.`,
+more than 10,000 are selected, or when one response does not hold their results.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).Update),
 	}
@@ -135,7 +135,7 @@ func V2CommentannotationsCommentsUpdate() Endpoint {
 Changes up to 500 comments of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged, and everything
 else is replaced whole. It tells nobody; with the account's setting events=all it is posted to webhooks.
 
-The answer has what became of each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id; with
+The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id; with
 INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
 be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,

@@ -16,7 +16,7 @@ func V2NotificationsConfigGet() Endpoint {
 		Summary: "Returns a user's notification preferences",
 		Description: `
 Returns what a user wants to be told of each document, by channel: the user's preference for the document, else for the organization, else inbox ALL
-and email MINE. The answer is in the order asked, repeats once; neither documents nor user need exist. ALL is everything; MINE is what concerns the
+and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. ALL is everything; MINE is what concerns the
 user: tagged, assigned, taking part, named; NONE is nothing. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
 		Requires:  collab.NotificationPreferences,
@@ -79,7 +79,7 @@ func V2NotificationsUpdate() Endpoint {
 Marks up to 30 notifications of a user as read or clicked, which stays so; a click is reading, too. The first click raises notification.clicked, by
 which webhooks get the notificationSourceData back.
 
-The answer has what became of each by id, in the order sent: one that the user does not have is NOT_FOUND there, one that may be sent again ABORTED.
+The response has a result for each by id, in the order sent: one that the user does not have is NOT_FOUND there, one that may be sent again ABORTED.
 NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Update),

@@ -27,7 +27,7 @@ func V1OrganizationsFoldersGet() Endpoint {
 		Description: `
 Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly in it by
 id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the
-organization is disabled, or when one answer of 5 MB does not hold the folders.`,
+organization is disabled, or when one response of 5 MB does not hold the folders.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersGet),

@@ -27,7 +27,8 @@ func V2WebhooksGet() Endpoint {
 		Path:    "/v2/webhooks/get",
 		Summary: "Lists webhook endpoints",
 		Description: `
-Returns webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all by id, in one answer.`,
+Returns webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all by id, in one
+response.`,
 		Grants:    ReadTable | ReadWebhooks,
 		Operation: operation(webhook, (*webhooks.Service).Get),
 	}

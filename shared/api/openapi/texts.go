@@ -12,10 +12,10 @@ import (
 var introduction string
 
 const keyRules = `
-1 to 255 printable ASCII characters, such as a UUID; an empty header is none. The same key and body within 24 hours of the last attempt answers as
-the first time and does nothing; after an attempt that did not finish it finishes that one. (Where that one had changed what the request selects by, the
-answer has what was left to do.) With another body it is INVALID_ARGUMENT; while the first one runs it is ABORTED. Success and ALREADY_EXISTS bind the key,
-unless an item of the answer failed that may succeed later; after any other failure the key is free. Keys are apart for each account and path.
+1 to 255 printable ASCII characters, such as a UUID; an empty header is none. The same key and body within 24 hours of the last attempt gets the same
+response as the first time, and does nothing; after an attempt that did not finish it finishes that one. (Where that one had changed what the request
+selects by, the response has the rest only.) With another body it is INVALID_ARGUMENT; while the first one runs it is ABORTED. Success and ALREADY_EXISTS bind the key,
+unless an item of the response failed that may succeed later; after any other failure the key is free. Keys are apart for each account and path.
 `
 
 const deliveryRules = `
@@ -48,7 +48,7 @@ var glossary = map[string]string{
 	"actionUser":                     "Who acted",
 	"annotation":                     "The annotation after the event",
 	"annotationId":                   "The comment annotation",
-	"annotationIds":                  "Comment annotations, in whose order the answer is",
+	"annotationIds":                  "Comment annotations, in whose order the response is",
 	"apiKey":                         "The API key of the request",
 	"assignedTo":                     "To whom the annotation is assigned",
 	"at":                             "When it was made",
@@ -67,7 +67,7 @@ var glossary = map[string]string{
 	"commentIds":                     "Comments",
 	"commentText":                    "Its content as text; {{userId}} stands for the name of a tagged user",
 	"comments":                       "By comment id",
-	"commentsTruncated":              "True where the thread is larger than an answer: read its further comments by comments/get",
+	"commentsTruncated":              "True where the thread is larger than a response: read its further comments by comments/get",
 	"config":                         "By channel",
 	"contact":                        "The tagged user, of the same userId",
 	"context":                        "Free-form, of your own",
@@ -99,7 +99,7 @@ var glossary = map[string]string{
 	"folderId":               "The folder",
 	"folderName":             "Its name",
 	"from":                   "The author",
-	"groupByDocumentId":      "Answer an object of arrays by document id, without nulls, and without documents that have nothing on this page; false where it is left out",
+	"groupByDocumentId":      "Return an object of arrays by document id, without nulls, and without documents that have nothing on this page; false where it is left out",
 	"iconUrl":                "Address of its icon; a status of your own has this or svg",
 	"id":                     "Its id",
 	"isCommentResolverUsed":  "Your application keeps the content of the comment, and shows it itself",
