@@ -584,8 +584,15 @@ func (a *account) inbox(user string) []string {
 // mails returns the mails sent to each address since the start of the mail service.
 func (w *world) mails() map[string][]localstack.Mail {
 	w.Helper()
-	all, err := localstack.Mails(w.Context(), *w.cloud.BaseEndpoint)
-	w.must(err)
+	return mails(w.Context(), w.TB)
+}
+
+func mails(ctx context.Context, t testing.TB) map[string][]localstack.Mail {
+	t.Helper()
+	all, err := localstack.Mails(ctx, localstacktest.MiniStack(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	to := map[string][]localstack.Mail{}
 	for _, m := range all {
 		for _, address := range m.To {

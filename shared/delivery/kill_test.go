@@ -1,10 +1,12 @@
 package delivery_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"collabdata/localstack"
@@ -118,18 +120,33 @@ func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			calls := s.run(t, true, 0)
+			var mu sync.Mutex
+			var runs []*run
+			do := func(t *testing.T, sent bool, killAt int) *run {
+				r := s.run(t, sent, killAt)
+				mu.Lock()
+				defer mu.Unlock()
+				runs = append(runs, r)
+				return r
+			}
+			t.Cleanup(func() { // once for all: they grow
+				mails := mails(context.WithoutCancel(t.Context()), t)
+				for _, r := range runs {
+					s.checkMails(t, fmt.Sprintf("after %v", r.calls), r.account, mails, r.twice)
+				}
+			})
+			calls := do(t, true, 0).calls
 			if len(calls) < 10 {
 				t.Fatalf("calls %v", calls)
 			}
 			t.Run("never sent", func(t *testing.T) {
 				t.Parallel()
-				s.run(t, false, 0)
+				do(t, false, 0)
 			})
 			for k := 1; k <= len(calls)+1; k++ {
 				t.Run(fmt.Sprintf("before call %d", k), func(t *testing.T) {
 					t.Parallel()
-					s.run(t, true, k)
+					do(t, true, k)
 				})
 			}
 			t.Logf("%d calls: %v", len(calls), calls)
@@ -137,9 +154,16 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// run has the scenario happen in a world of its own, where the first process is killed before a call of it, from 1; 0 for none. It returns
-// what that process called.
-func (s scenario) run(t *testing.T, sent bool, killAt int) (calls []string) {
+// run is a scenario that has happened, and a process that may have been killed.
+type run struct {
+	*account
+	calls []string // of the process
+	twice int      // mails that it has sent and not marked: these may be sent twice
+}
+
+// run has the scenario happen in a world of its own, where the first process is killed before a call of it, from 1; 0 for none. It checks
+// what that led to, but for the mails.
+func (s scenario) run(t *testing.T, sent bool, killAt int) *run {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
 	a := w.account(grouping(s.atOnce))
@@ -155,8 +179,8 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) (calls []string) {
 	if killAt == 0 && twice != 0 {
 		t.Errorf("%d mails, %d marks", p.mails, p.marked)
 	}
-	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r, w.mails(), twice)
-	return p.calls
+	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r)
+	return &run{a, p.calls, twice}
 }
 
 // settleKilled is settle until the process is dead.
@@ -185,18 +209,11 @@ func (w *world) settleKilled(p *process) {
 	}
 }
 
-func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver, mails map[string][]localstack.Mail, twice int) {
+func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver) {
 	for user, want := range s.inbox {
 		if got := a.inbox(user); len(got) != want {
 			t.Errorf("%s: %s has %d notifications, want %d", title, user, len(got), want)
 		}
-	}
-	for user, want := range s.mail {
-		got := len(mails[a.address(user)])
-		if got < want || got > 2*want || got-want > twice {
-			t.Errorf("%s: %s has %d mails, want %d", title, user, got, want)
-		}
-		twice -= max(got-want, 0)
 	}
 	for _, hook := range s.posts {
 		if n := r.got("/" + hook + "/" + a.id)[ev.ID]; n < 1 {
@@ -214,6 +231,16 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 	}
 	if _, at, err := a.outbox.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
 		t.Errorf("%s: progress %+v, %v", title, at, err)
+	}
+}
+
+func (s scenario) checkMails(t *testing.T, title string, a *account, mails map[string][]localstack.Mail, twice int) {
+	for user, want := range s.mail {
+		got := len(mails[a.address(user)])
+		if got < want || got > 2*want || got-want > twice {
+			t.Errorf("%s: %s has %d mails, want %d", title, user, got, want)
+		}
+		twice -= max(got-want, 0)
 	}
 }
 
@@ -258,7 +285,9 @@ func TestDoubledAndDisordered(t *testing.T) {
 	w.settle(processes[0])
 	mails := w.mails()
 	for i, x := range runs {
-		x.s.check(t, fmt.Sprintf("%d, %s", i, x.s.name), x.a, x.ev, r, mails, 0)
+		title := fmt.Sprintf("%d, %s", i, x.s.name)
+		x.s.check(t, title, x.a, x.ev, r)
+		x.s.checkMails(t, title, x.a, mails, 0)
 	}
 }
 
