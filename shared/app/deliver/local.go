@@ -14,7 +14,7 @@ import (
 const (
 	localRuns    = 32               // events worked on at the same time
 	localLanes   = 200              // lanes: most of the time they wait for their endpoints
-	localShare   = 4                // one account has one in so many of either at most
+	localShare   = 2                // one account has one in so many of either at most: half
 	localPolls   = 16               // calls for messages of a queue under way: fewer fall behind an operation that sends thousands
 	localWaiting = 10_000           // messages taken that wait for their turn
 	localRelay   = 3 * time.Second  // between two runs of the relay
