@@ -10,14 +10,14 @@ import (
 	"collabdata/shared/collab"
 )
 
-// concerned returns up to collab.MaxCircle of those whom an event concerns, and the cursor of the others: "@" and the id of the user behind
+// concerned returns up to collab.RecipientPageSize of those whom an event concerns, and the cursor of the others: "@" and the id of the user behind
 // whom the list goes on, in the order of ids.
 func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	var more bool
 	if w.event.NotifyAll {
 		var members []collab.Member
-		if members, more, err = d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, collab.MaxCircle); err != nil {
+		if members, more, err = d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, collab.RecipientPageSize); err != nil {
 			return nil, "", err
 		}
 		for _, m := range members {
@@ -29,8 +29,8 @@ func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (peop
 			return nil, "", err
 		}
 		people = slices.DeleteFunc(named(w.event, thread), func(u collab.User) bool { return u.UserID <= after })
-		if more = len(people) > collab.MaxCircle; more {
-			people = people[:collab.MaxCircle]
+		if more = len(people) > collab.RecipientPageSize; more {
+			people = people[:collab.RecipientPageSize]
 		}
 	}
 	if more && len(people) > 0 {

@@ -3,12 +3,12 @@
 // finished by another.
 //
 // An event's delivery goes through the stages of collab.Stage. First a delivery to each webhook endpoint is recorded and its message put
-// on the webhook queue. Then recipients are worked out part by part, collab.MaxCircle at a time: preferences and permissions are asked
-// once, what they gave is kept, and the part's inboxes are served; a message of its own asks for the next part. Last, in the
-// same parts, come the mails. Those about a thread wait for others on it, unless the account wants none of that; the relay brings the event
+// on the webhook queue. Then recipients are worked out page by page, collab.RecipientPageSize at a time: preferences and permissions are asked
+// once, what they gave is kept, and the page's inboxes are served; a message of its own asks for the next page. Last, in the
+// same pages, come the mails. Those about a thread wait for others on it, unless the account wants none of that; the relay brings the event
 // back when it is time.
 //
-// Messages only wake: the progress, the circle, the claims on mails and the deliveries in the table say what there is to do, so doubled,
+// Messages only wake: the progress, the recipients, the claims on mails and the deliveries in the table say what there is to do, so doubled,
 // late and disordered messages do no harm.
 package delivery
 

@@ -37,8 +37,8 @@ type Progress interface {
 	CountDeath(ctx context.Context, ref collab.EventRef) (int64, error)
 	Survived(ctx context.Context, ref collab.EventRef) error
 	Quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error
-	Circle(ctx context.Context, ref collab.EventRef, cursor string) (*collab.Circle, error)
-	KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error)
+	RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*collab.RecipientPage, error)
+	KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *collab.RecipientPage) (*collab.RecipientPage, error)
 }
 
 // Inboxes are what putting notifications into inboxes needs of the table.
@@ -52,7 +52,7 @@ type Inboxes interface {
 // mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
 const mostDeaths = 3
 
-// Event moves the delivery of an event on by one part of its recipients, from any stage.
+// Event moves the delivery of an event on by one page of its recipients, from any stage.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if !m.Again {
 		return d.event(ctx, m.EventRef, false)
@@ -101,7 +101,7 @@ func (d *Deliverer) event(ctx context.Context, ref collab.EventRef, deadly bool)
 	if at.Stage == collab.StageMail {
 		return d.mailStep(ctx, w, at, true)
 	}
-	return d.spreadStep(ctx, w, at)
+	return d.fanOut(ctx, w, at)
 }
 
 // errDisabled says that an account or organization was disabled while its mails were being sent.
@@ -132,11 +132,11 @@ func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
 	return 0
 }
 
-// spreadStep serves the inboxes of one part of the recipients, and before the first the webhook endpoints and the list for all. After the
+// fanOut serves the inboxes of one page of the recipients, and before the first the webhook endpoints and the list for all. After the
 // last come the mails.
-func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress) error {
+func (d *Deliverer) fanOut(ctx context.Context, w *work, at collab.Progress) error {
 	if at.Stage == collab.StageNew {
-		if err := d.spreadWebhooks(ctx, w.EventRef, w.event.Type); err != nil {
+		if err := d.fanOutWebhooks(ctx, w.EventRef, w.event.Type); err != nil {
 			return err
 		}
 		if w.toAllAtOnce() {
@@ -146,29 +146,29 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 			d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
 		}
 	}
-	circle, err := d.circle(ctx, w, at.Cursor)
+	page, err := d.recipientPage(ctx, w, at.Cursor)
 	if err != nil {
 		return err
 	}
-	if err := d.serveInboxes(ctx, w, circle); err != nil {
+	if err := d.serveInboxes(ctx, w, page); err != nil {
 		return err
 	}
-	if circle.MailMode == collab.MailWaits { // the mails about earlier events on the thread may take these along
-		if err := eachOf(withMail(circle.Recipients), func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
+	if page.MailMode == collab.MailWaits { // the mails about earlier events on the thread may take these along
+		if err := eachOf(withMail(page.Recipients), func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
 			return err
 		}
 	}
 	if at.Stage == collab.StageNew {
 		d.Metrics.Add(metrics.Events, "", 1)
 	}
-	if circle.Next != "" {
-		return d.goOn(ctx, w, at, collab.StageSpread, circle.Next)
+	if page.Next != "" {
+		return d.goOn(ctx, w, at, collab.StageFanOut, page.Next)
 	}
-	if circle.MailMode == collab.MailNone {
+	if page.MailMode == collab.MailNone {
 		return d.Outbox.Finish(ctx, w.EventRef, at)
 	}
 	to := collab.Progress{Stage: collab.StageMail, Due: at.Due, Work: at.Work}
-	if mailTime := d.mailTime(w, circle.MailMode); mailTime > d.millis() {
+	if mailTime := d.mailTime(w, page.MailMode); mailTime > d.millis() {
 		to.Due, to.Work = mailTime, collab.MailWork
 	}
 	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
@@ -178,7 +178,7 @@ func (d *Deliverer) spreadStep(ctx context.Context, w *work, at collab.Progress)
 	return d.mailStep(ctx, w, to, false)
 }
 
-// goOn moves the delivery on to the next part, and asks for it by a message, unless another run has done so.
+// goOn moves the delivery on to the next page, and asks for it by a message, unless another run has done so.
 func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage collab.Stage, cursor string) error {
 	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due, Work: at.Work})
 	if err != nil || !moved {
@@ -187,10 +187,10 @@ func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage
 	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef})
 }
 
-// serveInboxes puts the notification into the inboxes of a part of the recipients.
-func (d *Deliverer) serveInboxes(ctx context.Context, w *work, circle *collab.Circle) error {
+// serveInboxes puts the notification into the inboxes of a page of recipients.
+func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *collab.RecipientPage) error {
 	var users []string
-	for _, r := range circle.Recipients {
+	for _, r := range page.Recipients {
 		if r.Inbox {
 			users = append(users, r.UserID)
 		}
@@ -211,25 +211,25 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, circle *collab.Ci
 	return nil
 }
 
-// mailStep sends the mails of one part of the recipients, when it is time; later says that time has passed since they were worked out, so that
+// mailStep sends the mails of one page of recipients, when it is time; later says that time has passed since they were worked out, so that
 // it is asked again who may know and wants to.
 func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, later bool) error {
-	circle, err := d.Outbox.Circle(ctx, w.EventRef, at.Cursor)
+	page, err := d.Outbox.RecipientPage(ctx, w.EventRef, at.Cursor)
 	if err != nil {
 		return err
 	}
-	if circle == nil {
+	if page == nil {
 		return d.Outbox.Finish(ctx, w.EventRef, at) // there is nobody
 	}
-	if d.mailTime(w, circle.MailMode) > d.millis() {
+	if d.mailTime(w, page.MailMode) > d.millis() {
 		return nil // the relay brings it back
 	}
 	if held, err := d.holdMails(ctx, w, at); held || err != nil {
 		return err
 	}
 	defer d.chargeMails(ctx, w)
-	alone := circle.MailMode != collab.MailWaits
-	mailed, dropped := withMail(circle.Recipients), []collab.Recipient(nil)
+	alone := page.MailMode != collab.MailWaits
+	mailed, dropped := withMail(page.Recipients), []collab.Recipient(nil)
 	if later {
 		if mailed, dropped, err = d.stillWanted(ctx, w, mailed); err != nil {
 			return err
@@ -250,8 +250,8 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, l
 	if err != nil {
 		return err
 	}
-	if circle.Next != "" {
-		return d.goOn(ctx, w, at, collab.StageMail, circle.Next)
+	if page.Next != "" {
+		return d.goOn(ctx, w, at, collab.StageMail, page.Next)
 	}
 	return d.Outbox.Finish(ctx, w.EventRef, at)
 }

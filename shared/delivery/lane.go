@@ -19,7 +19,7 @@ const (
 	lease      = time.Minute      // longer than a slice with the end of its last posts takes
 	quickRound = 4 * quickPosts   // of them are begun before it is looked what came of all
 	reserve    = 8 * time.Second  // of a run's time, for the posts of a round before the last, and for what follows
-	page       = 100              // deliveries read at once
+	lanePage   = 100              // deliveries read at once
 	quickPage  = 500              // while the endpoint answers quickly, and to look again
 
 	probeEvery = 30 * time.Second // while an endpoint rests
@@ -131,7 +131,7 @@ func (s *slice) work(ctx context.Context) error {
 // due returns the deliveries to post, in order: first those whose time has come, then the new ones. An empty list says that there are none.
 func (s *slice) due(ctx context.Context) (list *[]collab.Delivery, err error) {
 	if now := s.millis(); len(s.waiting) == 0 && s.lane.Due != 0 && s.lane.Due <= now {
-		if s.waiting, s.lane.Due, err = s.Outbox.WaitingDeliveries(ctx, s.lane, now, page, s.skip(ctx)); err != nil {
+		if s.waiting, s.lane.Due, err = s.Outbox.WaitingDeliveries(ctx, s.lane, now, lanePage, s.skip(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +140,7 @@ func (s *slice) due(ctx context.Context) (list *[]collab.Delivery, err error) {
 	}
 	for len(s.fresh) == 0 && !s.drained {
 		var next string
-		most := page
+		most := lanePage
 		if s.width > posts {
 			most = quickPage
 		}

@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/queue"
 )
 
-// spreadWebhooks adds a delivery to the lane of each endpoint that wants the event, and wakes the lanes.
-func (d *Deliverer) spreadWebhooks(ctx context.Context, ref collab.EventRef, event collab.EventType) error {
+// fanOutWebhooks adds a delivery to the lane of each endpoint that wants the event, and wakes the lanes.
+func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, event collab.EventType) error {
 	hooks, err := d.Outbox.Endpoints(ctx, ref.Account)
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ func EventMark(acct, id, name string) Key {
 
 // Names of the marks of an event.
 const (
-	ProgressMark = "PROGRESS" // how far the delivery has come; sorts before all others
-	CircleMark   = "circle-"  // and the cursor: recipients of one part of the delivery, as they were worked out
+	ProgressMark      = "PROGRESS"    // how far the delivery has come; sorts before all others
+	RecipientPageMark = "recipients-" // and the cursor: one page of recipients, as they were worked out
 )
 
 // Quarantine lists the events whose handling ended the process again and again.

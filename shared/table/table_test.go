@@ -51,7 +51,7 @@ func longest(fill string) map[string]Key {
 		"NotificationState":      NotificationState(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"Event":                  Event(id, id),
 		"EventPeople":            EventPeople(id, id, 999),
-		"EventMark":              EventMark(id, id, CircleMark+id),
+		"EventMark":              EventMark(id, id, RecipientPageMark+id),
 		"MailEntry":              MailEntry(id, id, doc, id, id, id),
 		"MailSecret":             MailSecret(id),
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
@@ -143,7 +143,7 @@ func TestOrder(t *testing.T) {
 		},
 		"an event, its people, its marks": {
 			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd, EventMark("a", "e", ProgressMark).SK,
-			EventMark("a", "e", CircleMark+"1").SK,
+			EventMark("a", "e", RecipientPageMark+"1").SK,
 		},
 	} {
 		for i := 1; i < len(keys); i++ {

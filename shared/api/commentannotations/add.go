@@ -61,7 +61,7 @@ type AddResult struct {
 }
 
 // Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
-func (r *addRequest[A]) Validate(m *rpc.Mistakes) {
+func (r *addRequest[A]) Validate(m *rpc.Violations) {
 	r.list = make([]newAnnotation, len(r.CommentAnnotations))
 	for i, a := range r.CommentAnnotations {
 		r.list[i] = a.newAnnotation()
@@ -211,7 +211,7 @@ type AnnotationCommentV1 struct {
 }
 
 // Validate is that of Status, for a type that may be an object.
-func (s *StatusV1) Validate(m *rpc.Mistakes) {
+func (s *StatusV1) Validate(m *rpc.Violations) {
 	s.checkIcon(m, s.ID)
 	if s.Type == nil || s.Type[0] == '{' {
 		return

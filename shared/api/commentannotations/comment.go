@@ -28,10 +28,10 @@ type NewComment struct {
 }
 
 // Validate refuses attachment ids given twice.
-func (c *NewComment) Validate(m *rpc.Mistakes) { checkAttachments(m, c.Attachments) }
+func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachments) }
 
 // checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
-func checkComments(m *rpc.Mistakes, field string, comments []NewComment) {
+func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 	unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
 	for i := range comments {
 		if !comments[i].hasContent() {
@@ -42,7 +42,7 @@ func checkComments(m *rpc.Mistakes, field string, comments []NewComment) {
 }
 
 // checkPeople demands that no more users are tagged than an event names.
-func checkPeople(m *rpc.Mistakes, field string, users []collab.User) {
+func checkPeople(m *rpc.Violations, field string, users []collab.User) {
 	if len(users) > collab.MaxPeople {
 		m.Add(field, "must tag at most %d users in all, not %d", collab.MaxPeople, len(users))
 	}

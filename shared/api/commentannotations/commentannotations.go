@@ -106,9 +106,9 @@ type StatusLook struct {
 }
 
 // Validate demands an icon.
-func (s *Status) Validate(m *rpc.Mistakes) { s.checkIcon(m, s.ID) }
+func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 
-func (s *StatusLook) checkIcon(m *rpc.Mistakes, id string) {
+func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
 	if s.SVG == nil && s.IconURL == nil && defaultStatus(id) == nil {
 		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
 	}
@@ -150,7 +150,7 @@ type TaggedUser struct {
 }
 
 // Validate demands that the contact is the user.
-func (t *TaggedUser) Validate(m *rpc.Mistakes) {
+func (t *TaggedUser) Validate(m *rpc.Violations) {
 	if t.UserID != "" && t.Contact != nil && t.Contact.UserID != t.UserID {
 		m.Add("contact.userId", "must be the userId of the tag")
 	}
@@ -177,7 +177,7 @@ type Attachment struct {
 
 // unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids,
 // with %d for the index.
-func unique[T any, ID comparable](m *rpc.Mistakes, path string, list []T, id func(*T) *ID) {
+func unique[T any, ID comparable](m *rpc.Violations, path string, list []T, id func(*T) *ID) {
 	seen := make(map[ID]bool, len(list))
 	for i := range list {
 		switch id := id(&list[i]); {

@@ -17,7 +17,7 @@ type AddCommentsRequest struct {
 }
 
 // Validate refuses ids given twice, comments without content, and more tagged users than an event names.
-func (r *AddCommentsRequest) Validate(m *rpc.Mistakes) {
+func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkComments(m, "commentData", r.CommentData)
 }
 
@@ -57,6 +57,6 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 }
 
 // checkAttachments refuses attachment ids given twice in one comment.
-func checkAttachments(m *rpc.Mistakes, attachments []Attachment) {
+func checkAttachments(m *rpc.Violations, attachments []Attachment) {
 	unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
 }

@@ -36,7 +36,7 @@ type UpdateCommentsResult struct {
 }
 
 // Validate demands that there is something to update. It refuses attachment ids given twice and more tagged users than an event names.
-func (d *CommentData) Validate(m *rpc.Mistakes) {
+func (d *CommentData) Validate(m *rpc.Violations) {
 	if !anySent(d.CommentText.Raw, d.CommentHTML.Raw, d.Context.Raw, d.IsCommentResolverUsed.Raw, d.IsCommentTextAvailable.Raw,
 		d.From.Raw, d.TaggedUserContacts.Raw, d.Attachments.Raw) {
 		m.Add("", "must have at least one field")

@@ -28,7 +28,7 @@ type GetRequest struct {
 }
 
 // Validate checks the unions of single and plural fields, and that no window ends before it begins.
-func (r *GetRequest) Validate(m *rpc.Mistakes) {
+func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.DocumentID, r.DocumentIDs)) > collab.MaxIDsPerFilter {
 		m.Add("documentIds", "must have at most %d ids together with documentId", collab.MaxIDsPerFilter)
 	}

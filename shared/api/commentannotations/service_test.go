@@ -653,7 +653,7 @@ func TestHiddenFailuresAreLogged(t *testing.T) {
 	var req commentannotations.AddRequest
 	req.OrganizationID, req.DocumentID = "org", "doc"
 	req.CommentAnnotations = make([]commentannotations.NewAnnotation, 3)
-	req.Validate(new(rpc.Mistakes))
+	req.Validate(new(rpc.Violations))
 	call := &rpc.Call{Identity: f.identity, Path: "/path", Now: time.Now(), IDs: collab.NewIDs(time.Now(), make([]byte, 16))}
 	results, err := f.Add(ctx, call, &req)
 	if err != nil || len(results) != 3 {

@@ -74,7 +74,7 @@ type UpdateResult struct {
 }
 
 // Validate demands that there is something to update, and refuses users replaced twice.
-func (r *UpdateRequest) Validate(m *rpc.Mistakes) {
+func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	if r.UpdateUsers == nil && (r.UpdatedData == nil || !r.UpdatedData.Value.sent()) {
 		m.Add("", "must have updatedData with at least one field, or updateUsers")
 	}

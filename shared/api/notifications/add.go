@@ -35,7 +35,7 @@ type AddV1Request struct {
 const maxUserText = 1_000
 
 // Validate checks the users' sizes, that someone is notified, and the values of the template.
-func (r *AddV1Request) Validate(m *rpc.Mistakes) {
+func (r *AddV1Request) Validate(m *rpc.Violations) {
 	checkSize := func(field string, u collab.User) {
 		if len(collab.Deref(u.Name))+len(collab.Deref(u.Email)) > maxUserText {
 			m.Add(field, "must have a name and email of at most %d bytes together", maxUserText)
@@ -54,7 +54,7 @@ func (r *AddV1Request) Validate(m *rpc.Mistakes) {
 }
 
 // checkTemplateValue notes a mistake where a template could not show the value.
-func checkTemplateValue(m *rpc.Mistakes, name string, value collab.JSON) {
+func checkTemplateValue(m *rpc.Violations, name string, value collab.JSON) {
 	field := "displayHeadlineMessageTemplateData"
 	if len(name) <= 100 {
 		field += "." + name

@@ -23,7 +23,7 @@ type ChannelsChange struct {
 }
 
 // Validate demands that a channel is named.
-func (c *ChannelsChange) Validate(m *rpc.Mistakes) {
+func (c *ChannelsChange) Validate(m *rpc.Violations) {
 	if !c.Inbox.Sent() && !c.Email.Sent() {
 		m.Add("", "must name inbox or email")
 	}

@@ -24,7 +24,7 @@ type NotificationChange struct {
 }
 
 // Validate demands that something was done: what was read or clicked stays so.
-func (d *NotificationChange) Validate(m *rpc.Mistakes) {
+func (d *NotificationChange) Validate(m *rpc.Violations) {
 	if d.Read == nil && d.Clicked == nil {
 		m.Add("", "must have at least one field")
 	}

@@ -87,7 +87,7 @@ func refusals(mistake rpc.Schema) object {
 		}
 		if r.status == http.StatusBadRequest {
 			properties = append(properties, member("details", object{
-				{Key: "type", Value: "array"}, {Key: "items", Value: mistake}, {Key: "maxItems", Value: rpc.MaxMistakes},
+				{Key: "type", Value: "array"}, {Key: "items", Value: mistake}, {Key: "maxItems", Value: rpc.MaxViolations},
 				{Key: "description", Value: "Every mistake of the request"},
 			}))
 		}

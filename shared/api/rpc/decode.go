@@ -13,11 +13,11 @@ import (
 )
 
 var (
-	errEnough   = errors.New("more than MaxMistakes mistakes") // ends the decoding
+	errEnough   = errors.New("more than MaxViolations mistakes") // ends the decoding
 	errTrailing = errors.New("something follows the value")
 )
 
-// decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every mistake of form.
+// decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every violation of form.
 func decode(body []byte, p *plan, v reflect.Value) error {
 	switch {
 	case len(body) == 0:
@@ -27,7 +27,7 @@ func decode(body []byte, p *plan, v reflect.Value) error {
 	case tooDeep(body):
 		return collab.Errorf(collab.InvalidArgument, "the body must nest at most %d levels deep", MaxDepth)
 	}
-	var m Mistakes
+	var m Violations
 	d := newDecoder(body, &m)
 	err := d.value(p, v)
 	if err == nil {
@@ -41,13 +41,13 @@ func decode(body []byte, p *plan, v reflect.Value) error {
 
 // decoder reads one JSON text. The methods' errors are those of syntax, and errEnough.
 type decoder struct {
-	*Mistakes
+	*Violations
 	text []byte
 	dec  *jsontext.Decoder
 }
 
-func newDecoder(text []byte, m *Mistakes) *decoder {
-	return &decoder{Mistakes: m, text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+func newDecoder(text []byte, m *Violations) *decoder {
+	return &decoder{Violations: m, text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 }
 
 // value reads the next value into v.

@@ -93,7 +93,7 @@ func (d *decoder) object(o *objectPlan, v reflect.Value) error {
 		}
 	}
 	if o.validates {
-		v.Addr().Interface().(Validator).Validate(d.Mistakes)
+		v.Addr().Interface().(Validator).Validate(d.Violations)
 	}
 	return nil
 }

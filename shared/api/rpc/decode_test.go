@@ -56,7 +56,7 @@ type change struct {
 	State rpc.Opt[state] `json:"state"`
 }
 
-func (s *state) Validate(m *rpc.Mistakes) {
+func (s *state) Validate(m *rpc.Violations) {
 	if s.ID == "" {
 		m.Add("id", "is required, or name")
 	}
@@ -154,8 +154,8 @@ func TestOpt(t *testing.T) {
 	}
 }
 
-// TestMistakes names each mistake of form: one row is one mistake.
-func TestMistakes(t *testing.T) {
+// TestViolations names each violation of form: one row is one violation.
+func TestViolations(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	tests := []struct{ data, field, message string }{
 		{`"titel":"x"`, "data.titel", "is not a known field"},
@@ -279,8 +279,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// TestAllMistakes holds that every mistake of a request is named at once, in its order, but none that only follows from another.
-func TestAllMistakes(t *testing.T) {
+// TestAllViolations holds that every violation of a request is named at once, in its order, but none that only follows from another.
+func TestAllViolations(t *testing.T) {
 	_, f := decodeThings(t, `{"extra":1,"data":{
 		"title":1,
 		"state":{"id":false,"name":"bad"},
@@ -305,14 +305,14 @@ func TestAllMistakes(t *testing.T) {
 	}
 }
 
-func TestMoreMistakesThanListed(t *testing.T) {
+func TestMoreViolationsThanListed(t *testing.T) {
 	for n, want := range map[int]string{
-		rpc.MaxMistakes:     "data.nums[0] must be an integer from 1 to 9007199254740991 (and 99 other mistakes)",
-		rpc.MaxMistakes + 1: "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
-		1_000_000:           "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
+		rpc.MaxViolations:     "data.nums[0] must be an integer from 1 to 9007199254740991 (and 99 other mistakes)",
+		rpc.MaxViolations + 1: "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
+		1_000_000:             "data.nums[0] must be an integer from 1 to 9007199254740991 (and more than 99 other mistakes)",
 	} {
 		_, f := decodeThings(t, `{"data":{"organizationId":"o","nums":[0`+strings.Repeat(",0", n-1)+`]}}`)
-		if f.Error.Message != want || len(f.Error.Details) != rpc.MaxMistakes {
+		if f.Error.Message != want || len(f.Error.Details) != rpc.MaxViolations {
 			t.Errorf("%d mistakes: %d listed, %s", n, len(f.Error.Details), f.Error.Message)
 		}
 	}
@@ -347,7 +347,7 @@ type template struct {
 	users  []collab.User
 }
 
-func (r *template) Validate(m *rpc.Mistakes) {
+func (r *template) Validate(m *rpc.Violations) {
 	for name, value := range rpc.Members(r.Values) {
 		switch value[0] {
 		case '{':
@@ -461,7 +461,7 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case got == nil && failed.Error.Status != collab.InvalidArgument:
 			t.Fatalf("%q is %s", body, failed.Error.Status)
-		case got == nil && len(failed.Error.Details) > rpc.MaxMistakes:
+		case got == nil && len(failed.Error.Details) > rpc.MaxViolations:
 			t.Fatalf("%d mistakes are listed", len(failed.Error.Details))
 		case got != nil && (collab.CheckID(got.Organization, collab.MaxID) != nil || len(got.Title) > 5 || len(got.IDs) > 3 || got.Few != nil && *got.Few > 9):
 			t.Fatalf("%q breaks a rule as %+v", body, got)

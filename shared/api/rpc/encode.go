@@ -19,7 +19,7 @@ func JSON(v any) collab.JSON {
 }
 
 // EncodeData returns the text of a request, or of a part of one, as a caller sends it: what holds its zero value is left out, as null
-// is a mistake in many fields. A pointer to a zero value is sent.
+// is a violation in many fields. A pointer to a zero value is sent.
 func EncodeData(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, jsonv2.OmitZeroStructFields(true))
 }

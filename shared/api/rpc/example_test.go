@@ -27,7 +27,7 @@ type RenameRequest struct {
 }
 
 // Validate holds what tags cannot say.
-func (r *RenameRequest) Validate(m *rpc.Mistakes) {
+func (r *RenameRequest) Validate(m *rpc.Violations) {
 	if r.OrganizationName == r.OrganizationID && r.Reason == "" {
 		m.Add("reason", "is required when the name is the id")
 	}

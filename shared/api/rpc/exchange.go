@@ -29,7 +29,7 @@ type exchange struct {
 const drained = 10 << 20
 
 // serve writes the answer of run, or its failure, and one access-log record.
-func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (answer, error)) {
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (response, error)) {
 	usage := new(collab.Usage)
 	x := &exchange{
 		Call: Call{Identity: identity, Path: r.URL.Path, Now: s.Now()},
@@ -39,7 +39,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 	}
 	a, err := recovered(x, run)
 	if err != nil {
-		a = failureAnswer(x.ctx, err)
+		a = failureResponse(x.ctx, err)
 		io.CopyN(io.Discard, r.Body, drained)
 	}
 	_, spent, _ := usage.Total()
@@ -49,7 +49,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 }
 
 // recovered turns a panic of run into an error.
-func recovered(x *exchange, run func(*exchange) (answer, error)) (a answer, err error) {
+func recovered(x *exchange, run func(*exchange) (response, error)) (a response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -59,7 +59,7 @@ func recovered(x *exchange, run func(*exchange) (answer, error)) (a answer, err 
 }
 
 // record logs the exchange: no body, no credential, no text of the caller's but the ids of account and organization.
-func (s *Server) record(x *exchange, a answer, usage *collab.Usage) {
+func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 	level, status := slog.LevelInfo, "success"
 	if a.code != "" {
 		status = string(a.code)
@@ -88,8 +88,8 @@ func (s *Server) record(x *exchange, a answer, usage *collab.Usage) {
 	s.Log.LogAttrs(x.ctx, level, "request", attrs...)
 }
 
-// answer is a whole response, in pieces that are written one after the other without being copied together.
-type answer struct {
+// response is what is written, in pieces that are written one after the other without being copied together.
+type response struct {
 	http       int
 	code       collab.Code // "" for success
 	body       segments
@@ -100,7 +100,7 @@ type answer struct {
 	secret     bool // shows what must not be kept
 }
 
-func (a answer) write(w http.ResponseWriter) {
+func (a response) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")

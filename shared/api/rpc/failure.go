@@ -43,10 +43,10 @@ func HTTPStatus(code collab.Code) int {
 	return cmp.Or(statuses[code], http.StatusInternalServerError)
 }
 
-// failureAnswer is the one place that turns an error into status, headers and `{"error": …}`.
-func failureAnswer(ctx context.Context, err error) answer {
+// failureResponse is the one place that turns an error into status, headers and `{"error": …}`.
+func failureResponse(ctx context.Context, err error) response {
 	e := asError(ctx, err)
-	a := answer{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter, cause: err}
+	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter, cause: err}
 	if later := a.http == http.StatusServiceUnavailable || a.http == http.StatusTooManyRequests; later && a.retryAfter <= 0 {
 		a.retryAfter = time.Second
 	}

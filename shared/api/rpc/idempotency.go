@@ -41,10 +41,10 @@ type Rider interface {
 }
 
 // once runs the request, unless one with its key was carried out, and keeps the answer.
-func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer, error)) (answer, error) {
+func (s *Server) once(x *exchange, keys []string, rides bool, run func() (response, error)) (response, error) {
 	claim, err := s.claim(x, keys)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if rides {
 		if a, err := s.ride(x, claim, run); !errors.Is(err, collab.ErrClaimRefused) {
@@ -53,13 +53,13 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer
 	}
 	outcome, err := s.Idempotency.BeginIdempotent(x.ctx, claim)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	switch outcome.State {
 	case collab.IdempotencyMismatch:
-		return answer{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
+		return response{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
 	case collab.IdempotencyRunning:
-		return answer{}, &collab.Error{
+		return response{}, &collab.Error{
 			Code:       collab.Aborted,
 			Message:    "a request with this Idempotency-Key is still running",
 			RetryAfter: max(outcome.Claim.Lease.Sub(x.Now), time.Second),
@@ -72,17 +72,17 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (answer
 		}
 		return restore(outcome.Answer)
 	}
-	a, err := recovered(x, func(*exchange) (answer, error) { return run() })
+	a, err := recovered(x, func(*exchange) (response, error) { return run() })
 	s.settle(x, outcome.Claim, a, err)
 	return a, err
 }
 
 // ride runs a request that makes its claim itself, as if its key were new, and keeps the answer. Where the claim was not made, as nothing was
 // written, it is made for an answer that binds the key. It fails with collab.ErrClaimRefused where the key is or may be known.
-func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (answer, error)) (answer, error) {
+func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (response, error)) (response, error) {
 	x.IDs = collab.NewIDs(claim.Start, claim.Seed)
 	x.Claim = &claim
-	a, err := recovered(x, func(*exchange) (answer, error) { return run() })
+	a, err := recovered(x, func(*exchange) (response, error) { return run() })
 	x.Claim = nil
 	switch {
 	case errors.Is(err, collab.ErrClaimRefused):
@@ -129,11 +129,11 @@ func validKey(key string) bool {
 // settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a repetition may carry out an item that failed;
 // any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
-func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a answer, err error) {
+func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a response, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), deadline.Settle)
 	defer cancel()
 	if err != nil {
-		a = failureAnswer(x.ctx, err)
+		a = failureResponse(x.ctx, err)
 	}
 	if a.code == "" && !a.unfinished || a.code == collab.AlreadyExists {
 		err = s.Idempotency.FinishIdempotent(ctx, claim, keep(a))
@@ -147,7 +147,7 @@ func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a answer, er
 
 // keep returns the form in which an answer is kept: its body, compressed where it is long; none where it shows a secret. The ids and states
 // of the largest adds fit so. An answer that does not fit is kept without its data.
-func keep(a answer) collab.IdempotencyAnswer {
+func keep(a response) collab.IdempotencyAnswer {
 	kept := collab.IdempotencyAnswer{Code: a.code, HTTP: a.http, Body: []byte{}}
 	if a.secret {
 		return kept
@@ -163,18 +163,18 @@ func keep(a answer) collab.IdempotencyAnswer {
 }
 
 // restore returns the answer that was kept.
-func restore(kept collab.IdempotencyAnswer) (answer, error) {
+func restore(kept collab.IdempotencyAnswer) (response, error) {
 	body := kept.Body
 	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
 		r, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		if body, err = io.ReadAll(r); err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 	}
-	return answer{http: kept.HTTP, code: kept.Code, body: segments{body}}, nil
+	return response{http: kept.HTTP, code: kept.Code, body: segments{body}}, nil
 }
 
 func compress(text []byte) []byte {

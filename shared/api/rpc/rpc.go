@@ -1,11 +1,11 @@
 // Package rpc is the envelope of every operation, in one place: it checks method, content type and size, decodes `{"data": …}` into
-// the operation's request type by its tags, collects every mistake, runs the operation, and writes `{"result": …}` or
+// the operation's request type by its tags, collects every violation, runs the operation, and writes `{"result": …}` or
 // `{"error": …}` and one access-log record.
 //
 // # Request types
 //
 // A request type is a struct with json tags. What JSON cannot say is in a rule tag; what a rule cannot say, in a method
-// Validate(*Mistakes) of the struct, on any level:
+// Validate(*Violations) of the struct, on any level:
 //
 //	type addRequest struct {
 //		OrganizationID     string          `json:"organizationId" rule:"required,id"`
@@ -15,23 +15,23 @@
 // Unexported fields, and those with the tag json:"-", are the struct's own. The others may be
 //
 //	string, bool, int64     and pointers to them, where absent must be told from the zero value
-//	a struct, *struct       its fields are known: any other is a mistake; embedded structs are flattened
+//	a struct, *struct       its fields are known: any other is a violation; embedded structs are flattened
 //	[]T                     of any kind listed here
 //	collab.JSON             the text of any value, compact, numbers as written; with rule "object" only of an object
 //	Opt[T]                  absent, null and value told apart, with the text as sent
 //	One[T]                  T, or an array of exactly one T
 //
 // An integer may be written 5.0 or 1.7e12 where it is exactly whole. null is as absent, but for Opt and rule "notnull"; in an array
-// it is a mistake. The rules:
+// it is a violation. The rules:
 //
-//	required          absent and null are mistakes
-//	notnull           null is a mistake
+//	required          absent and null are violations
+//	notnull           null is a violation
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
 //	oneof=a|b|c       string: one of these
 //	nonempty          string, array: not empty
 //	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
-//	rest=PATH         array: which operation takes what is beyond max, for the mistake to say
+//	rest=PATH         array: which operation takes what is beyond max, for the violation to say
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
 //	object            collab.JSON: an object
@@ -63,7 +63,7 @@ const MaxBody = 5_000_000
 // MaxDepth is how deep the body's arrays and objects may nest, the body itself counted as 1.
 const MaxDepth = 32
 
-// Operation is the rule of an endpoint: it takes a request free of mistakes of form and returns what `result.data` holds. A nil slice
+// Operation is the rule of an endpoint: it takes a request free of violations of form and returns what `result.data` holds. A nil slice
 // is answered as `[]`. Its error is answered by its collab.Code; an error that is no collab.Error is INTERNAL.
 type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (Data, error)
 
@@ -118,10 +118,10 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	}
 	plan := planOf(reflect.TypeFor[envelope]())
 	organization := plan.organizationField()
-	run := func(x *exchange) (answer, error) {
+	run := func(x *exchange) (response, error) {
 		body, err := readBody(x.w, x.r)
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		var e envelope
 		err = decode(body, plan, reflect.ValueOf(&e).Elem())
@@ -132,20 +132,20 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.Requires)
 		}
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		if o.Idempotent {
 			if x.ctx, x.quota, err = s.Quotas.Begin(x.ctx, x.Account, x.Settings); err != nil {
-				return answer{}, err
+				return response{}, err
 			}
 		}
 		x.body = body
-		operate := func() (answer, error) {
+		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
 			if err != nil {
-				return answer{}, err
+				return response{}, err
 			}
-			return successAnswer(&x.Call, data), nil
+			return successResponse(&x.Call, data), nil
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
 			rider, ok := any(&e.Data).(Rider)
@@ -153,7 +153,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		}
 		seed, err := s.seed()
 		if err != nil {
-			return answer{}, err
+			return response{}, err
 		}
 		x.IDs = collab.NewIDs(x.Now, seed)
 		return operate()
@@ -177,7 +177,7 @@ func (s *Server) NotFound() http.Handler {
 
 // Fail answers a request that is refused before it reaches its handler, and logs it.
 func (s *Server) Fail(w http.ResponseWriter, r *http.Request, err error) {
-	s.serve(w, r, collab.Identity{}, func(*exchange) (answer, error) { return answer{}, err })
+	s.serve(w, r, collab.Identity{}, func(*exchange) (response, error) { return response{}, err })
 }
 
 func (s *Server) seed() ([]byte, error) {

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// successAnswer encodes `{"result": …}`.
-func successAnswer(call *Call, data any) answer {
+// successResponse encodes `{"result": …}`.
+func successResponse(call *Call, data any) response {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
 	}
@@ -28,7 +28,7 @@ func successAnswer(call *Call, data any) answer {
 		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
 	}
 	s.add(`}}`)
-	a := answer{http: http.StatusOK, body: s, secret: call.Secret}
+	a := response{http: http.StatusOK, body: s, secret: call.Secret}
 	if bulk, ok := data.(interface{ unfinished() bool }); ok {
 		a.unfinished = bulk.unfinished()
 	}

@@ -56,7 +56,7 @@ func syntaxError(body []byte, err error) error {
 	return e
 }
 
-// pointerPath returns a JSON pointer in the form that mistakes name fields in. Names that are numbers look like indexes.
+// pointerPath returns a JSON pointer in the form that violations name fields in. Names that are numbers look like indexes.
 func pointerPath(p jsontext.Pointer) string {
 	path := ""
 	for token := range p.Tokens() {

@@ -19,7 +19,7 @@ type GetDeliveriesRequest struct {
 }
 
 // Validate refuses a window that ends before it begins.
-func (r *GetDeliveriesRequest) Validate(m *rpc.Mistakes) {
+func (r *GetDeliveriesRequest) Validate(m *rpc.Violations) {
 	if r.CreatedAfter != nil && r.CreatedBefore != nil && *r.CreatedAfter > *r.CreatedBefore {
 		m.Add("createdBefore", "must not be earlier than createdAfter")
 	}

@@ -19,7 +19,7 @@ type ReplayDeliveriesRequest struct {
 }
 
 // Validate demands either one delivery or a time.
-func (r *ReplayDeliveriesRequest) Validate(m *rpc.Mistakes) {
+func (r *ReplayDeliveriesRequest) Validate(m *rpc.Violations) {
 	switch {
 	case r.EventID == nil && r.Since == nil:
 		m.Add("since", "is required when there is no eventId")

@@ -23,7 +23,7 @@ type WebhookChange struct {
 }
 
 // Validate demands that there is something to update.
-func (d *WebhookChange) Validate(m *rpc.Mistakes) {
+func (d *WebhookChange) Validate(m *rpc.Violations) {
 	if !d.URL.Sent() && !d.Description.Sent() && !d.EventTypes.Sent() && !d.Disabled.Sent() {
 		m.Add("", "must have at least one field")
 	}

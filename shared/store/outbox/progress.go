@@ -100,30 +100,30 @@ func (s *Store) Finish(ctx context.Context, ref collab.EventRef, p collab.Progre
 	return s.Delete(ctx, workKey(pendingWork(ref, p)))
 }
 
-// Circle reads the part of an event's recipients that begins at a cursor; nil when it has not been worked out.
-func (s *Store) Circle(ctx context.Context, ref collab.EventRef, cursor string) (*collab.Circle, error) {
-	it, err := s.Get(ctx, table.EventMark(ref.Account, ref.ID, table.CircleMark+cursor))
+// RecipientPage reads the page of an event's recipients that begins at a cursor; nil when it has not been worked out.
+func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*collab.RecipientPage, error) {
+	it, err := s.Get(ctx, table.EventMark(ref.Account, ref.ID, table.RecipientPageMark+cursor))
 	if err != nil || it == nil {
 		return nil, err
 	}
-	return readCircle(it)
+	return readRecipientPage(it)
 }
 
-func readCircle(it store.Item) (*collab.Circle, error) {
-	var c collab.Circle
+func readRecipientPage(it store.Item) (*collab.RecipientPage, error) {
+	var c collab.RecipientPage
 	if err := json.Unmarshal([]byte(it.Text(table.Body)), &c); err != nil {
 		return nil, store.Unreadable(it.Key(), err)
 	}
 	return &c, nil
 }
 
-// KeepCircle keeps a part of an event's recipients, unless it was kept before, and returns the one that is kept.
-func (s *Store) KeepCircle(ctx context.Context, ref collab.EventRef, cursor string, c *collab.Circle) (*collab.Circle, error) {
+// KeepRecipientPage keeps a page of an event's recipients, unless it was kept before, and returns the one that is kept.
+func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *collab.RecipientPage) (*collab.RecipientPage, error) {
 	body, err := collab.EncodeJSON(c)
 	if err != nil {
 		return nil, store.Fail(ctx, err)
 	}
-	it, err := store.Encode(table.EventMark(ref.Account, ref.ID, table.CircleMark+cursor), eventItem{Body: body, Expires: expiry(s.Millis())})
+	it, err := store.Encode(table.EventMark(ref.Account, ref.ID, table.RecipientPageMark+cursor), eventItem{Body: body, Expires: expiry(s.Millis())})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (s *Store) KeepCircle(ctx context.Context, ref collab.EventRef, cursor stri
 	if err != nil || there == nil {
 		return c, err
 	}
-	return readCircle(there)
+	return readRecipientPage(there)
 }
 
 // Backlog records whether a queue is long at the moment, and returns since when it has been without a break; 0 when it is not.

@@ -64,10 +64,10 @@ func testProgress(t *testing.T, s *Store) {
 	if got := at(); got != parked {
 		t.Errorf("%+v, want %+v", got, parked)
 	}
-	spread := collab.Progress{Stage: collab.StageSpread, Cursor: "200", Due: start.Due, Work: collab.ParkedWork}
+	spread := collab.Progress{Stage: collab.StageFanOut, Cursor: "200", Due: start.Due, Work: collab.ParkedWork}
 	advance(parked, spread, true)
 	advance(parked, spread, true) // as after a lost answer
-	advance(parked, collab.Progress{Stage: collab.StageSpread, Cursor: "400", Due: start.Due}, false)
+	advance(parked, collab.Progress{Stage: collab.StageFanOut, Cursor: "400", Due: start.Due}, false)
 	if got := at(); got != spread {
 		t.Errorf("%+v, want %+v", got, spread)
 	}
@@ -175,27 +175,27 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-func TestCircle(t *testing.T) { onEach(t, testCircle) }
+func TestRecipientPage(t *testing.T) { onEach(t, testRecipientPage) }
 
-func testCircle(t *testing.T, s *Store) {
+func testRecipientPage(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
-	if c, err := s.Circle(ctx, ref, "u#x"); c != nil || err != nil {
+	if c, err := s.RecipientPage(ctx, ref, "u#x"); c != nil || err != nil {
 		t.Fatal(c, err)
 	}
-	first := &collab.Circle{Recipients: []collab.Recipient{{User: collab.User{UserID: "bob", Name: new("Bob")}, Inbox: true}}, Next: "n"}
-	for _, c := range []*collab.Circle{first, {Recipients: nil}} {
-		kept, err := s.KeepCircle(ctx, ref, "u#x", c)
+	first := &collab.RecipientPage{Recipients: []collab.Recipient{{User: collab.User{UserID: "bob", Name: new("Bob")}, Inbox: true}}, Next: "n"}
+	for _, c := range []*collab.RecipientPage{first, {Recipients: nil}} {
+		kept, err := s.KeepRecipientPage(ctx, ref, "u#x", c)
 		if diff := cmp.Diff(first, kept); diff != "" || err != nil {
 			t.Error(err, diff)
 		}
 	}
-	c, err := s.Circle(ctx, ref, "u#x")
+	c, err := s.RecipientPage(ctx, ref, "u#x")
 	if diff := cmp.Diff(first, c); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 	if _, p, err := s.Pending(ctx, ref); err != nil || p.Stage != collab.StageNew {
-		t.Errorf("a circle is no progress: %+v, %v", p, err)
+		t.Errorf("a page is no progress: %+v, %v", p, err)
 	}
 }
 

@@ -5,9 +5,9 @@ type Stage string
 
 // The stages of a delivery, in their order.
 const (
-	StageNew    Stage = ""       // nothing is known to be done
-	StageSpread Stage = "spread" // webhooks are on their way; notifications are being put into inboxes
-	StageMail   Stage = "mail"   // mails are being sent, or wait for others on the same thread
+	StageNew    Stage = ""        // nothing is known to be done
+	StageFanOut Stage = "fan-out" // webhooks are on their way; notifications are being put into inboxes
+	StageMail   Stage = "mail"    // mails are being sent, or wait for others on the same thread
 	StageDone   Stage = "done"
 
 	// StageQuarantine is that of an event whose handling ended the process again and again, or that can't be read: it waits for the operator.
@@ -40,15 +40,15 @@ const (
 	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
 )
 
-// Circle is one part of the recipients of an event, at most MaxCircle.
-type Circle struct {
+// RecipientPage are some of the recipients of an event, at most RecipientPageSize.
+type RecipientPage struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
-	Next       string      `json:"next,omitempty"`     // the cursor of the next part, "" when this is the last
-	MailMode   MailMode    `json:"mailMode,omitempty"` // the same in every part
+	Next       string      `json:"next,omitempty"`     // the cursor of the next page, "" when this is the last
+	MailMode   MailMode    `json:"mailMode,omitempty"` // the same in every page
 }
 
-// MaxCircle is the most recipients that are worked out and served at once.
-const MaxCircle = 200
+// RecipientPageSize is the most recipients that are worked out and served at once.
+const RecipientPageSize = 200
 
 // WorkKind is a kind of pending work.
 type WorkKind string

@@ -419,13 +419,13 @@ func TestOneEntryForAll(t *testing.T) {
 	}
 }
 
-// TestCircleIsKept: what was worked out once is what every retry uses.
-func TestCircleIsKept(t *testing.T) {
+// TestRecipientPageIsKept: what was worked out once is what every retry uses.
+func TestRecipientPageIsKept(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
 	ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob"), a.user("cid")} })
 	p := w.start()
-	p.killAt = 9 // the circle is kept by then
+	p.killAt = 9 // the page is kept by then
 	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}

@@ -14,44 +14,44 @@ import (
 // somebody reads it.
 func (w *work) toAllAtOnce() bool { return w.event.NotifyAll && !w.event.VerifyAccess }
 
-// circle returns the part of the recipients that begins at a cursor, as it was kept, or works it out and keeps it.
-func (d *Deliverer) circle(ctx context.Context, w *work, cursor string) (*collab.Circle, error) {
+// recipientPage returns the page of recipients that begins at a cursor, as it was kept, or works it out and keeps it.
+func (d *Deliverer) recipientPage(ctx context.Context, w *work, cursor string) (*collab.RecipientPage, error) {
 	if !w.event.Notify || w.toAllAtOnce() && d.Mailer == nil {
-		return &collab.Circle{}, nil
+		return &collab.RecipientPage{}, nil
 	}
-	circle, err := d.Outbox.Circle(ctx, w.EventRef, cursor)
-	if err != nil || circle != nil {
-		return circle, err
+	page, err := d.Outbox.RecipientPage(ctx, w.EventRef, cursor)
+	if err != nil || page != nil {
+		return page, err
 	}
 	people, next, err := d.concerned(ctx, w, cursor)
 	if err != nil {
 		return nil, err
 	}
-	circle = &collab.Circle{Next: next}
-	if circle.Recipients, err = d.recipients(ctx, w, people); err != nil {
+	page = &collab.RecipientPage{Next: next}
+	if page.Recipients, err = d.recipients(ctx, w, people); err != nil {
 		return nil, err
 	}
-	if circle.MailMode, err = d.mailMode(ctx, w, cursor, circle); err != nil {
+	if page.MailMode, err = d.mailMode(ctx, w, cursor, page); err != nil {
 		return nil, err
 	}
-	if cursor == "" && next == "" && len(circle.Recipients) == 0 {
-		return circle, nil
+	if cursor == "" && next == "" && len(page.Recipients) == 0 {
+		return page, nil
 	}
-	return d.Outbox.KeepCircle(ctx, w.EventRef, cursor, circle)
+	return d.Outbox.KeepRecipientPage(ctx, w.EventRef, cursor, page)
 }
 
-// mailMode decides with the first part when the mails about an event are sent; the other parts follow it.
-func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, circle *collab.Circle) (collab.MailMode, error) {
+// mailMode decides with the first page when the mails about an event are sent; the others follow it.
+func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, page *collab.RecipientPage) (collab.MailMode, error) {
 	if cursor != "" {
-		first, err := d.Outbox.Circle(ctx, w.EventRef, "")
+		first, err := d.Outbox.RecipientPage(ctx, w.EventRef, "")
 		if err != nil || first == nil {
 			return collab.MailNone, err
 		}
 		return first.MailMode, nil
 	}
-	some := slices.ContainsFunc(circle.Recipients, func(r collab.Recipient) bool { return r.Mail })
+	some := slices.ContainsFunc(page.Recipients, func(r collab.Recipient) bool { return r.Mail })
 	switch {
-	case d.Mailer == nil || !some && circle.Next == "":
+	case d.Mailer == nil || !some && page.Next == "":
 		return collab.MailNone, nil
 	case w.event.AnnotationID == "" || w.settings.MailGroupingOff:
 		return collab.MailNow, nil

@@ -9,14 +9,14 @@ import (
 	"collabdata/shared/collab"
 )
 
-// MaxMistakes is how many mistakes of one request are listed.
-const MaxMistakes = 100
+// MaxViolations is how many violations of one request are listed.
+const MaxViolations = 100
 
-// Mistakes collects what is wrong with a request.
-type Mistakes struct {
+// Violations collects what is wrong with a request.
+type Violations struct {
 	path  []segment // where the decoder is
 	found []collab.FieldError
-	more  bool // there are mistakes beyond MaxMistakes
+	more  bool // there are violations beyond MaxViolations
 }
 
 // segment is one step of a path: a member's name, or an element's index where the name is empty.
@@ -27,15 +27,15 @@ type segment struct {
 
 // Validator is a request type, or a struct within one, with rules that tags cannot say.
 type Validator interface {
-	// Validate adds the struct's mistakes. It is called once the struct is decoded, whatever was wrong in it: fields that broke a rule
+	// Validate adds the struct's violations. It is called once the struct is decoded, whatever was wrong in it: fields that broke a rule
 	// hold their zero value.
-	Validate(m *Mistakes)
+	Validate(m *Violations)
 }
 
-// Add notes a mistake. The field is relative to the struct that is validated, such as `pageSize` or `commentData[2].commentId`; empty
-// means the struct itself. The text is a predicate: `must not be empty`. A mistake at or around a place that has one already is
+// Add notes a violation. The field is relative to the struct that is validated, such as `pageSize` or `commentData[2].commentId`; empty
+// means the struct itself. The text is a predicate: `must not be empty`. A violation at or around a place that has one already is
 // dropped, as it may only be its consequence.
-func (m *Mistakes) Add(field, format string, args ...any) {
+func (m *Violations) Add(field, format string, args ...any) {
 	path := join(m.at(), field)
 	for _, f := range m.found {
 		if within(f.Field, path) || within(path, f.Field) {
@@ -46,10 +46,10 @@ func (m *Mistakes) Add(field, format string, args ...any) {
 }
 
 // Decode decodes a value of a free-form field into the struct that into points at, by its tags, and reports whether that went without
-// a mistake. The field is as in Add.
-func (m *Mistakes) Decode(field string, value collab.JSON, into any) bool {
+// a violation. The field is as in Add.
+func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	v := reflect.ValueOf(into).Elem()
-	sub := Mistakes{path: []segment{{name: join(m.at(), field)}}}
+	sub := Violations{path: []segment{{name: join(m.at(), field)}}}
 	d := newDecoder(value, &sub)
 	if err := d.value(planOf(v.Type()), v); err != nil && err != errEnough {
 		sub.add("is not valid JSON")
@@ -60,16 +60,16 @@ func (m *Mistakes) Decode(field string, value collab.JSON, into any) bool {
 	return len(sub.found) == 0
 }
 
-// add notes a mistake where the decoder is.
-func (m *Mistakes) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
+// add notes a violation where the decoder is.
+func (m *Violations) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
 
-// addField notes a mistake of a member of the struct where the decoder is.
-func (m *Mistakes) addField(name, format string, args ...any) {
+// addField notes a violation of a member of the struct where the decoder is.
+func (m *Violations) addField(name, format string, args ...any) {
 	m.note(join(m.at(), name), fmt.Sprintf(format, args...))
 }
 
-func (m *Mistakes) note(path, message string) {
-	if len(m.found) == MaxMistakes {
+func (m *Violations) note(path, message string) {
+	if len(m.found) == MaxViolations {
 		m.more = true
 		return
 	}
@@ -79,8 +79,8 @@ func (m *Mistakes) note(path, message string) {
 	m.found = append(m.found, collab.FieldError{Field: path, Message: message})
 }
 
-// err returns the mistakes as an INVALID_ARGUMENT, or nil.
-func (m *Mistakes) err() error {
+// err returns the violations as an INVALID_ARGUMENT, or nil.
+func (m *Violations) err() error {
 	if len(m.found) == 0 {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (m *Mistakes) err() error {
 	return &collab.Error{Code: collab.InvalidArgument, Message: text, Details: m.found}
 }
 
-func (m *Mistakes) push(name string) { m.path = append(m.path, segment{name: name}) }
-func (m *Mistakes) pushIndex(i int)  { m.path = append(m.path, segment{index: i}) }
-func (m *Mistakes) pop()             { m.path = m.path[:len(m.path)-1] }
+func (m *Violations) push(name string) { m.path = append(m.path, segment{name: name}) }
+func (m *Violations) pushIndex(i int)  { m.path = append(m.path, segment{index: i}) }
+func (m *Violations) pop()             { m.path = m.path[:len(m.path)-1] }
 
 // at returns the path of where the decoder is.
-func (m *Mistakes) at() string {
+func (m *Violations) at() string {
 	path := ""
 	for _, s := range m.path {
 		if s.name == "" {
