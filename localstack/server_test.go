@@ -26,16 +26,17 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/localstack/localstacktest"
+	"collabdata/shared/awsconfig"
 )
 
 var root = credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")
 
 func dynamoDB(url string) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{Region: localstack.Region, Credentials: root, BaseEndpoint: &url})
+	return dynamodb.NewFromConfig(localstacktest.Config(url))
 }
 
 func queues(url string, as aws.CredentialsProvider) *sqs.Client {
-	return sqs.New(sqs.Options{Region: localstack.Region, Credentials: as, BaseEndpoint: &url, Retryer: aws.NopRetryer{}})
+	return sqs.NewFromConfig(awsconfig.New(url, localstack.Region, as), func(o *sqs.Options) { o.Retryer = aws.NopRetryer{} })
 }
 
 func TestDynamoDBKeepsItsData(t *testing.T) {
@@ -151,7 +152,7 @@ func TestMiniStackShowsMail(t *testing.T) {
 	server := localstacktest.MiniStack(t)
 	domain := strings.ToLower(rand.Text()) + ".example"
 	sender := "service@" + domain
-	mail := sesv2.New(sesv2.Options{Region: localstack.Region, Credentials: root, BaseEndpoint: &server})
+	mail := sesv2.NewFromConfig(localstacktest.Config(server))
 	send := func(body string) error {
 		_, err := mail.SendEmail(t.Context(), &sesv2.SendEmailInput{
 			FromEmailAddress: &sender,

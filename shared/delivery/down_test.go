@@ -153,7 +153,7 @@ func (a *account) deliveries(to []endpoint, n int) {
 func TestWeekDown(t *testing.T) { weekDown(t, 6) }
 
 // BenchmarkWeekDown is TestWeekDown with many deliveries to each endpoint, and reports how long the relay runs at most and how much is
-// delivered in a second once they are up. The largest takes an hour: give -timeout 2h.
+// delivered in a second once they are up. The largest takes 20 minutes: give -timeout 1h.
 func BenchmarkWeekDown(b *testing.B) {
 	for _, n := range []int{200, 2_000, 20_000} {
 		b.Run(fmt.Sprint("deliveries=", n), func(b *testing.B) {
