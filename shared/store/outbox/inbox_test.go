@@ -13,17 +13,25 @@ import (
 // inbox walks a user's inbox in pages of most, and returns the ids.
 func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
 	t.Helper()
+	return walkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
+		return s.Inbox(t.Context(), org, user, position, most)
+	}, func(e collab.InboxEntry) string { return e.ID })
+}
+
+// walkPages reads a list in pages of most, and returns the ids.
+func walkPages[T any](t *testing.T, most int, read func(position string) ([]T, string, error), id func(T) string) []string {
+	t.Helper()
 	ids := []string{}
 	for position := ""; ; {
-		list, next, err := s.Inbox(t.Context(), org, user, position, most)
+		list, next, err := read(position)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(list) > most {
 			t.Fatalf("%d on a page of %d", len(list), most)
 		}
-		for _, e := range list {
-			ids = append(ids, e.ID)
+		for _, v := range list {
+			ids = append(ids, id(v))
 		}
 		if next == "" {
 			return ids

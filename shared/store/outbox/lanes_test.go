@@ -312,23 +312,9 @@ func testDeliveries(t *testing.T, s *Store) {
 		all = append([]string{event}, all...)
 	}
 	walk := func(f collab.DeliveryFilter, most int) []string {
-		got := []string{}
-		for after := ""; ; {
-			list, next, err := s.Deliveries(ctx, "acct", "h", f, after, most)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(list) > most {
-				t.Fatalf("%d on a page of %d", len(list), most)
-			}
-			for _, d := range list {
-				got = append(got, d.EventID)
-			}
-			if next == "" {
-				return got
-			}
-			after = next
-		}
+		return walkPages(t, most, func(after string) ([]collab.Delivery, string, error) {
+			return s.Deliveries(ctx, "acct", "h", f, after, most)
+		}, func(d collab.Delivery) string { return d.EventID })
 	}
 	every5 := []string{all[4], all[9], all[14], all[19], all[24]}
 	ms := start.UnixMilli()
