@@ -13,18 +13,15 @@ import (
 	"collabdata/shared/queue"
 )
 
-// fanOutWebhooks adds a delivery to the lane of each endpoint that wants the event, and wakes the lanes.
+// fanOutWebhooks adds a delivery of an event to the lane of each endpoint that wants it, and wakes the lanes that nobody works on. The lanes are
+// read after the deliveries were written: so either their holders see these, or it is seen here that there is no holder, or that it has
+// passed them.
 func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, event collab.EventType) error {
 	hooks, err := d.Outbox.Endpoints(ctx, ref.Account)
 	if err != nil {
 		return err
 	}
-	return d.addDeliveries(ctx, ref, event, slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(event) }))
-}
-
-// addDeliveries adds a delivery of an event to the lanes of endpoints, and wakes those that nobody works on. The lanes are read after the
-// deliveries were written: so either their holders see these, or it is seen here that there is no holder, or that it has passed them.
-func (d *Deliverer) addDeliveries(ctx context.Context, ref collab.EventRef, event collab.EventType, hooks []collab.Webhook) error {
+	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(event) })
 	if len(hooks) == 0 {
 		return nil
 	}
@@ -33,7 +30,7 @@ func (d *Deliverer) addDeliveries(ctx context.Context, ref collab.EventRef, even
 	lane := func(i int) *collab.Lane {
 		return &collab.Lane{LaneRef: refs[i], Made: hooks[i].CreatedAt, Shards: d.spread.of(refs[i])}
 	}
-	err := each(len(hooks), sideBySide, func(i int) (err error) {
+	err = each(len(hooks), sideBySide, func(i int) (err error) {
 		refs[i] = collab.LaneRef{Account: ref.Account, WebhookID: hooks[i].ID}
 		there[i], err = d.Outbox.AddDelivery(ctx, lane(i), collab.Delivery{
 			WebhookID: hooks[i].ID, EventID: ref.ID, Type: event, State: collab.DeliveryPending,
