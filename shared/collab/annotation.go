@@ -1,11 +1,24 @@
 // Package collab holds the words of the domain: comment annotations, comments, organizations, folders, documents, users,
-// notifications, events, and the error codes. It imports the standard library only.
+// notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are, under
+// the attributes that the tags name: see package table.
 package collab
 
 import "encoding/json"
 
-// JSON is the text of a JSON value, kept as it was sent: numbers are not converted. nil is absence.
-type JSON = json.RawMessage
+// JSON is the text of a JSON value, kept as it was sent: numbers are not converted. nil is absence. It is stored as a text.
+type JSON json.RawMessage
+
+// MarshalJSON returns the text, `null` for nil.
+func (j JSON) MarshalJSON() ([]byte, error) { return json.RawMessage(j).MarshalJSON() }
+
+// UnmarshalJSON keeps a copy of the text.
+func (j *JSON) UnmarshalJSON(text []byte) error { return (*json.RawMessage)(j).UnmarshalJSON(text) }
+
+// MarshalText returns the text.
+func (j JSON) MarshalText() ([]byte, error) { return j, nil }
+
+// UnmarshalText keeps a copy of the text.
+func (j *JSON) UnmarshalText(text []byte) error { return j.UnmarshalJSON(text) }
 
 // Millis is a time in milliseconds since the Unix epoch, 0 to MaxMillis.
 type Millis = int64
@@ -43,39 +56,39 @@ type DocumentRef struct {
 // Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent;
 // beside them stand the ids that filters look at, which must agree with the text.
 type Annotation struct {
-	ID            string
-	From          JSON // user object: the creator; nil until the first comment
-	Location      JSON
-	TargetElement JSON
-	Status        JSON // never nil
-	AssignedTo    JSON
-	Context       JSON
-	Priority      JSON
-	CreatedAt     Millis
-	LastUpdated   Millis // as stored with the head, of its own; that of a Thread is the latest of head and comments
+	ID            string `dynamodbav:"-"`
+	From          JSON   `dynamodbav:"from,omitempty"` // user object: the creator; nil until the first comment
+	Location      JSON   `dynamodbav:"loc,omitempty"`
+	TargetElement JSON   `dynamodbav:"tgt,omitempty"`
+	Status        JSON   `dynamodbav:"sts,omitempty"` // never nil
+	AssignedTo    JSON   `dynamodbav:"asg,omitempty"`
+	Context       JSON   `dynamodbav:"ctx,omitempty"`
+	Priority      JSON   `dynamodbav:"pri,omitempty"`
+	CreatedAt     Millis `dynamodbav:"ca"`
+	LastUpdated   Millis `dynamodbav:"lu"` // as stored with the head, of its own; that of a Thread is the latest of head and comments
 
-	CreatorID  string // From.userId, "" for none
-	LocationID string // Location.id, "" for none
-	StatusID   string // Status.id
+	CreatorID  string `dynamodbav:"cr,omitempty"` // From.userId, "" for none
+	LocationID string `dynamodbav:"lo,omitempty"` // Location.id, "" for none
+	StatusID   string `dynamodbav:"si,omitempty"` // Status.id
 
-	Rev int64 // 1 when added, one more with every update
+	Rev int64 `dynamodbav:"rev"` // 1 when added, one more with every update
 }
 
 // Comment is one comment of an annotation.
 type Comment struct {
-	ID                 int64
-	Text               *string
-	HTML               *string // as sent: clean it where it is rendered
-	Context            JSON
-	ResolverUsed       *bool  // isCommentResolverUsed
-	TextAvailable      *bool  // isCommentTextAvailable
-	From               JSON   // user object: the author
-	AuthorID           string // From.userId
-	TaggedUserContacts JSON   // array of {userId, contact, text}
-	Attachments        JSON   // array of attachment objects
-	CreatedAt          Millis
-	LastUpdated        Millis
-	Rev                int64 // 1 when added, one more with every update
+	ID                 int64   `dynamodbav:"-"`
+	Text               *string `dynamodbav:"txt,omitempty"`
+	HTML               *string `dynamodbav:"htm,omitempty"` // as sent: clean it where it is rendered
+	Context            JSON    `dynamodbav:"ctx,omitempty"`
+	ResolverUsed       *bool   `dynamodbav:"rsv,omitempty"`  // isCommentResolverUsed
+	TextAvailable      *bool   `dynamodbav:"tav,omitempty"`  // isCommentTextAvailable
+	From               JSON    `dynamodbav:"from,omitempty"` // user object: the author
+	AuthorID           string  `dynamodbav:"cr,omitempty"`   // From.userId
+	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
+	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
+	CreatedAt          Millis  `dynamodbav:"ca"`
+	LastUpdated        Millis  `dynamodbav:"lu"`
+	Rev                int64   `dynamodbav:"rev"` // 1 when added, one more with every update
 }
 
 // HasContent reports whether the comment has what a comment needs: a text, HTML, an attachment, or a comment resolver that knows it.

@@ -17,8 +17,8 @@ func (Preference) Values() []string { return texts(PreferAll, PreferMine, Prefer
 
 // Preferences are a person's preferences by channel.
 type Preferences struct {
-	Inbox Preference
-	Email Preference
+	Inbox Preference `dynamodbav:"inb"`
+	Email Preference `dynamodbav:"eml"`
 }
 
 // DefaultPreferences hold where neither the document nor the organization has a preference of the person.

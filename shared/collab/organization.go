@@ -4,21 +4,21 @@ import "hash/fnv"
 
 // Organization is one organization of an account.
 type Organization struct {
-	ID          string
-	Name        string
-	Disabled    bool // every operation on it is FailedPrecondition
-	Metadata    JSON // object with further fields, or nil
-	CreatedAt   Millis
-	LastUpdated Millis
+	ID          string `dynamodbav:"-"`
+	Name        string `dynamodbav:"name"`
+	Disabled    bool   `dynamodbav:"off,omitempty"`  // every operation on it is FailedPrecondition
+	Metadata    JSON   `dynamodbav:"meta,omitempty"` // object with further fields, or nil
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
 }
 
 // Folder is one folder of an organization.
 type Folder struct {
-	ID          string
-	Name        string
-	Parent      string // RootFolder for a top-level folder
-	CreatedAt   Millis
-	LastUpdated Millis
+	ID          string `dynamodbav:"-"`
+	Name        string `dynamodbav:"name"`
+	Parent      string `dynamodbav:"par"` // RootFolder for a top-level folder
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
 }
 
 // Access says who may see a document, for verifyUserPermissions.
@@ -33,20 +33,20 @@ const (
 
 // Document is one document of an organization.
 type Document struct {
-	ID          string
-	Name        string
-	Folder      string   // RootFolder when it is in no folder
-	Access      Access   // "" is AccessOrganization
-	Users       []string // who may see it when Access is AccessRestricted
-	CreatedAt   Millis
-	LastUpdated Millis
+	ID          string   `dynamodbav:"-"`
+	Name        string   `dynamodbav:"name"`
+	Folder      string   `dynamodbav:"par"`           // RootFolder when it is in no folder
+	Access      Access   `dynamodbav:"acc,omitempty"` // "" is AccessOrganization
+	Users       []string `dynamodbav:"usr,omitempty"` // who may see it when Access is AccessRestricted
+	CreatedAt   Millis   `dynamodbav:"ca"`
+	LastUpdated Millis   `dynamodbav:"lu"`
 }
 
 // Member is a user of an organization as the operator recorded it: people named in requests do not become members.
 type Member struct {
 	User
-	CreatedAt   Millis
-	LastUpdated Millis
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
 }
 
 // CreateFlags says what a request asks to be made when it is missing.

@@ -8,9 +8,9 @@ import (
 
 // User is the user object of the contract.
 type User struct {
-	UserID string  `json:"userId" rule:"required,id"`
-	Name   *string `json:"name,omitempty"`
-	Email  *string `json:"email,omitempty"`
+	UserID string  `json:"userId" rule:"required,id" dynamodbav:"-"`
+	Name   *string `json:"name,omitempty" dynamodbav:"name,omitempty"`
+	Email  *string `json:"email,omitempty" dynamodbav:"mail,omitempty"`
 }
 
 // DisplayName is the user's name, else e-mail address, else id.
@@ -83,8 +83,8 @@ func (s Settings) Off(f Feature) bool {
 // PermissionProvider is an account's own service that says who may see a document. Its secret is no setting, as functions that read
 // settings need not know it.
 type PermissionProvider struct {
-	URL    string // https, or http within the deployment's allowed private ranges
-	Secret string // sent as bearer token
+	URL    string `dynamodbav:"url"`    // https, or http within the deployment's allowed private ranges
+	Secret string `dynamodbav:"secret"` // sent as bearer token
 }
 
 // Account is one customer of the deployment.

@@ -21,7 +21,7 @@ func NewItem(k table.Key) Item {
 
 // Encode returns the item of a key with the attributes of a struct.
 func Encode(k table.Key, v any) (Item, error) {
-	it, err := attributevalue.MarshalMap(v)
+	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {
 		return nil, Unreadable(k, err)
 	}
@@ -31,7 +31,8 @@ func Encode(k table.Key, v any) (Item, error) {
 
 // Decode reads the item's attributes into a struct. It leaves out those that the struct does not know.
 func (it Item) Decode(v any) error {
-	if err := attributevalue.UnmarshalMap(it, v); err != nil {
+	err := attributevalue.UnmarshalMapWithOptions(it, v, func(o *attributevalue.DecoderOptions) { o.UseEncodingUnmarshalers = true })
+	if err != nil {
 		return Unreadable(it.Key(), err)
 	}
 	return nil
@@ -105,24 +106,8 @@ func AttributeSize(v types.AttributeValue) int {
 	return 1
 }
 
-// JSON is the text of a JSON value as an attribute: a string, not bytes. nil is absence.
-type JSON collab.JSON
-
-// MarshalDynamoDBAttributeValue writes the text; nil as NULL, which the tag omitempty leaves out.
-func (j JSON) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
-	if j == nil {
-		return &types.AttributeValueMemberNULL{Value: true}, nil
-	}
-	return Text(string(j)), nil
-}
-
-// UnmarshalDynamoDBAttributeValue reads what MarshalDynamoDBAttributeValue wrote.
-func (j *JSON) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
-	if s, ok := v.(*types.AttributeValueMemberS); ok {
-		*j = JSON(s.Value)
-	}
-	return nil
-}
+// JSON is a collab.JSON.
+type JSON = collab.JSON
 
 // Encoded is a value that is stored as its JSON text.
 type Encoded[T any] struct{ Value T }

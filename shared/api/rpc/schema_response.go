@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -33,7 +32,7 @@ func (s *Schemas) Answer(t reflect.Type) Schema {
 		return Schema{{"type", "object"}, {"additionalProperties", s.Fields(v.member())}}
 	case collab.Timestamp:
 		return ref("Timestamp")
-	case json.RawMessage:
+	case collab.JSON:
 		return anything()
 	}
 	if values := valuesOf(t); values != nil {

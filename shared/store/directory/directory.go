@@ -34,31 +34,14 @@ func lastPart(it store.Item, prefix string) (string, error) {
 	return id, nil
 }
 
-// entry is the item of a T that has an id.
-type entry[T any] interface{ of(id string) T }
-
 // reader returns what reads the T of an item whose sort key is a prefix and its id.
-func reader[T any, I entry[T]](prefix string) func(store.Item) (T, error) {
+func reader[T any](prefix string, id func(*T) *string) func(store.Item) (T, error) {
 	return func(it store.Item) (v T, err error) {
-		id, err := lastPart(it, prefix)
-		if err != nil {
-			return v, err
+		if err = it.Decode(&v); err == nil {
+			*id(&v), err = lastPart(it, prefix)
 		}
-		var i I
-		err = it.Decode(&i)
-		return i.of(id), err
+		return v, err
 	}
-}
-
-// rewrite has change change the T of a key, or make it, and returns it as it is then. item is its item; subject is as for store.Rewrite.
-func rewrite[T any, I entry[T]](ctx context.Context, s *Store, k table.Key, subject, id string, change func(*T) error, item func(T) I) (v T, err error) {
-	_, err = store.Rewrite(ctx, s.Table, k, subject, func(it *I, _ bool) error {
-		v = (*it).of(id)
-		err := change(&v)
-		*it = item(v)
-		return err
-	})
-	return v, err
 }
 
 // readAll reads items, each by read.

@@ -11,31 +11,16 @@ import (
 
 // documentItem is the item of a document. In and DocAnn list it in its folder.
 type documentItem struct {
-	Name        string        `dynamodbav:"name"`
-	Folder      string        `dynamodbav:"par"`
-	Access      collab.Access `dynamodbav:"acc,omitempty"`
-	Users       []string      `dynamodbav:"usr,omitempty"`
-	CreatedAt   collab.Millis `dynamodbav:"ca"`
-	LastUpdated collab.Millis `dynamodbav:"lu"`
-	In          string        `dynamodbav:"in"`
-	DocAnn      string        `dynamodbav:"da"`
+	collab.Document
+	In     string `dynamodbav:"in"`
+	DocAnn string `dynamodbav:"da"`
 }
 
 func newDocumentItem(doc collab.DocumentRef, d collab.Document) documentItem {
-	return documentItem{
-		Name: d.Name, Folder: d.Folder, Access: d.Access, Users: d.Users, CreatedAt: d.CreatedAt, LastUpdated: d.LastUpdated,
-		In: table.FolderPartition(doc.Account, doc.Organization, d.Folder), DocAnn: documentKey(doc).SK,
-	}
+	return documentItem{d, table.FolderPartition(doc.Account, doc.Organization, d.Folder), documentKey(doc).SK}
 }
 
-func (d documentItem) of(id string) collab.Document {
-	return collab.Document{
-		ID: id, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, Users: d.Users,
-		CreatedAt: d.CreatedAt, LastUpdated: d.LastUpdated,
-	}
-}
-
-var readDocument = reader[collab.Document, documentItem](table.Documents)
+var readDocument = reader(table.Documents, func(d *collab.Document) *string { return &d.ID })
 
 func documentKey(doc collab.DocumentRef) table.Key {
 	return table.Document(doc.Account, doc.Organization, doc.Document)
@@ -49,16 +34,23 @@ func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after
 
 // Document reads a document; NOT_FOUND when it does not exist.
 func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error) {
-	d, exists, err := store.Read[documentItem](ctx, s.Table, documentKey(doc))
+	d, exists, err := store.Read[collab.Document](ctx, s.Table, documentKey(doc))
 	if err == nil && !exists {
 		err = collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
 	}
-	return d.of(doc.Document), err
+	d.ID = doc.Document
+	return d, err
 }
 
 // ChangeDocument changes a document, or makes it, as ChangeOrganization does. Its folder, collab.RootFolder at first, is not checked.
 func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error) {
-	return rewrite(ctx, s, documentKey(doc), "the document", doc.Document, change, func(d collab.Document) documentItem { return newDocumentItem(doc, d) })
+	it, err := store.Rewrite(ctx, s.Table, documentKey(doc), "the document", func(it *documentItem, _ bool) error {
+		it.ID, it.Folder = doc.Document, cmp.Or(it.Folder, collab.RootFolder)
+		err := change(&it.Document)
+		*it = newDocumentItem(doc, it.Document)
+		return err
+	})
+	return it.Document, err
 }
 
 // makeDocument makes a document in no folder, unless it is there by now.

@@ -11,21 +11,12 @@ import (
 
 // folderItem is the item of a folder. In and DocAnn list it in its parent.
 type folderItem struct {
-	Name        string        `dynamodbav:"name"`
-	Parent      string        `dynamodbav:"par"`
-	CreatedAt   collab.Millis `dynamodbav:"ca"`
-	LastUpdated collab.Millis `dynamodbav:"lu"`
-	In          string        `dynamodbav:"in"`
-	DocAnn      string        `dynamodbav:"da"`
+	collab.Folder
+	In     string `dynamodbav:"in"`
+	DocAnn string `dynamodbav:"da"`
 }
 
-func (f folderItem) of(id string) collab.Folder {
-	return collab.Folder{
-		ID: id, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
-	}
-}
-
-var readFolder = reader[collab.Folder, folderItem](table.Folders)
+var readFolder = reader(table.Folders, func(f *collab.Folder) *string { return &f.ID })
 
 func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
@@ -34,12 +25,13 @@ func folderMissing(id string) error {
 // ChangeFolder changes a folder, or makes it, as ChangeOrganization does. Its parent, collab.RootFolder at first, is not checked.
 func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error) {
 	k := table.Folder(org.Account, org.Organization, id)
-	return rewrite(ctx, s, k, "the folder", id, change, func(f collab.Folder) folderItem {
-		return folderItem{
-			Name: f.Name, Parent: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
-			In: table.FolderPartition(org.Account, org.Organization, f.Parent), DocAnn: k.SK,
-		}
+	it, err := store.Rewrite(ctx, s.Table, k, "the folder", func(f *folderItem, _ bool) error {
+		f.ID, f.Parent = id, cmp.Or(f.Parent, collab.RootFolder)
+		err := change(&f.Folder)
+		f.In, f.DocAnn = table.FolderPartition(org.Account, org.Organization, f.Parent), k.SK
+		return err
 	})
+	return it.Folder, err
 }
 
 // Folders returns all folders of the organization by id. It fails like CheckOrganization.

@@ -4,27 +4,18 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
-// memberItem is the item of a user of an organization.
-type memberItem struct {
-	Name        *string       `dynamodbav:"name,omitempty"`
-	Email       *string       `dynamodbav:"mail,omitempty"`
-	CreatedAt   collab.Millis `dynamodbav:"ca"`
-	LastUpdated collab.Millis `dynamodbav:"lu"`
-}
-
-func (m memberItem) of(id string) collab.Member {
-	return collab.Member{User: collab.User{UserID: id, Name: m.Name, Email: m.Email}, CreatedAt: m.CreatedAt, LastUpdated: m.LastUpdated}
-}
-
-var readMember = reader[collab.Member, memberItem](table.Members)
+var readMember = reader(table.Members, func(m *collab.Member) *string { return &m.UserID })
 
 // ChangeMember changes a user of the organization, or makes one a member, as ChangeOrganization does. The organization is not checked.
 func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, user string, change func(*collab.Member) error) (collab.Member, error) {
-	return rewrite(ctx, s, table.Member(org.Account, org.Organization, user), "the member", user, change, func(m collab.Member) memberItem {
-		return memberItem{m.Name, m.Email, m.CreatedAt, m.LastUpdated}
+	k := table.Member(org.Account, org.Organization, user)
+	return store.Rewrite(ctx, s.Table, k, "the member", func(m *collab.Member, _ bool) error {
+		m.UserID = user
+		return change(m)
 	})
 }
 

@@ -8,22 +8,7 @@ import (
 	"collabdata/shared/table"
 )
 
-// organizationItem is the item of an organization; its shards stand in the same item: see spread.
-type organizationItem struct {
-	Name        string        `dynamodbav:"name"`
-	Disabled    bool          `dynamodbav:"off,omitempty"`
-	Metadata    store.JSON    `dynamodbav:"meta,omitempty"`
-	CreatedAt   collab.Millis `dynamodbav:"ca"`
-	LastUpdated collab.Millis `dynamodbav:"lu"`
-}
-
-func (o organizationItem) of(id string) collab.Organization {
-	return collab.Organization{
-		ID: id, Name: o.Name, Disabled: o.Disabled, Metadata: collab.JSON(o.Metadata), CreatedAt: o.CreatedAt, LastUpdated: o.LastUpdated,
-	}
-}
-
-var readOrganization = reader[collab.Organization, organizationItem](table.Organizations)
+var readOrganization = reader(table.Organizations, func(o *collab.Organization) *string { return &o.ID })
 
 func organizationMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "organization %q does not exist", id)
@@ -33,15 +18,16 @@ func organizationMissing(id string) error {
 // returns the organization as it is then.
 func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error) {
 	k := table.Organization(org.Account, org.Organization)
-	return rewrite(ctx, s, k, "the organization", org.Organization, change, func(o collab.Organization) organizationItem {
-		return organizationItem{o.Name, o.Disabled, store.JSON(o.Metadata), o.CreatedAt, o.LastUpdated}
+	return store.Rewrite(ctx, s.Table, k, "the organization", func(o *collab.Organization, _ bool) error {
+		o.ID = org.Organization
+		return change(o)
 	})
 }
 
 // makeOrganization makes an organization named by its id. Where another request was faster it checks that one.
 func (s *Store) makeOrganization(ctx context.Context, org collab.OrganizationRef) error {
 	now := s.Now()
-	it, err := store.Encode(table.Organization(org.Account, org.Organization), organizationItem{
+	it, err := store.Encode(table.Organization(org.Account, org.Organization), collab.Organization{
 		Name: org.Organization, CreatedAt: now.UnixMilli(), LastUpdated: now.UnixMilli(),
 	})
 	if err != nil {

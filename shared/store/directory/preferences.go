@@ -2,18 +2,13 @@ package directory
 
 import (
 	"context"
+	"errors"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
-
-// preferenceItem is the item of a user's preferences for a document or for the organization.
-type preferenceItem struct {
-	Inbox collab.Preference `dynamodbav:"inb"`
-	Email collab.Preference `dynamodbav:"eml"`
-}
 
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
 // not exist. Strongly consistent.
@@ -55,19 +50,10 @@ func (s *Store) preferences(ctx context.Context, org collab.OrganizationRef, of 
 	if err != nil {
 		return nil, err
 	}
-	read := func(k table.Key) (collab.Preferences, error) {
-		var p preferenceItem
-		err := found[k].Decode(&p)
-		return collab.Preferences(p), err
-	}
 	list := make([]collab.Preferences, len(of))
 	for i := range of {
-		document, err := read(keys[2*i])
-		if err != nil {
-			return nil, err
-		}
-		organization, err := read(keys[2*i+1])
-		if err != nil {
+		var document, organization collab.Preferences
+		if err := errors.Join(found[keys[2*i]].Decode(&document), found[keys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err
 		}
 		list[i] = collab.EffectivePreferences(document, organization)

@@ -151,5 +151,5 @@ func changedComment(doc collab.DocumentRef, ann string, before store.Item, chang
 		return c, rewritten{}, err
 	}
 	changed, err := commentItem(doc, ann, &c, "comment "+strconv.FormatInt(c.ID, 10))
-	return c, rewritten{before: before, after: store.Overlay[comment](before, changed)}, err
+	return c, rewritten{before: before, after: store.Overlay[collab.Comment](before, changed)}, err
 }
