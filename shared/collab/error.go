@@ -74,6 +74,20 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// FieldErrorf returns the InvalidArgument of one field of a request by its path, such as `data.url`: the rule that it breaks is a predicate, such
+// as `must not be empty`.
+func FieldErrorf(field, format string, args ...any) *Error {
+	rule := fmt.Sprintf(format, args...)
+	return &Error{Code: InvalidArgument, Message: field + " " + rule, Details: []FieldError{{Field: field, Message: rule}}}
+}
+
+// PageTokenError returns the InvalidArgument of a page token that leads to no place in the list that is asked for; the cause may be nil.
+func PageTokenError(cause error) *Error {
+	e := FieldErrorf("data.pageToken", "must be the nextPageToken of this same query, unchanged")
+	e.Err = cause
+	return e
+}
+
 // CodeOf returns the code of err, Internal for an error that is no Error, and "" for nil.
 func CodeOf(err error) Code {
 	if err == nil {

@@ -2,6 +2,7 @@ package collab
 
 // NewAnnotation is what an add of an annotation brings beside its thread.
 type NewAnnotation struct {
+	Field string            // of the request that has it, such as data.commentAnnotations[0], for what is refused
 	Mark  string            // of the request
 	Event *Event            // to record; nil for none
 	Claim *IdempotencyClaim // to make in the same transaction; nil for none
@@ -9,6 +10,7 @@ type NewAnnotation struct {
 
 // NewComments is what one call adds to an annotation: 1 to MaxComments comments.
 type NewComments struct {
+	Field    string    // of the request that has them, such as data.commentData, for what is refused
 	Comments []Comment // an id of 0 is generated; the other ids are distinct
 	IDs      *IDs
 	// Event makes the event to record from the head before the comments and the comments with their ids; nil for none.

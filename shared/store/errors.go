@@ -46,11 +46,6 @@ func ErrAborted(subject string) *collab.Error {
 	return &collab.Error{Code: collab.Aborted, Message: "others are writing " + subject + ": try again", RetryAfter: time.Second}
 }
 
-// ErrPosition says that a list has no such position: the caller forged one.
-func ErrPosition() error {
-	return collab.Errorf(collab.InvalidArgument, "the page token leads to no place in this list")
-}
-
 // isConflict reports a write that lost against another one under way; trying again may succeed.
 func isConflict(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
@@ -92,10 +87,11 @@ func cancellation(err error) []types.CancellationReason {
 	return nil
 }
 
-// CheckSize fails with INVALID_ARGUMENT for an item larger than the service stores; what is the item as a caller knows it.
+// CheckSize fails with INVALID_ARGUMENT for an item larger than the service stores; what is the item as a caller knows it: the path of the
+// field that holds it, where a request has one.
 func CheckSize(it Item, what string) error {
 	if n := it.Size(); n > collab.MaxItemBytes {
-		return collab.Errorf(collab.InvalidArgument, "%s is too large: %d bytes stored, at most %d", what, n, collab.MaxItemBytes)
+		return collab.FieldErrorf(what, "is too large: %d bytes stored, at most %d", n, collab.MaxItemBytes)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"unicode/utf8"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -69,7 +70,7 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 		return nil, false, nil
 	}
 	if max(len(q.Keys.From), len(q.Keys.To)) > table.MaxSortKey {
-		return nil, false, ErrPosition()
+		return nil, false, collab.PageTokenError(nil)
 	}
 	list, names := projection(q.Project)
 	if names == nil {

@@ -129,6 +129,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 		adds[0].Claim = call.Claim
 	}
 	for i := range list { // behind the annotations' ids, which must not depend on the account's settings
+		adds[i].Field = fmt.Sprintf("data.commentAnnotations[%d]", i)
 		adds[i].Mark = call.IDs.Mark()
 		if wanted(call, list[i].comments) {
 			adds[i].Event = annotationAdded(newEvent(call, doc, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)

@@ -33,7 +33,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	add := collab.NewComments{IDs: call.IDs, Claim: call.Claim}
+	add := collab.NewComments{Field: "data.commentData", IDs: call.IDs, Claim: call.Claim}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Now.UnixMilli()))
 	}

@@ -48,19 +48,11 @@ func change(field string, stored, sent collab.JSON, id string) (collab.JSON, err
 	case id == "":
 		return merge(stored, sent), nil
 	}
-	for name, value := range rpc.Members(sent) {
-		if name != id {
-			continue
-		}
-		if string(value) == null {
-			return nil, collab.Errorf(collab.InvalidArgument, "updatedData.%s.%s must not be null", field, id)
-		}
-		if idOf(sent, id) != idOf(stored, id) {
-			return merge(nil, sent), nil
-		}
-	}
-	if stored == nil && idOf(sent, id) == "" {
-		return nil, collab.Errorf(collab.InvalidArgument, "updatedData.%s.%s is required, as there is no %s yet", field, id, field)
+	switch given := idOf(sent, id); {
+	case given == "" && stored == nil:
+		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "is required, as there is no %s yet", field)
+	case given != "" && given != idOf(stored, id):
+		return merge(nil, sent), nil
 	}
 	return merge(stored, sent), nil
 }

@@ -67,9 +67,7 @@ func TestChange(t *testing.T) {
 		"field cleared":        {stored: `{"id":"a","x":1}`, sent: `{"x":null}`, id: "id", want: `{"id":"a"}`},
 		"replaced":             {stored: `{"id":"a","x":1}`, sent: `{"y":2,"id":"b","z":null}`, id: "id", want: `{"y":2,"id":"b"}`},
 		"made":                 {sent: `{"id":"b","x":null}`, id: "id", want: `{"id":"b"}`},
-		"made without id":      {sent: `{"x":1}`, id: "id", wantErr: "updatedData.f.id is required, as there is no f yet"},
-		"id cleared":           {stored: `{"userId":"a"}`, sent: `{"userId":null}`, id: "userId", wantErr: "updatedData.f.userId must not be null"},
-		"id cleared, not made": {sent: `{"userId":null}`, id: "userId", wantErr: "updatedData.f.userId must not be null"},
+		"made without id":      {sent: `{"x":1}`, id: "id", wantErr: "data.updatedData.f.id is required, as there is no f yet"},
 		"without id, made":     {sent: `{"x":1,"y":null}`, want: `{"x":1}`},
 		"without id, merged":   {stored: `{"x":1,"y":2}`, sent: `{"y":3}`, want: `{"x":1,"y":3}`},
 	} {

@@ -416,8 +416,10 @@ func TestTooLarge(t *testing.T) {
 	largeUser := `{"userId":"v","name":"` + large + `"}`
 
 	a := post(t, f, f.AddComments, `"annotationId":"a",`+list(comment(2, "u", ""), largeComment))
-	if text := "commentData[1] is too large: "; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, text) {
-		t.Errorf("comments add: %d %s %s", a.code, a.Error.Status, a.Error.Message)
+	const field, rule = "data.commentData[1]", "is too large: "
+	if d := a.Error.Details; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, field+" "+rule) ||
+		len(d) != 1 || d[0].Field != field || !strings.HasPrefix(d[0].Message, rule) {
+		t.Errorf("comments add: %d %+v", a.code, a.Error)
 	}
 	for _, test := range []struct {
 		name string
@@ -425,8 +427,8 @@ func TestTooLarge(t *testing.T) {
 		item string
 		text string
 	}{
-		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "commentData[1] is too large: "},
-		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "the annotation is too large: "},
+		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "data.commentAnnotations[0].commentData[1] is too large: "},
+		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "data.commentAnnotations[0] is too large: "},
 		{"update", post(t, f, f.Update, `"updatedData":{"context":{"large":"`+large+`"}}`), "a", "the annotation is too large: "},
 		{"update of users", post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"u"},"newUser":`+largeUser+`}]`), "a", "comment 1 is too large: "},
 		{"comments update", post(t, f, f.UpdateComments, `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},

@@ -41,27 +41,27 @@ type UserReplacement struct {
 
 // LocationChange is a Location whose id may be left out.
 type LocationChange struct {
-	ID           *string `json:"id" rule:"id"`
+	ID           *string `json:"id" rule:"notnull,id"`
 	LocationName *string `json:"locationName"`
 }
 
 // UserChange is a user whose id may be left out.
 type UserChange struct {
-	UserID *string `json:"userId" rule:"id"`
+	UserID *string `json:"userId" rule:"notnull,id"`
 	Name   *string `json:"name"`
 	Email  *string `json:"email"`
 }
 
 // StatusChange is a Status whose id may be left out, and that needs no icon.
 type StatusChange struct {
-	ID   *string `json:"id" rule:"id"`
+	ID   *string `json:"id" rule:"notnull,id"`
 	Type *string `json:"type" rule:"oneof=default|ongoing|terminal"`
 	StatusLook
 }
 
 // PriorityChange is a Priority whose id may be left out.
 type PriorityChange struct {
-	ID         *string `json:"id" rule:"id"`
+	ID         *string `json:"id" rule:"notnull,id"`
 	Name       *string `json:"name"`
 	Color      *string `json:"color"`
 	LightColor *string `json:"lightColor"`

@@ -215,8 +215,8 @@ func TestAddSizes(t *testing.T) {
 		want       string // part of the message; "" for success
 	}{
 		{"headline", request(actor, text(349_000), ""), ""},
-		{"headline too large", request(actor, text(351_000), ""), "the notification is too large"},
-		{"all together too large", request(actor, text(120_000), `,"displayBodyMessage":"`+text(120_000)+`","notificationSourceData":{"a":"`+text(120_000)+`"}`), "the notification is too large"},
+		{"headline too large", request(actor, text(351_000), ""), "data is too large: "},
+		{"all together too large", request(actor, text(120_000), `,"displayBodyMessage":"`+text(120_000)+`","notificationSourceData":{"a":"`+text(120_000)+`"}`), "data is too large: "},
 		{"names", request(`{"userId":"u","name":"`+text(500)+`","email":"`+text(500)+`"}`, "x", ""), ""},
 		{"names too large", request(`{"userId":"u","name":"`+text(501)+`","email":"`+text(500)+`"}`, "x", ""), "data.actionUser must have a name and email of at most 1000 bytes together"},
 		{"1,000 users", request(actor, "x", `,"notifyAll":false,"notifyUsers":`+people(1_000, 1_000)), ""},

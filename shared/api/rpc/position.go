@@ -27,13 +27,7 @@ func (c *Call) Position(token string, position any) error {
 		err = json.Unmarshal(text, position)
 	}
 	if err != nil {
-		const rule = "must be the nextPageToken of this same query, unchanged"
-		return &collab.Error{
-			Code:    collab.InvalidArgument,
-			Message: "data.pageToken " + rule,
-			Details: []collab.FieldError{{Field: "data.pageToken", Message: rule}},
-			Err:     err,
-		}
+		return collab.PageTokenError(err)
 	}
 	return nil
 }

@@ -105,13 +105,8 @@ func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret)
 
 // checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.
 func (s *Service) checkURL(field, url string) error {
-	err := s.URLs.CheckURL(url)
-	if err == nil {
-		return nil
+	if err := s.URLs.CheckURL(url); err != nil {
+		return collab.FieldErrorf(field, "%s", err)
 	}
-	return &collab.Error{
-		Code:    collab.InvalidArgument,
-		Message: field + " " + err.Error(),
-		Details: []collab.FieldError{{Field: field, Message: err.Error()}},
-	}
+	return nil
 }

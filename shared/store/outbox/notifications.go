@@ -22,7 +22,7 @@ func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef,
 	if err != nil {
 		return false, err
 	}
-	if err := store.CheckSize(it, "the notification"); err != nil {
+	if err := store.CheckSize(it, "data"); err != nil {
 		return false, err
 	}
 	it[table.AddedBy] = store.Text(ev.ID)

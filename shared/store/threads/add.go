@@ -25,17 +25,17 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 	if err := s.setTimeKey(ctx, head, doc, t.ID, t.Latest()); err != nil {
 		return err
 	}
-	if err := store.CheckSize(head, "the annotation"); err != nil {
+	if err := store.CheckSize(head, add.Field); err != nil {
 		return err
 	}
 	look := store.NewItem(table.AnnotationID(doc.Account, doc.Organization, t.ID, doc.Document))
 	writes := []store.Write{s.Create(head), s.Replace(look)}
-	comments, err := s.newComments(doc, t.ID, t.Comments, add.Mark)
+	comments, err := s.newComments(doc, t.ID, t.Comments, add.Mark, add.Field+".commentData")
 	if err != nil {
 		return err
 	}
 	if bytes(comments)+head.Size() > store.MaxWriteBytes {
-		return tooMuch("the annotation")
+		return tooMuch(add.Field)
 	}
 	for _, c := range comments {
 		writes = append(writes, s.Create(c))
@@ -59,13 +59,13 @@ func (s *Store) AddAnnotations(ctx context.Context, doc collab.DocumentRef, list
 	return errs
 }
 
-// newComments returns the stored forms of comments that a request adds.
-func (s *Store) newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark string) ([]store.Item, error) {
+// newComments returns the stored forms of comments that a request adds in a field.
+func (s *Store) newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark, field string) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))
 	for i := range comments {
 		comments[i].Rev = 1
 		var err error
-		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("commentData[%d]", i)); err != nil {
+		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("%s[%d]", field, i)); err != nil {
 			return nil, err
 		}
 		items[i][table.AddedBy] = store.Text(mark)
@@ -80,10 +80,9 @@ func bytes(items []store.Item) (n int) {
 	return n
 }
 
-// tooMuch is the failure of an add that no transaction takes.
-func tooMuch(what string) error {
-	return collab.Errorf(collab.InvalidArgument, "%s is too large: at most %d bytes stored in one call; send the rest by comments add", what,
-		store.MaxWriteBytes)
+// tooMuch is the failure of an add of what a field holds that no transaction takes.
+func tooMuch(field string) error {
+	return collab.FieldErrorf(field, "is too large: at most %d bytes stored in one call; send the rest by comments add", store.MaxWriteBytes)
 }
 
 // commit carries out the writes of an add with those that record its event and make the claim of its Idempotency-Key, nil for none: all or none.

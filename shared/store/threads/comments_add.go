@@ -70,9 +70,9 @@ func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }
 func (a *adding) number(taken int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
 	a.add.IDs.NumberComments(a.comments, taken)
-	a.items, err = a.s.newComments(a.doc, a.ann, a.comments, a.mark)
+	a.items, err = a.s.newComments(a.doc, a.ann, a.comments, a.mark, a.add.Field)
 	if err == nil && bytes(a.items) > store.MaxWriteBytes {
-		err = tooMuch("commentData")
+		err = tooMuch(a.add.Field)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 ) (next []byte, err error) {
 	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
-		return nil, store.ErrPosition()
+		return nil, collab.PageTokenError(nil)
 	}
 	if q.IDs != nil {
 		err = w.byID(ctx)
