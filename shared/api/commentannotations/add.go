@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -93,20 +94,29 @@ type newAnnotation struct {
 	comments []NewComment
 }
 
-func (a NewAnnotation) newAnnotation() newAnnotation {
-	n := newAnnotation{AnnotationFields: a.AnnotationFields, status: encode(a.Status)}
-	if a.Status != nil {
-		n.statusID = a.Status.ID
+// annotationOf returns an annotation to add, of whichever version its parts are.
+func annotationOf[C interface{ newComment() NewComment }](fields AnnotationFields, status interface{ id() string }, comments []C) newAnnotation {
+	n := newAnnotation{AnnotationFields: fields, status: encode(status), comments: make([]NewComment, len(comments))}
+	if n.status != nil {
+		n.statusID = status.id()
 	}
-	n.comments = make([]NewComment, len(a.CommentData))
-	for i, c := range a.CommentData {
-		n.comments[i] = NewComment{CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification}
-		if c.TaggedUserContacts != nil {
-			n.comments[i].TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
-		}
-		for j, user := range c.TaggedUserContacts {
-			n.comments[i].TaggedUserContacts[j].TaggedUser = user
-		}
+	for i, c := range comments {
+		n.comments[i] = c.newComment()
+	}
+	return n
+}
+
+func (a NewAnnotation) newAnnotation() newAnnotation {
+	return annotationOf(a.AnnotationFields, a.Status, a.CommentData)
+}
+
+func (c AnnotationComment) newComment() NewComment {
+	n := NewComment{CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification}
+	if c.TaggedUserContacts != nil {
+		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
+	}
+	for i, user := range c.TaggedUserContacts {
+		n.TaggedUserContacts[i].TaggedUser = user
 	}
 	return n
 }
@@ -219,12 +229,12 @@ func (s *StatusV1) Validate(m *rpc.Violations) {
 	}
 	var kind string
 	_ = json.Unmarshal(s.Type, &kind) // what is no string is none of the three
-	switch kind {
-	case "default", "ongoing", "terminal":
-	default:
-		m.Add("type", "must be one of default, ongoing, terminal, or an object")
+	if types := StatusType.Values(""); !slices.Contains(types, kind) {
+		m.Add("type", "must be one of %s, or an object", strings.Join(types, ", "))
 	}
 }
+
+func (s *StatusV1) id() string { return s.ID }
 
 // AddV1 is Add in v1.
 func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {
@@ -232,13 +242,9 @@ func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) 
 }
 
 func (a NewAnnotationV1) newAnnotation() newAnnotation {
-	n := newAnnotation{AnnotationFields: a.AnnotationFields, status: encode(a.Status)}
-	if a.Status != nil {
-		n.statusID = a.Status.ID
-	}
-	n.comments = make([]NewComment, len(a.CommentData))
-	for i, c := range a.CommentData {
-		n.comments[i] = NewComment{CommentFields: c.CommentFields, TaggedUserContacts: c.TaggedUserContacts}
-	}
-	return n
+	return annotationOf(a.AnnotationFields, a.Status, a.CommentData)
+}
+
+func (c AnnotationCommentV1) newComment() NewComment {
+	return NewComment{CommentFields: c.CommentFields, TaggedUserContacts: c.TaggedUserContacts}
 }

@@ -91,10 +91,16 @@ type Priority struct {
 
 // Status is the status of an annotation: one of the default ones, or one with an icon of its own.
 type Status struct {
-	ID   string  `json:"id" rule:"required,id"`
-	Type *string `json:"type,omitempty" rule:"oneof=default|ongoing|terminal"`
+	ID   string      `json:"id" rule:"required,id"`
+	Type *StatusType `json:"type,omitempty"`
 	StatusLook
 }
+
+// StatusType is how far a status says that an annotation has come.
+type StatusType string
+
+// Values returns all types.
+func (StatusType) Values() []string { return []string{"default", "ongoing", "terminal"} }
 
 // StatusLook is how a status is shown.
 type StatusLook struct {
@@ -107,6 +113,8 @@ type StatusLook struct {
 
 // Validate demands an icon.
 func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
+
+func (s *Status) id() string { return s.ID }
 
 func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
 	if s.SVG == nil && s.IconURL == nil && defaultStatus(id) == nil {

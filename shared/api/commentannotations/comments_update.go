@@ -95,11 +95,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 
 // apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content.
 func (d *CommentData) apply(c *collab.Comment, now collab.Millis) error {
-	from, err := change("from", c.From, d.From.Raw, "userId")
-	if err != nil {
-		return err
-	}
-	c.From = from
+	c.From = change(c.From, d.From.Raw, "userId")
 	c.AuthorID = changeID(c.AuthorID, d.From, d.From.Value.UserID)
 	c.Text = changeValue(c.Text, d.CommentText)
 	c.HTML = changeValue(c.HTML, d.CommentHTML)

@@ -38,23 +38,17 @@ func merge(stored, sent collab.JSON) collab.JSON {
 
 // change returns what an update makes of a stored object. What is sent is nil for a field left out, which keeps the object, or null,
 // which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for an
-// object that has none. An object that would be left without its id is INVALID_ARGUMENT.
-func change(field string, stored, sent collab.JSON, id string) (collab.JSON, error) {
-	switch {
-	case sent == nil:
-		return stored, nil
-	case string(sent) == null:
-		return nil, nil
-	case id == "":
-		return merge(stored, sent), nil
-	}
+// object that has none.
+func change(stored, sent collab.JSON, id string) collab.JSON {
 	switch given := idOf(sent, id); {
-	case given == "" && stored == nil:
-		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "is required, as there is no %s yet", field)
+	case sent == nil:
+		return stored
+	case string(sent) == null:
+		return nil
 	case given != "" && given != idOf(stored, id):
-		return merge(nil, sent), nil
+		stored = nil
 	}
-	return merge(stored, sent), nil
+	return merge(stored, sent)
 }
 
 // changeValue is change for a value that is replaced whole.

@@ -54,8 +54,8 @@ type UserChange struct {
 
 // StatusChange is a Status whose id may be left out, and that needs no icon.
 type StatusChange struct {
-	ID   *string `json:"id" rule:"notnull,id"`
-	Type *string `json:"type" rule:"oneof=default|ongoing|terminal"`
+	ID   *string     `json:"id" rule:"notnull,id"`
+	Type *StatusType `json:"type"`
 	StatusLook
 }
 
@@ -226,7 +226,7 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	return nil
 }
 
-// apply merges the data into an annotation.
+// apply merges the data into an annotation. It fails with INVALID_ARGUMENT where an object would be left without its id.
 func (d *UpdatedData) apply(a *collab.Annotation) error {
 	element := d.TargetElement.Raw
 	if n := d.TargetElement.Value.Occurrence; n != nil {
@@ -245,11 +245,11 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		{"assignedTo", &a.AssignedTo, d.AssignedTo.Raw, "userId"},
 		{"priority", &a.Priority, d.Priority.Raw, "id"},
 	} {
-		changed, err := change(f.name, *f.object, f.sent, f.id)
-		if err != nil {
-			return err
+		made := *f.object == nil
+		*f.object = change(*f.object, f.sent, f.id)
+		if made && f.id != "" && *f.object != nil && idOf(*f.object, f.id) == "" {
+			return collab.FieldErrorf("data.updatedData."+f.name+"."+f.id, "is required, as there is no %s yet", f.name)
 		}
-		*f.object = changed
 	}
 	a.LocationID = changeID(a.LocationID, d.Location, d.Location.Value.ID)
 	a.CreatorID = changeID(a.CreatorID, d.From, d.From.Value.UserID)

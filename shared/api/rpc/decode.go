@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -147,19 +149,19 @@ func (d *decoder) string(p *plan, v reflect.Value) error {
 		return err
 	}
 	s := unquote(raw)
-	if p.nonEmpty && s == "" {
-		d.add("must not be empty")
-		return nil
+	switch {
+	case p.nonEmpty && s == "":
+		err = errors.New("must not be empty")
+	case p.maxLen > 0 && len(s) > p.maxLen:
+		err = fmt.Errorf("must be at most %d bytes, not %d", p.maxLen, len(s))
+	case p.enum != nil && !slices.Contains(p.enum, s):
+		err = fmt.Errorf("must be one of %s", strings.Join(p.enum, ", "))
+	case p.check != nil:
+		err = p.check(s)
 	}
-	if p.maxLen > 0 && len(s) > p.maxLen {
-		d.add("must be at most %d bytes, not %d", p.maxLen, len(s))
+	if err != nil {
+		d.add("%s", err)
 		return nil
-	}
-	for _, check := range p.checks {
-		if err := check(s); err != nil {
-			d.add("%s", err)
-			return nil
-		}
 	}
 	v.SetString(s)
 	return nil

@@ -15,6 +15,10 @@ import (
 	"collabdata/shared/collab"
 )
 
+type kind string
+
+func (kind) Values() []string { return []string{"default", "ongoing", "terminal"} }
+
 // things is a request with a field of every kind and rule.
 type things struct {
 	place
@@ -25,7 +29,7 @@ type things struct {
 	Count  int64                   `json:"count"`
 	Few    *int64                  `json:"few" rule:"min=1,max=9"`
 	At     *int64                  `json:"at" rule:"time"`
-	Kind   string                  `json:"kind" rule:"oneof=default|ongoing|terminal"`
+	Kind   kind                    `json:"kind"`
 	IDs    []string                `json:"ids" rule:"notnull,nonempty,max=3,each=id"`
 	Nums   []int64                 `json:"nums" rule:"each=commentid"`
 	NID    string                  `json:"nid" rule:"notificationid"`

@@ -3,7 +3,6 @@ package rpc
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -31,12 +30,12 @@ type plan struct {
 	elem   *plan
 	object *objectPlan // kindStruct
 
-	min, max int64                // kindInteger: bounds
-	maxLen   int                  // kindString, kindArray: bytes, items; 0 for no limit
-	rest     string               // kindArray: the path that takes what is beyond maxLen, "" for none
-	nonEmpty bool                 // kindString, kindArray
-	checks   []func(string) error // kindString
-	only     bool                 // kindRaw: an object only
+	min, max int64              // kindInteger: bounds
+	maxLen   int                // kindString, kindArray: bytes, items; 0 for no limit
+	rest     string             // kindArray: the path that takes what is beyond maxLen, "" for none
+	nonEmpty bool               // kindString, kindArray
+	check    func(string) error // kindString: nil for none
+	only     bool               // kindRaw: an object only
 
 	form string   // the rule id, docid, notificationid, time or commentid, "" for none
 	enum []string // kindString: the values there are, nil for any
@@ -75,10 +74,7 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 	case t == reflect.TypeFor[collab.JSON]():
 		p.kind = kindRaw
 	case t.Kind() == reflect.String:
-		p.kind = kindString
-		if values := valuesOf(t); values != nil {
-			p.enum, p.checks = values, []func(string) error{oneOf(values)}
-		}
+		p.kind, p.enum = kindString, valuesOf(t)
 	case t.Kind() == reflect.Bool:
 		p.kind = kindBool
 	case t.Kind() == reflect.Int64:
@@ -189,14 +185,11 @@ func (p *plan) add(rule, where string) {
 	text, integer, array := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray
 	switch {
 	case name == "id" && text:
-		p.checks = append(p.checks, func(s string) error { return collab.CheckID(s, collab.MaxID) })
+		p.check = func(s string) error { return collab.CheckID(s, collab.MaxID) }
 	case name == "docid" && text:
-		p.checks = append(p.checks, func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) })
+		p.check = func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) }
 	case name == "notificationid" && text:
-		p.checks = append(p.checks, collab.CheckNotificationID)
-	case name == "oneof" && text:
-		p.enum = strings.Split(argument, "|")
-		p.checks = append(p.checks, oneOf(p.enum))
+		p.check = collab.CheckNotificationID
 	case name == "nonempty" && (text || array):
 		p.nonEmpty = true
 	case name == "max" && (text || array):
@@ -224,15 +217,6 @@ func valuesOf(t reflect.Type) []string {
 		return e.Values()
 	}
 	return nil
-}
-
-func oneOf(values []string) func(string) error {
-	return func(s string) error {
-		if slices.Contains(values, s) {
-			return nil
-		}
-		return fmt.Errorf("must be one of %s", strings.Join(values, ", "))
-	}
 }
 
 // organizationField returns the index of the string field organizationId within the request type of an envelope's plan, or nil.

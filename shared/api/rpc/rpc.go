@@ -28,7 +28,6 @@
 //	notnull           null is a violation
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
-//	oneof=a|b|c       string: one of these
 //	nonempty          string, array: not empty
 //	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
 //	rest=PATH         array: which operation takes what is beyond max, for the violation to say

@@ -18,7 +18,7 @@ type person struct {
 
 type ask struct {
 	Who   person            `json:"who" rule:"required"`
-	Kind  rpc.Opt[string]   `json:"kind" rule:"oneof=a|b"`
+	Kind  rpc.Opt[kind]     `json:"kind"`
 	Ids   []int64           `json:"ids" rule:"notnull,nonempty,max=3,each=commentid"`
 	Data  rpc.One[person]   `json:"data" rule:"notnull"`
 	Free  collab.JSON       `json:"free" rule:"object"`
@@ -60,7 +60,7 @@ func TestSchemas(t *testing.T) {
 			"name":{"type":["string","null"],"maxLength":10,"description":": at most 10 bytes"}},"required":["userId"],"additionalProperties":false}`},
 		"request": {request, `{"type":"object","properties":{
 			"who":{"$ref":"#/components/schemas/PersonInput","description":"Who"},
-			"kind":{"type":["string","null"],"enum":["a","b",null],"description":"K"},
+			"kind":{"type":["string","null"],"enum":["default","ongoing","terminal",null],"description":"K"},
 			"ids":{"type":"array","items":{"$ref":"#/components/schemas/CommentId"},"minItems":1,"maxItems":3,"description":"I"},
 			"data":{"anyOf":[{"$ref":"#/components/schemas/PersonInput"},
 				{"type":"array","items":{"$ref":"#/components/schemas/PersonInput"},"minItems":1,"maxItems":1}],"description":"D"},
