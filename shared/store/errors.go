@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 )
 
 // Fail turns an error of the SDK, or one met in reading an item, into one of the domain. Errors of the domain pass, and nil.
@@ -30,8 +30,7 @@ func Fail(ctx context.Context, err error) error {
 	if isConflict(err) {
 		return &collab.Error{Code: collab.Aborted, Message: "others are writing the same data: try again", RetryAfter: time.Second, Err: err}
 	}
-	_, unreachable := errors.AsType[net.Error](err)
-	if unreachable || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary {
+	if _, unreachable := errors.AsType[net.Error](err); unreachable || isPassing(err) {
 		return busy(err)
 	}
 	return &collab.Error{Code: collab.Internal, Message: "internal error", Err: err}
@@ -44,6 +43,11 @@ func busy(err error) *collab.Error {
 // ErrAborted is the failure of a write that others kept overtaking; subject says what they write, as a caller knows it.
 func ErrAborted(subject string) *collab.Error {
 	return &collab.Error{Code: collab.Aborted, Message: "others are writing " + subject + ": try again", RetryAfter: time.Second}
+}
+
+// isPassing reports a failure that may not meet the next try: a conflict, throttling, and what the SDK holds for such.
+func isPassing(err error) bool {
+	return isConflict(err) || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
 
 // isConflict reports a write that lost against another one under way; trying again may succeed.
@@ -59,24 +63,39 @@ var throttled = []string{"ThrottlingError", "ProvisionedThroughputExceeded"}
 
 // isThrottle reports a refusal for lack of capacity.
 func isThrottle(err error) bool {
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		if _, ok := retry.DefaultThrottleErrorCodes[api.ErrorCode()]; ok {
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary || reason(err, throttled...) >= 0
+}
+
+// tooHot reports whether a write was refused because a partition of an index takes no more. AWS names the index, but for a transaction: there
+// a text says "table or index", or "one or more global secondary indexes".
+func tooHot(err error, index string) bool {
+	for _, r := range throttlingReasons(err) {
+		if resource := aws.ToString(r.Resource); aws.ToString(r.Reason) == "IndexWriteKeyRangeThroughputExceeded" &&
+			(resource == "" || strings.HasSuffix(resource, "/index/"+index)) {
 			return true
 		}
 	}
-	return reason(err, throttled...) >= 0
+	for _, r := range cancellation(err) {
+		if slices.Contains(throttled, aws.ToString(r.Code)) && strings.Contains(aws.ToString(r.Message), "index") {
+			return true
+		}
+	}
+	return false
+}
+
+func throttlingReasons(err error) []types.ThrottlingReason {
+	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
+		return e.ThrottlingReasons
+	}
+	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
+		return e.ThrottlingReasons
+	}
+	return nil
 }
 
 // reason returns the first item for which a transaction was cancelled with one of the codes, -1 for none.
 func reason(err error, codes ...string) int {
-	for i, r := range cancellation(err) {
-		for _, code := range codes {
-			if aws.ToString(r.Code) == code {
-				return i
-			}
-		}
-	}
-	return -1
+	return slices.IndexFunc(cancellation(err), func(r types.CancellationReason) bool { return slices.Contains(codes, aws.ToString(r.Code)) })
 }
 
 // cancellation returns the reasons of a cancelled transaction, one per item, or nil.

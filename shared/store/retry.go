@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,7 +19,7 @@ import (
 // Trying again after a conflict, a refusal for lack of capacity, or a lost answer.
 const (
 	reserve     = 3 * time.Second       // before a request's deadline no further try is started
-	endless     = 50                    // tries of a call that has no deadline
+	endless     = 200                   // tries of a call that has no deadline, or a distant one
 	firstWait   = 20 * time.Millisecond // at most, before the first repeat; each further one doubles it
 	longestWait = time.Second
 )
@@ -28,19 +29,16 @@ var errNoTime = errors.New("no time is left to try again")
 
 // retryer repeats the SDK's calls, transactions among them, until the deadline of the context is near. Each repeat of a transaction carries
 // the token of the first, so that AWS carries it out once.
-type retryer struct{ wait func(n int) time.Duration } // before repeat n, from 0
-
-func newRetryer(random io.Reader) *retryer {
-	return &retryer{wait: func(n int) time.Duration { return jitter(random, n) }}
+type retryer struct {
+	aws.NopRetryer
+	wait func(n int) time.Duration // before repeat n, from 0
 }
 
-// IsErrorRetryable reports conflicts, throttling, and what the SDK holds for passing.
-func (r *retryer) IsErrorRetryable(err error) bool {
-	return isConflict(err) || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
-}
+// IsErrorRetryable reports what may not meet the next try.
+func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }
 
-// MaxAttempts is 0: the deadline is the bound.
-func (r *retryer) MaxAttempts() int { return 0 }
+// MaxAttempts bounds the attempts where no deadline does.
+func (r *retryer) MaxAttempts() int { return endless }
 
 // RetryDelay returns the wait before the repeat behind an attempt, counted from 1.
 func (r *retryer) RetryDelay(attempt int, _ error) (time.Duration, error) {
@@ -48,27 +46,17 @@ func (r *retryer) RetryDelay(attempt int, _ error) (time.Duration, error) {
 }
 
 // GetRetryToken refuses a repeat for which there is no time.
-func (r *retryer) GetRetryToken(ctx context.Context, _ error) (func(error) error, error) {
-	deadline, ok := ctx.Deadline()
-	c, _ := ctx.Value(callKey{}).(*call)
-	if ok && time.Until(deadline) < reserve || !ok && c != nil && c.tries >= endless {
+func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) error, error) {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < reserve {
 		return nil, errNoTime
 	}
-	return released, nil
+	return r.NopRetryer.GetRetryToken(ctx, err)
 }
 
-// GetInitialToken grants every call.
-func (r *retryer) GetInitialToken() func(error) error { return released }
-
-// GetAttemptToken grants every attempt.
-func (r *retryer) GetAttemptToken(context.Context) (func(error) error, error) { return released, nil }
-
-func released(error) error { return nil }
-
 // jitter returns a random part of the longest wait before repeat n.
-func jitter(random io.Reader, n int) time.Duration {
+func (t *Table) jitter(n int) time.Duration {
 	most := min(firstWait<<min(n, 10), longestWait)
-	return time.Duration(fraction(random) * float64(most))
+	return time.Duration(fraction(t.random) * float64(most))
 }
 
 // fraction returns a random number from 0 to 1.
@@ -83,7 +71,7 @@ func fraction(random io.Reader) float64 {
 // Backoff waits before repeat n, from 0, with full jitter, and reports whether there is time for it.
 func (t *Table) Backoff(ctx context.Context, n int) bool {
 	wait := t.retry.wait(n)
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || !ok && n >= endless {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || n >= endless {
 		return false
 	}
 	timer := time.NewTimer(wait)
@@ -100,16 +88,36 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 type call struct {
 	input any
 	began time.Time
-	tries int
 }
 
 type (
-	callKey struct{} // *call
-	lostKey struct{} // *bool: set when an attempt's answer was lost, so that it may have been carried out
+	callKey    struct{} // *call
+	failureKey struct{} // func(error): what hears of each attempt that failed
 )
 
-// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and notes in the context what became
-// of it.
+// onFailure returns a context in which f, too, hears of each attempt of a call that failed.
+func onFailure(ctx context.Context, f func(error)) context.Context {
+	outer, _ := ctx.Value(failureKey{}).(func(error))
+	return context.WithValue(ctx, failureKey{}, func(err error) {
+		f(err)
+		if outer != nil {
+			outer(err)
+		}
+	})
+}
+
+// WatchIndex returns a context whose writes are watched. hot reports whether a try of one was refused because one partition of the index, or of
+// one that AWS did not name, takes no more; the write may have been carried out since, as it is tried again. Safe for concurrent use.
+func WatchIndex(ctx context.Context, index string) (watched context.Context, hot func() bool) {
+	var seen atomic.Bool
+	return onFailure(ctx, func(err error) {
+		if tooHot(err, index) {
+			seen.Store(true)
+		}
+	}), seen.Load
+}
+
+// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that fail.
 func (t *Table) addAttempts(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BeginCall", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
@@ -121,31 +129,25 @@ func (t *Table) addAttempts(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
 	) (out middleware.FinalizeOutput, meta middleware.Metadata, err error) {
-		c := ctx.Value(callKey{}).(*call)
-		c.tries++
 		attempt := func() error {
 			out, meta, err = next.HandleFinalize(ctx, in)
 			return err
 		}
 		if t.paces != nil {
-			err = t.paces.send(ctx, c, attempt)
+			err = t.paces.send(ctx, ctx.Value(callKey{}).(*call), attempt)
 		} else {
 			err = attempt()
 		}
-		if lost, ok := ctx.Value(lostKey{}).(*bool); ok && isLost(err) {
-			*lost = true
+		if failed, ok := ctx.Value(failureKey{}).(func(error)); ok && err != nil {
+			failed(err)
 		}
-		noteHeat(ctx, err)
 		return out, meta, err
 	}), (*retry.Attempt)(nil).ID(), middleware.After)
 }
 
-// isLost reports an attempt of which it is not known whether it was carried out: its connection broke, or it was answered by no less than
+// isLost reports the failure of an attempt of which it is not known whether it was carried out: its connection broke, or it was answered by no less than
 // an error of the server.
 func isLost(err error) bool {
-	if err == nil {
-		return false
-	}
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return response.HTTPStatusCode() >= 500 || response.HTTPStatusCode() < 400
 	}

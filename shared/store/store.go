@@ -29,11 +29,9 @@ type Table struct {
 
 // New returns the table of a name. now is the clock; random, which must be safe for concurrent use, spreads the repeats of calls that
 // failed and makes the marks of writes.
-func New(cfg aws.Config, name string, now func() time.Time, random io.Reader, options ...Option) *Table {
-	t := &Table{name: name, now: now, random: random, retry: newRetryer(random), paces: newPaces(now, random)}
-	for _, o := range options {
-		o(t)
-	}
+func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
+	t := &Table{name: name, now: now, random: random, paces: newPaces(now, random)}
+	t.retry = &retryer{wait: t.jitter}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, addMeter, t.addAttempts)
 		o.Retryer = t.retry
@@ -41,12 +39,11 @@ func New(cfg aws.Config, name string, now func() time.Time, random io.Reader, op
 	return t
 }
 
-// Option changes a Table that is made.
-type Option func(*Table)
-
-// Waits sets how long is waited before repeat n of a call, from 0, whatever the partition takes.
-func Waits(wait func(n int) time.Duration) Option {
-	return func(t *Table) { t.retry.wait, t.paces = wait, nil }
+// RepeatAtOnce has calls that failed be repeated without a wait, whatever the partition takes, and returns the table. It is for tests, before
+// the table is used.
+func (t *Table) RepeatAtOnce() *Table {
+	t.retry.wait, t.paces = func(int) time.Duration { return 0 }, nil
+	return t
 }
 
 // At returns the table as one with another clock has it.

@@ -115,7 +115,7 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 // WriteOne carries out one write, and returns of the item what values asks for: it as it was, or as it is then.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
 	lost := false
-	ctx = context.WithValue(ctx, lostKey{}, &lost)
+	ctx = onFailure(ctx, func(err error) { lost = lost || isLost(err) })
 	switch {
 	case w.Put != nil:
 		var out *dynamodb.PutItemOutput

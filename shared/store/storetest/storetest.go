@@ -29,10 +29,10 @@ func Config(t testing.TB) aws.Config {
 }
 
 // New returns a table of the test's own.
-func New(t testing.TB, options ...store.Option) *store.Table {
+func New(t testing.TB) *store.Table {
 	t.Helper()
 	name := fmt.Sprintf("store-%d-%d", time.Now().UnixNano(), tables.Add(1))
-	table := store.New(Config(t), name, time.Now, rand.Reader, options...)
+	table := store.New(Config(t), name, time.Now, rand.Reader)
 	if err := table.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func New(t testing.TB, options ...store.Option) *store.Table {
 func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aws.HTTPClient) *store.Table {
 	cfg := Config(t)
 	cfg.HTTPClient = wrap(cfg.HTTPClient)
-	return store.New(cfg, table.Name(), table.Now, rand.Reader, store.Waits(func(int) time.Duration { return 0 }))
+	return store.New(cfg, table.Name(), table.Now, rand.Reader).RepeatAtOnce()
 }
 
 // Killed returns a table as a process reaches it that dies after so many requests: those behind them fail and are not carried out.
