@@ -108,7 +108,7 @@ func (s *Service) deps() api.Deps {
 		Organizations: &organizations.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Events: counted{s.Events}},
 		Webhooks: &webhooks.Service{
-			Store: s.Outbox, URLs: s.guard, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
 }

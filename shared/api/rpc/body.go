@@ -13,9 +13,7 @@ import (
 // readBody returns the body of a request that is a POST of at most MaxBody bytes of JSON.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method != http.MethodPost {
-		e := refuse(http.StatusMethodNotAllowed, "the method must be POST")
-		e.allow = http.MethodPost
-		return nil, e
+		return nil, refuse(http.StatusMethodNotAllowed, "the method must be POST")
 	}
 	if err := checkContentType(r.Header); err != nil {
 		return nil, err

@@ -14,10 +14,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-var (
-	errEnough   = errors.New("more than MaxViolations mistakes") // ends the decoding
-	errTrailing = errors.New("something follows the value")
-)
+var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
 // decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every violation of form.
 func decode(body []byte, p *plan, v reflect.Value) error {
@@ -29,27 +26,27 @@ func decode(body []byte, p *plan, v reflect.Value) error {
 	case tooDeep(body):
 		return collab.Errorf(collab.InvalidArgument, "the body must nest at most %d levels deep", MaxDepth)
 	}
-	var m Violations
-	d := newDecoder(body, &m)
-	err := d.value(p, v)
-	if err == nil {
-		err = d.end()
-	}
-	if err != nil && err != errEnough {
+	d := newDecoder(body, "")
+	if err := d.value(p, v); err == errEnough {
+		return d.err()
+	} else if err != nil {
 		return syntaxError(body, err)
 	}
-	return m.err()
+	if _, err := d.dec.ReadToken(); err != io.EOF {
+		return collab.Errorf(collab.InvalidArgument, "the body must be one JSON object and nothing behind it")
+	}
+	return d.err()
 }
 
 // decoder reads one JSON text. The methods' errors are those of syntax, and errEnough.
 type decoder struct {
-	*Violations
+	Violations
 	text []byte
-	dec  *jsontext.Decoder
 }
 
-func newDecoder(text []byte, m *Violations) *decoder {
-	return &decoder{Violations: m, text: text, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
+// newDecoder returns the decoder of a text that stands at the path root of the body.
+func newDecoder(text []byte, root string) *decoder {
+	return &decoder{Violations{root: root, dec: jsontext.NewDecoder(bytes.NewBuffer(text))}, text}
 }
 
 // value reads the next value into v.
@@ -199,14 +196,6 @@ func (p *plan) integerRule() string {
 		return "a time in milliseconds since epoch, " + rule
 	}
 	return rule
-}
-
-// end checks that nothing follows the value.
-func (d *decoder) end() error {
-	if _, err := d.dec.ReadToken(); err != io.EOF {
-		return errTrailing
-	}
-	return nil
 }
 
 // compact returns a copy of a JSON value without white space.

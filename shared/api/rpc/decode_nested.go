@@ -51,10 +51,7 @@ func (d *decoder) elements(p *plan, most int, v reflect.Value) (n int, err error
 		}
 		v.Grow(1)
 		v.SetLen(n + 1)
-		d.pushIndex(n)
-		err := d.value(p, v.Index(n))
-		d.pop()
-		if err != nil {
+		if err := d.value(p, v.Index(n)); err != nil {
 			return n, err
 		}
 	}
@@ -74,7 +71,7 @@ func (d *decoder) object(o *objectPlan, v reflect.Value) error {
 		}
 		i, known := o.lookup(name)
 		if !known {
-			if err := d.unknown(unquote(name)); err != nil {
+			if err := d.unknown(); err != nil {
 				return err
 			}
 			continue
@@ -89,11 +86,11 @@ func (d *decoder) object(o *objectPlan, v reflect.Value) error {
 	}
 	for i := range o.fields {
 		if o.fields[i].required && seen&(1<<i) == 0 {
-			d.addField(o.fields[i].name, "is required")
+			d.note(join(d.at(), o.fields[i].name), "is required")
 		}
 	}
 	if o.validates {
-		v.Addr().Interface().(Validator).Validate(d.Violations)
+		v.Addr().Interface().(Validator).Validate(&d.Violations)
 	}
 	return nil
 }
@@ -108,7 +105,7 @@ func (o *objectPlan) lookup(quoted []byte) (i int, known bool) {
 	return i, known
 }
 
-func (d *decoder) unknown(name string) error {
+func (d *decoder) unknown() error {
 	if err := d.dec.SkipValue(); err != nil {
 		return err
 	}
@@ -116,17 +113,15 @@ func (d *decoder) unknown(name string) error {
 		return errEnough
 	}
 	text := "is not a known field"
-	if len(d.path) == 0 {
+	if d.root == "" && d.dec.StackDepth() == 1 {
 		text += ": the body has the single key data"
 	}
-	d.addField(named(name), "%s", text)
+	d.add("%s", text)
 	return nil
 }
 
 // field reads the value of a field of the struct v.
 func (d *decoder) field(f *fieldPlan, v reflect.Value) error {
-	d.push(f.name)
-	defer d.pop()
 	v = v.FieldByIndex(f.index)
 	if d.dec.PeekKind() != 'n' {
 		return d.value(f.plan, v)

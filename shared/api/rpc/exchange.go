@@ -93,7 +93,6 @@ type response struct {
 	http       int
 	code       collab.Code // "" for success
 	body       segments
-	allow      string
 	retryAfter time.Duration
 	cause      error
 	unfinished bool // a repetition of the request may carry out an item that failed
@@ -105,8 +104,8 @@ func (a response) write(w http.ResponseWriter) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(a.body.len()))
-	if a.allow != "" {
-		h.Set("Allow", a.allow)
+	if a.http == http.StatusMethodNotAllowed {
+		h.Set("Allow", http.MethodPost)
 	}
 	if a.retryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatInt(int64((a.retryAfter+time.Second-1)/time.Second), 10))

@@ -14,7 +14,6 @@ import (
 type refusal struct {
 	reason *collab.Error
 	http   int
-	allow  string // the Allow header
 }
 
 func (r *refusal) Error() string { return r.reason.Error() }
@@ -51,7 +50,7 @@ func failureResponse(ctx context.Context, err error) response {
 		a.retryAfter = time.Second
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
-		a.http, a.allow = r.http, r.allow
+		a.http = r.http
 	}
 	type failure struct {
 		Message string              `json:"message"`

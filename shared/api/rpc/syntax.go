@@ -38,44 +38,15 @@ func tooDeep(text []byte) bool {
 
 // syntaxError words an error of the JSON reader for the caller.
 func syntaxError(body []byte, err error) error {
-	e := &collab.Error{Code: collab.InvalidArgument, Err: err}
-	s, ok := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case err == errTrailing:
-		e.Message = "the body must be one JSON object and nothing behind it"
-	case !ok || errors.Is(err, io.ErrUnexpectedEOF):
-		e.Message = "the body is not valid JSON: it ends too early"
-	case errors.Is(s.Err, jsontext.ErrDuplicateName):
-		path := pointerPath(s.JSONPointer)
-		e.Details = []collab.FieldError{{Field: path, Message: "must not be given twice"}}
-		e.Message = path + " must not be given twice"
-	default:
+	e := &collab.Error{Code: collab.InvalidArgument, Message: "the body is not valid JSON: it ends too early"}
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(s.Err, jsontext.ErrDuplicateName) {
+		e = collab.FieldErrorf(pointerPath("", s.JSONPointer), "must not be given twice")
+	} else if ok && !errors.Is(err, io.ErrUnexpectedEOF) {
 		line, column := position(body, s.ByteOffset)
 		e.Message = fmt.Sprintf("the body is not valid JSON: %s at line %d, column %d", clip(s.Err.Error(), 200), line, column)
 	}
+	e.Err = err
 	return e
-}
-
-// pointerPath returns a JSON pointer in the form that violations name fields in. Names that are numbers look like indexes.
-func pointerPath(p jsontext.Pointer) string {
-	path := ""
-	for token := range p.Tokens() {
-		if isIndex(token) {
-			path += "[" + token + "]"
-		} else {
-			path = join(path, named(token))
-		}
-	}
-	return path
-}
-
-func isIndex(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != "" && len(s) < 8
 }
 
 // position returns the line and the column, in characters, of an offset; both count from 1.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"collabdata/shared/collab"
 )
 
@@ -14,15 +16,10 @@ const MaxViolations = 100
 
 // Violations collects what is wrong with a request.
 type Violations struct {
-	path  []segment // where the decoder is
+	root  string            // path of what is decoded
+	dec   *jsontext.Decoder // the value that it read last is the one that is judged
 	found []collab.FieldError
 	more  bool // there are violations beyond MaxViolations
-}
-
-// segment is one step of a path: a member's name, or an element's index where the name is empty.
-type segment struct {
-	name  string
-	index int
 }
 
 // Validator is a request type, or a struct within one, with rules that tags cannot say.
@@ -49,24 +46,18 @@ func (m *Violations) Add(field, format string, args ...any) {
 // a violation. The field is as in Add.
 func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	v := reflect.ValueOf(into).Elem()
-	sub := Violations{path: []segment{{name: join(m.at(), field)}}}
-	d := newDecoder(value, &sub)
+	d := newDecoder(value, join(m.at(), field))
 	if err := d.value(planOf(v.Type()), v); err != nil && err != errEnough {
-		sub.add("is not valid JSON")
+		d.add("is not valid JSON")
 	}
-	for _, f := range sub.found {
+	for _, f := range d.found {
 		m.note(f.Field, f.Message)
 	}
-	return len(sub.found) == 0
+	return len(d.found) == 0
 }
 
-// add notes a violation where the decoder is.
+// add notes a violation of the value that was read last.
 func (m *Violations) add(format string, args ...any) { m.note(m.at(), fmt.Sprintf(format, args...)) }
-
-// addField notes a violation of a member of the struct where the decoder is.
-func (m *Violations) addField(name, format string, args ...any) {
-	m.note(join(m.at(), name), fmt.Sprintf(format, args...))
-}
 
 func (m *Violations) note(path, message string) {
 	if len(m.found) == MaxViolations {
@@ -97,21 +88,28 @@ func (m *Violations) err() error {
 	return &collab.Error{Code: collab.InvalidArgument, Message: text, Details: m.found}
 }
 
-func (m *Violations) push(name string) { m.path = append(m.path, segment{name: name}) }
-func (m *Violations) pushIndex(i int)  { m.path = append(m.path, segment{index: i}) }
-func (m *Violations) pop()             { m.path = m.path[:len(m.path)-1] }
+// at returns the path of the value that was read last.
+func (m *Violations) at() string { return pointerPath(m.root, m.dec.StackPointer()) }
 
-// at returns the path of where the decoder is.
-func (m *Violations) at() string {
-	path := ""
-	for _, s := range m.path {
-		if s.name == "" {
-			path += "[" + strconv.Itoa(s.index) + "]"
+// pointerPath returns the path of what a JSON pointer leads to from root. Names that are numbers look like indexes.
+func pointerPath(root string, p jsontext.Pointer) string {
+	for token := range p.Tokens() {
+		if isIndex(token) {
+			root += "[" + token + "]"
 		} else {
-			path = join(path, s.name)
+			root = join(root, named(token))
 		}
 	}
-	return path
+	return root
+}
+
+func isIndex(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != "" && len(s) < 8
 }
 
 // join returns the path of a field, which may begin with an index, of the value at path.

@@ -12,44 +12,19 @@ import (
 // Service carries out the operations.
 type Service struct {
 	Store     Store
-	URLs      URLs
+	CheckURL  func(url string) error // reports the rule that a URL breaks, as a predicate: `must begin with https://`; nil where it may be posted to
 	NewSecret func() (string, error) // returns a new random secret that signs
 }
 
-// URLs knows where webhooks may be posted to.
-type URLs interface {
-	// CheckURL reports the rule that a URL breaks, or nil. The error's text is a predicate for the caller: `must begin with https://`.
-	CheckURL(url string) error
-}
-
-// Store is what the operations need of the table.
+// Store keeps the webhook endpoints of accounts and what was delivered to them: see package outbox.
 type Store interface {
-	// Webhooks returns the webhook endpoints of the account by id, and how they have answered.
 	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
-
-	// Webhook reads a webhook endpoint of the account; NOT_FOUND when it does not exist.
 	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
-
-	// AddWebhook adds a webhook endpoint; ALREADY_EXISTS when there is one with its id.
 	AddWebhook(ctx context.Context, acct string, w collab.Webhook) error
-
-	// UpdateWebhook changes a webhook endpoint and returns it as it is then, its health forgotten; NOT_FOUND when it does not exist. change
-	// may be called again with what others wrote meanwhile; its error leaves the endpoint as it is.
 	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
-
-	// DeleteWebhook deletes a webhook endpoint for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try of this
-	// request has deleted it.
 	DeleteWebhook(ctx context.Context, acct, id, mark string) error
-
-	// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for
-	// the newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 	Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error)
-
-	// ReplayDelivery makes a delivery pending again, whatever had become of it; NOT_FOUND when there is none.
 	ReplayDelivery(ctx context.Context, acct, hook, event string) error
-
-	// ReplayDeliveries does so with up to most deliveries that pass the filter, oldest event first, from behind the event id after ("" for the
-	// oldest). replayed is how many it were; next is the position of the next call, "" when there are no more.
 	ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error)
 }
 
@@ -105,7 +80,7 @@ func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret)
 
 // checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.
 func (s *Service) checkURL(field, url string) error {
-	if err := s.URLs.CheckURL(url); err != nil {
+	if err := s.CheckURL(url); err != nil {
 		return collab.FieldErrorf(field, "%s", err)
 	}
 	return nil

@@ -44,7 +44,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: directory.New(table)}
-	f.Service = &webhooks.Service{Store: f.store, URLs: webhook.NewGuard(nil), NewSecret: func() (string, error) {
+	f.Service = &webhooks.Service{Store: f.store, CheckURL: webhook.NewGuard(nil).CheckURL, NewSecret: func() (string, error) {
 		f.secret++
 		return fmt.Sprintf("whsec_%d", f.secret), nil
 	}}

@@ -37,9 +37,9 @@ type pointer struct {
 	toAll bool
 }
 
-// Inbox returns up to most notifications of a user of the organization, newest first, behind a position ("" for the newest). Those that
-// were sent to all are in it unless the user sent them, or prefers not to have such for their document. next is the position of the next
-// page, "" when the list ends: a page may hold fewer than most, even none, and have one.
+// Inbox returns up to most notifications of a user of the organization, newest first and by id where times are equal, behind a position ("" for
+// the newest). Those that were sent to all are in it unless the user sent them, or prefers not to have such for their document. next is the
+// position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error) {
 	for examined := 0; ; {
 		pointers, more, err := s.pointers(ctx, org, user, position, most-len(list))

@@ -16,7 +16,8 @@ type notificationItem struct {
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
-// nothing has changed, when another event has sent a notification with this id.
+// nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger
+// than collab.MaxItemBytes.
 func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
 	it, err := encodeNotification(org, n)
 	if err != nil {
