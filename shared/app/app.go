@@ -18,7 +18,6 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
-	"collabdata/shared/collab"
 	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
@@ -103,21 +102,12 @@ func (s *Service) Handler() http.Handler {
 
 func (s *Service) deps() api.Deps {
 	return api.Deps{
-		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas},
-		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Events: counted{s.Events}, Log: s.log},
+		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, Send: s.Events.Send},
+		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Log: s.log},
 		Organizations: &organizations.Service{Directory: s.Directory},
-		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Events: counted{s.Events}},
+		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
 		Webhooks: &webhooks.Service{
 			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
-}
-
-// counted counts the events that a request recorded, on their way to the queue.
-type counted struct{ queue *queue.Queue }
-
-// Send asks for the delivery of recorded events: see queue.Queue.
-func (c counted) Send(ctx context.Context, refs ...collab.EventRef) {
-	quota.RequestOf(ctx).Recorded(len(refs))
-	c.queue.Send(ctx, refs...)
 }

@@ -64,7 +64,6 @@ type Request struct {
 
 	mu     sync.Mutex
 	raises bool // it is to record events
-	events int  // it has recorded
 }
 
 type requestKey struct{}
@@ -110,16 +109,6 @@ func (r *Request) Raise(events bool) error {
 	return r.check()
 }
 
-// Recorded counts events that were recorded.
-func (r *Request) Recorded(events int) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events += events
-}
-
 // check fails where the account must wait.
 func (r *Request) check() error {
 	r.mu.Lock()
@@ -154,14 +143,11 @@ func exhausted(wait time.Duration, what string, l Limit) error {
 	}
 }
 
-// End counts what the request used, and charges the account where that has become enough. It takes deadline.Charge at most.
-func (r *Request) End(ctx context.Context, writeUnits float64) {
+// End counts what the request used and the events that it recorded, and charges the account where that has become enough. It takes deadline.Charge at most.
+func (r *Request) End(ctx context.Context, writeUnits float64, events int) {
 	if r == nil {
 		return
 	}
-	r.mu.Lock()
-	events := r.events
-	r.mu.Unlock()
 	l := r.ledger
 	l.mu.Lock()
 	a := l.account(r.id)

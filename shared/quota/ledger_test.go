@@ -80,7 +80,7 @@ func TestLedger(t *testing.T) {
 					store.err = errors.New("down")
 				}
 				acct := r.acct + "acct"
-				ctx, request, err := l.Begin(t.Context(), acct, settings)
+				_, request, err := l.Begin(t.Context(), acct, settings)
 				if err == nil {
 					err = request.Raise(r.events > 0)
 				}
@@ -89,13 +89,11 @@ func TestLedger(t *testing.T) {
 					wait = e.RetryAfter
 				} else if err != nil {
 					t.Fatal(err)
-				} else {
-					RequestOf(ctx).Recorded(r.events)
 				}
 				if wait > 0 {
-					r.units = 0
+					r.units, r.events = 0, 0
 				}
-				request.End(ctx, r.units)
+				request.End(t.Context(), r.units, r.events)
 				if diff := cmp.Diff([]any{r.wait, r.calls}, []any{wait, store.calls}); diff != "" {
 					t.Errorf("request %d: wait and charges: %s", i, diff)
 				}
@@ -143,6 +141,5 @@ func TestNone(t *testing.T) {
 	if err != nil || r.Learn(Paid{1 << 60}) != nil || r.Raise(true) != nil {
 		t.Error("refused")
 	}
-	RequestOf(ctx).Recorded(1)
-	r.End(ctx, 1e9)
+	r.End(ctx, 1e9, 1)
 }

@@ -151,7 +151,6 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	}
 	call.Claimed = call.Claim != nil && errs[0] == nil
 
-	var recorded []*collab.Event
 	results := make(rpc.Keyed[AddResult], len(list))
 	for i, t := range threads {
 		result := AddResult{Outcome: rpc.OutcomeOf(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
@@ -160,12 +159,11 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 				result.CommentIDs = append(result.CommentIDs, c.ID)
 			}
 			if adds[i].Event != nil {
-				recorded = append(recorded, adds[i].Event)
+				call.Recorded(adds[i].Event)
 			}
 		}
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
-	s.send(ctx, recorded)
 	s.finish(ctx, call, "comment annotation", "added", errs)
 	return results, nil
 }

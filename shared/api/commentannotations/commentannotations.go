@@ -18,7 +18,6 @@ import (
 type Service struct {
 	Directory Directory
 	Threads   Threads
-	Events    Events
 	Log       *slog.Logger // why items of a bulk request failed, where callers are not told
 }
 
@@ -38,11 +37,6 @@ type Threads interface {
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)
-}
-
-// Events takes events that are in the outbox to their delivery. It never fails: what it loses is sent again from the outbox.
-type Events interface {
-	Send(ctx context.Context, refs ...collab.EventRef)
 }
 
 // Target is the document that a request is about.

@@ -37,7 +37,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Now.UnixMilli()))
 	}
-	var events []*collab.Event
+	var events []*collab.Event // that will be recorded
 	if wanted(call, sent) {
 		blank := newEvent(call, doc, req.AnnotationID)
 		events = []*collab.Event{&blank}
@@ -50,7 +50,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 		return nil, err
 	}
 	call.Claimed = call.Claim != nil
-	s.send(ctx, events)
+	call.Recorded(events...)
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil

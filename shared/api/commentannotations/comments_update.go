@@ -75,9 +75,8 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		return nil, err
 	}
 	var (
-		errs     = make([]error, len(ids))
-		results  = make(rpc.Keyed[UpdateCommentsResult], len(ids))
-		recorded []*collab.Event
+		errs    = make([]error, len(ids))
+		results = make(rpc.Keyed[UpdateCommentsResult], len(ids))
 	)
 	for i, id := range ids {
 		errs[i] = failures[id]
@@ -85,10 +84,9 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{rpc.OutcomeOf(errs[i], "the comment was updated"), id},
 		}
 		if ev, ok := events[id]; ok && errs[i] == nil {
-			recorded = append(recorded, &ev)
+			call.Recorded(&ev)
 		}
 	}
-	s.send(ctx, recorded)
 	s.finish(ctx, call, "comment", "updated", errs)
 	return results, nil
 }

@@ -1,7 +1,6 @@
 package commentannotations
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 
@@ -129,16 +128,4 @@ func eventComments(comments []collab.Comment) []collab.EventComment {
 		})
 	}
 	return list
-}
-
-// send takes recorded events to their delivery.
-func (s *Service) send(ctx context.Context, events []*collab.Event) {
-	if len(events) == 0 {
-		return
-	}
-	refs := make([]collab.EventRef, len(events))
-	for i, ev := range events {
-		refs[i] = collab.EventRef{Account: ev.Account, ID: ev.ID}
-	}
-	s.Events.Send(ctx, refs...)
 }

@@ -38,8 +38,8 @@ type fixture struct {
 	sent []collab.EventRef
 }
 
-// Send remembers what goes to the queue.
-func (f *fixture) Send(_ context.Context, refs ...collab.EventRef) {
+// send remembers what goes to the queue.
+func (f *fixture) send(_ context.Context, refs ...collab.EventRef) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sent = append(f.sent, refs...)
@@ -51,8 +51,8 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	d := directory.New(s)
 	o := outbox.New(s, d)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Events: f, Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
-	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
+	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Send: f.send}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	if err := d.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
@@ -588,7 +588,8 @@ func TestOvertaken(t *testing.T) {
 	f := newFixture(t, collab.Settings{AllEvents: true})
 	must(t, post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a1","location":{"id":"l0"},`+list(comment(1, "ann", ""))+`}]`))
 	other := *f.Service
-	other.Events = discard{}
+	silent := &fixture{identity: f.identity, server: &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}}
+	silent.server.Send = silent.send
 	f.Service.Threads = overtaken{f.Threads, func() {
 		if writes++; writes <= most {
 			must(t, write())
@@ -600,14 +601,14 @@ func TestOvertaken(t *testing.T) {
 	}
 	head := func(location string) func() answer {
 		return func() answer {
-			return post(t, f, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location))
+			return post(t, silent, other.Update, fmt.Sprintf(`"updatedData":{"location":{"id":%q}}`, location))
 		}
 	}
 	theComment := func() answer {
-		return post(t, f, other.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"context":{}}`)
+		return post(t, silent, other.UpdateComments, `"annotationId":"a1","commentIds":[1],"updatedData":{"context":{}}`)
 	}
 	aComment := func() answer {
-		return post(t, f, other.AddComments, `"annotationId":"a1",`+list(`{"commentText":"x","from":{"userId":"u"}}`))
+		return post(t, silent, other.AddComments, `"annotationId":"a1",`+list(`{"commentText":"x","from":{"userId":"u"}}`))
 	}
 	aborted := item{Code: collab.Aborted, Message: `others are writing annotation "a1": try again`}
 	updated := map[string]item{"a1": {Success: true, Message: "the comment annotation was updated"}}
@@ -642,11 +643,6 @@ func TestOvertaken(t *testing.T) {
 		})
 	}
 }
-
-// discard takes the events of the other writer.
-type discard struct{}
-
-func (discard) Send(context.Context, ...collab.EventRef) {}
 
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})

@@ -135,7 +135,6 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		events[i] = annotationUpdated(blank[i], &before, a, req.TriggerNotification)
 		return events[i], nil
 	}
-	var recorded []*collab.Event
 	var errs []error
 	results := rpc.Keyed[UpdateResult]{}
 	for i, err := range s.Threads.UpdateAnnotations(ctx, doc, ids, change) {
@@ -146,14 +145,13 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		case err == errUnchanged:
 			err, done = nil, "the comment annotation had nothing to change"
 		case err == nil:
-			recorded = append(recorded, events[i]...)
+			call.Recorded(events[i]...)
 		case collab.CodeOf(err) == collab.NotFound:
 			err = collab.Errorf(collab.NotFound, "the comment annotation does not exist in this document")
 		}
 		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{rpc.OutcomeOf(err, done), ids[i]}})
 		errs = append(errs, err)
 	}
-	s.send(ctx, recorded)
 	s.finish(ctx, call, "comment annotation", "updated", errs)
 	return results, nil
 }

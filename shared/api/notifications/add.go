@@ -119,7 +119,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 		call.Message = "a notification with this id was added before: nothing is sent again"
 		return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
 	}
-	s.Events.Send(ctx, collab.EventRef{Account: ev.Account, ID: ev.ID})
+	call.Recorded(ev)
 	call.Items = 1
 	call.Message = "the notification was added"
 	return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil

@@ -12,7 +12,6 @@ import (
 type Service struct {
 	Directory Directory
 	Outbox    Outbox
-	Events    Events
 }
 
 // Directory knows organizations, documents, members, what they prefer, and who wants no mail: see package directory.
@@ -32,10 +31,4 @@ type Outbox interface {
 	AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
 	Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error)
 	MarkNotification(ctx context.Context, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool, err error)
-}
-
-// Events is the queue by which delivery learns what was recorded.
-type Events interface {
-	// Send asks for the delivery of recorded events. It never fails: events that it could not send are sent again later.
-	Send(ctx context.Context, events ...collab.EventRef)
 }

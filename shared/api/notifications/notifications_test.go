@@ -32,8 +32,8 @@ type fixture struct {
 	sent      []collab.EventRef
 }
 
-// Send remembers what goes to the queue.
-func (f *fixture) Send(_ context.Context, events ...collab.EventRef) {
+// send remembers what goes to the queue.
+func (f *fixture) send(_ context.Context, events ...collab.EventRef) {
 	f.sent = append(f.sent, events...)
 }
 
@@ -50,7 +50,8 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{directory: d, outbox: o, server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: d,
 	}}
-	f.Service = notifications.Service{Directory: d, Outbox: o, Events: f}
+	f.server.Send = f.send
+	f.Service = notifications.Service{Directory: d, Outbox: o}
 	return f
 }
 

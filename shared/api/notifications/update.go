@@ -71,28 +71,26 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return results, nil
 }
 
-// mark records what the user did with one notification. A first click is sent on its way.
+// mark records what the user did with one notification, and the event of a first click.
 func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, id string) error {
-	ref := collab.EventRef{Account: call.Account, ID: call.IDs.NextFor(id)}
+	ev := &collab.Event{
+		ID:             call.IDs.NextFor(id),
+		Type:           collab.NotificationClicked,
+		Account:        call.Account,
+		OrganizationID: org.Organization,
+		Time:           call.Now.UnixMilli(),
+		Actor:          &collab.User{UserID: req.UserID},
+	}
 	click := func(n collab.Notification) *collab.Event {
-		return &collab.Event{
-			ID:             ref.ID,
-			Type:           collab.NotificationClicked,
-			Account:        call.Account,
-			OrganizationID: org.Organization,
-			DocumentID:     n.DocumentID,
-			AnnotationID:   n.AnnotationID,
-			Time:           call.Now.UnixMilli(),
-			Actor:          &collab.User{UserID: req.UserID},
-			Notification:   &n,
-		}
+		ev.DocumentID, ev.AnnotationID, ev.Notification = n.DocumentID, n.AnnotationID, &n
+		return ev
 	}
 	if req.UpdatedData.Value.Clicked == nil {
 		click = nil
 	}
 	_, clicked, err := s.Outbox.MarkNotification(ctx, org, req.UserID, id, click)
 	if clicked {
-		s.Events.Send(ctx, ref)
+		call.Recorded(ev)
 	}
 	return err
 }

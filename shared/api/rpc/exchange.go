@@ -43,7 +43,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		io.CopyN(io.Discard, r.Body, drained)
 	}
 	_, spent, _ := usage.Total()
-	x.quota.End(x.ctx, spent)
+	x.quota.End(x.ctx, spent, len(x.events))
 	a.write(w)
 	s.record(x, a, usage)
 }

@@ -269,3 +269,21 @@ func TestNoRandomness(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
+
+// TestRecorded holds that what an operation recorded is sent on its way once, whether the operation succeeds or fails thereafter.
+func TestRecorded(t *testing.T) {
+	want := []collab.EventRef{{Account: "acme", ID: "e1"}, {Account: "acme", ID: "e2"}}
+	for _, failure := range []error{nil, collab.Errorf(collab.Aborted, "others are writing")} {
+		var sent []collab.EventRef
+		s := newServer()
+		s.Send = func(_ context.Context, events ...collab.EventRef) { sent = append(sent, events...) }
+		serve(operation(s, func(_ context.Context, call *rpc.Call) (any, error) {
+			call.Recorded(&collab.Event{Account: "acme", ID: "e1"})
+			call.Recorded(&collab.Event{Account: "acme", ID: "e2"})
+			return "done", failure
+		}), request(t.Context(), `{"data":{}}`))
+		if diff := cmp.Diff(want, sent); diff != "" {
+			t.Errorf("after %v: %s", failure, diff)
+		}
+	}
+}

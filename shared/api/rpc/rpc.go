@@ -87,7 +87,15 @@ type Call struct {
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
-	body []byte
+	events []collab.EventRef
+	body   []byte
+}
+
+// Recorded notes events that the operation recorded in the outbox: they are counted, and sent on their way once the operation has ended.
+func (c *Call) Recorded(events ...*collab.Event) {
+	for _, ev := range events {
+		c.events = append(c.events, collab.EventRef{Account: ev.Account, ID: ev.ID})
+	}
 }
 
 // Server is what all handlers of a process share. Its fields are set before the first request.
@@ -97,6 +105,10 @@ type Server struct {
 	Log         *slog.Logger     // one record per request
 	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
 	Quotas      *quota.Ledger    // of accounts; nil for none
+
+	// Send takes recorded events to their delivery. It never fails: what it loses is sent again from the outbox. May be nil where no operation
+	// records events.
+	Send func(ctx context.Context, events ...collab.EventRef)
 
 	warm atomic.Bool // a request was served before
 }
@@ -141,6 +153,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		x.body = body
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
+			if len(x.events) > 0 {
+				s.Send(x.ctx, x.events...)
+			}
 			if err != nil {
 				return response{}, err
 			}
