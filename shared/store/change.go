@@ -49,12 +49,12 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 
 // Change writes what differs between an item as it was read, nil for none, and as it is to be, on condition that nobody wrote it in
 // between: every change counts its rev up. What the item has beside is kept. same names further attributes that must be as they were.
-func (t *Table) Change(before, after Item, mark string, same ...string) (Write, error) {
+func (t *Table) Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
 	after[table.Writer] = Text(mark)
 	after[table.Rev] = Number(before.Number(table.Rev) + 1)
 	if before == nil {
-		return t.Create(after), nil
+		return t.Create(after)
 	}
 	var update expression.UpdateBuilder
 	for _, name := range slices.Sorted(maps.Keys(after)) {
@@ -67,15 +67,11 @@ func (t *Table) Change(before, after Item, mark string, same ...string) (Write, 
 			update = update.Remove(nameOf(name))
 		}
 	}
-	condition := unchanged(before, table.Rev).And(expression.AttributeExists(nameOf(table.PK)))
+	conditions := []expression.ConditionBuilder{unchanged(before, table.Rev), expression.AttributeExists(nameOf(table.PK))}
 	for _, name := range same {
-		condition = condition.And(unchanged(before, name))
+		conditions = append(conditions, unchanged(before, name))
 	}
-	e, err := expression.NewBuilder().WithUpdate(update).WithCondition(condition).Build()
-	if err != nil {
-		return Write{}, err
-	}
-	return t.Update(before.Key(), *e.Update(), *e.Condition(), e.Names(), e.Values()), nil
+	return t.Update(before.Key(), update, conditions...)
 }
 
 func unchanged(before Item, name string) expression.ConditionBuilder {
@@ -115,11 +111,7 @@ func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, cha
 	if err := change(v, before != nil); err != nil {
 		return Write{}, err
 	}
-	changed, err := Encode(k, v)
-	if err != nil {
-		return Write{}, err
-	}
-	return t.Change(before, Overlay[T](before, changed), mark)
+	return t.Change(before, Overlay[T](before, ItemOf(k, v)), mark), nil
 }
 
 // Overlay returns an item as it was read, nil for none, with the attributes that T, a struct with dynamodbav tags, knows as they are in changed.

@@ -19,15 +19,18 @@ func NewItem(k table.Key) Item {
 	return Item{table.PK: Text(k.PK), table.SK: Text(k.SK)}
 }
 
-// Encode returns the item of a key with the attributes of a struct.
-func Encode(k table.Key, v any) (Item, error) {
+// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that has no stored form, which no value brings about.
+func ItemOf(k table.Key, v any) Item {
 	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {
-		return nil, Unreadable(k, err)
+		panic(err)
 	}
 	it[table.PK], it[table.SK] = Text(k.PK), Text(k.SK)
-	return it, nil
+	return it
 }
+
+// Encode is ItemOf.
+func Encode(k table.Key, v any) (Item, error) { return ItemOf(k, v), nil }
 
 // Decode reads the item's attributes into a struct. It leaves out those that the struct does not know.
 func (it Item) Decode(v any) error {

@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -47,17 +48,30 @@ func (t *Table) RemoveExisting(k table.Key) Write {
 	}}
 }
 
-// Update runs an update expression on the item of a key. condition is "" for none; names and values are those of both.
-func (t *Table) Update(k table.Key, update, condition string, names map[string]string, values map[string]types.AttributeValue) Write {
-	u := &types.Update{
-		TableName: &t.name, Key: NewItem(k), UpdateExpression: &update,
+// Update changes the item of a key, or makes it, where all conditions hold. It panics for an update of nothing.
+func (t *Table) Update(k table.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
+	b := expression.NewBuilder().WithUpdate(update)
+	if len(conditions) > 0 {
+		all := conditions[0]
+		for _, c := range conditions[1:] {
+			all = all.And(c)
+		}
+		b = b.WithCondition(all)
+	}
+	e, err := b.Build()
+	if err != nil {
+		panic(err)
+	}
+	return t.UpdateText(k, e.Update(), e.Condition(), e.Names(), e.Values())
+}
+
+// UpdateText is Update for an update and a condition, nil for none, that are written already. names and values are those of both.
+func (t *Table) UpdateText(k table.Key, update, condition *string, names map[string]string, values map[string]types.AttributeValue) Write {
+	return Write{Update: &types.Update{
+		TableName: &t.name, Key: NewItem(k), UpdateExpression: update, ConditionExpression: condition,
 		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
-	if condition != "" {
-		u.ConditionExpression = &condition
-	}
-	return Write{Update: u}
+	}}
 }
 
 // Require is the condition that an item is there.

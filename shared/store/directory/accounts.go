@@ -30,11 +30,8 @@ func accountMissing(id string) error {
 
 // AddAccount makes an account, and lists it; ALREADY_EXISTS when one with its id is there.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
-	it, err := store.Encode(table.Account(a.ID), newAccountItem(a))
-	if err != nil {
-		return err
-	}
-	refused, err := s.Write(ctx, s.Create(it), s.Replace(store.NewItem(table.AccountEntry(a.ID))))
+	refused, err := s.Write(ctx,
+		s.Create(store.ItemOf(table.Account(a.ID), newAccountItem(a))), s.Replace(store.NewItem(table.AccountEntry(a.ID))))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "account %q is there already", a.ID)
 	}

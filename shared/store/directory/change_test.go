@@ -16,12 +16,11 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -309,7 +308,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	}
 	for k, change := range changes {
 		must(t, change())
-		_, err := s.Write(ctx, s.Update(k, "SET newer = :x", "", nil, map[string]types.AttributeValue{":x": store.Text("kept")}))
+		_, err := s.Write(ctx, s.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
 		must(t, err)
 		must(t, change())
 		it, err := s.Get(ctx, k)

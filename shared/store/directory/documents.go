@@ -55,13 +55,9 @@ func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, chan
 
 // makeDocument makes a document in no folder, unless it is there by now.
 func (s *Store) makeDocument(ctx context.Context, doc collab.DocumentRef) error {
-	it, err := store.Encode(documentKey(doc), newDocumentItem(doc, collab.Document{
+	_, err := s.PutNew(ctx, store.ItemOf(documentKey(doc), newDocumentItem(doc, collab.Document{
 		Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis(),
-	}))
-	if err != nil {
-		return err
-	}
-	_, err = s.PutNew(ctx, it)
+	})))
 	return err
 }
 

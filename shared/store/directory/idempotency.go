@@ -78,11 +78,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 		if outcome.State != collab.IdempotencyClaimed {
 			return outcome, nil
 		}
-		w, err := s.claim(there, outcome.Claim, claim.Start)
-		if err != nil {
-			return collab.IdempotencyOutcome{}, err
-		}
-		refused, err := s.Write(ctx, w)
+		refused, err := s.Write(ctx, s.claim(there, outcome.Claim, claim.Start))
 		if err != nil {
 			return collab.IdempotencyOutcome{}, err
 		}
@@ -95,17 +91,14 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyCla
 }
 
 // claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
-func (s *Store) claim(there store.Item, claim collab.IdempotencyClaim, begun time.Time) (store.Write, error) {
-	k := table.Idempotency(claim.Account, claim.KeyHash)
-	return store.Rewritten(s.Table, k, there, claim.Attempt, new(keptRequest), func(it *keptRequest, _ bool) error {
-		*it = newKeptRequest(claim, begun)
-		return nil
-	})
+func (s *Store) claim(there store.Item, claim collab.IdempotencyClaim, begun time.Time) store.Write {
+	it := store.ItemOf(table.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
+	return s.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
 // ClaimWrite is the write that claims a key which has no item, to ride in the transaction of the operation. Where it is refused the key is
 // claimed by BeginIdempotent.
-func (s *Store) ClaimWrite(claim collab.IdempotencyClaim) (store.Write, error) {
+func (s *Store) ClaimWrite(claim collab.IdempotencyClaim) store.Write {
 	return s.claim(nil, claim, claim.Start)
 }
 
@@ -124,14 +117,8 @@ func (s *Store) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClai
 
 // settle updates the item of a claim, and takes the attempt's mark from it, while the attempt holds the key.
 func (s *Store) settle(ctx context.Context, claim collab.IdempotencyClaim, update expression.UpdateBuilder) error {
-	e, err := expression.NewBuilder().
-		WithUpdate(update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))).
-		WithCondition(expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))).
-		Build()
-	if err != nil {
-		return err
-	}
-	k := table.Idempotency(claim.Account, claim.KeyHash)
-	_, err = s.Write(ctx, s.Update(k, *e.Update(), *e.Condition(), e.Names(), e.Values()))
+	update = update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))
+	holds := expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))
+	_, err := s.Write(ctx, s.Update(table.Idempotency(claim.Account, claim.KeyHash), update, holds))
 	return err
 }

@@ -265,9 +265,7 @@ func TestClaimWrite(t *testing.T) { onEach(t, testClaimWrite) }
 
 func testClaimWrite(t *testing.T, s *Store) {
 	ride := func(claim collab.IdempotencyClaim, k table.Key) bool {
-		w, err := s.ClaimWrite(claim)
-		must(t, err)
-		refused, err := s.Write(t.Context(), s.Replace(store.NewItem(k)), w)
+		refused, err := s.Write(t.Context(), s.Replace(store.NewItem(k)), s.ClaimWrite(claim))
 		must(t, err)
 		return refused == nil
 	}

@@ -18,10 +18,7 @@ func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key doe
 
 // AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
-	it, err := store.Encode(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
-	if err != nil {
-		return err
-	}
+	it := store.ItemOf(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
 	refused, err := s.Write(ctx,
 		s.Require(table.Account(account)), s.Create(it), s.Replace(store.NewItem(table.AccountAPIKey(account, key))))
 	switch {

@@ -27,12 +27,9 @@ func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationR
 // makeOrganization makes an organization named by its id. Where another request was faster it checks that one.
 func (s *Store) makeOrganization(ctx context.Context, org collab.OrganizationRef) error {
 	now := s.Now()
-	it, err := store.Encode(table.Organization(org.Account, org.Organization), collab.Organization{
+	it := store.ItemOf(table.Organization(org.Account, org.Organization), collab.Organization{
 		Name: org.Organization, CreatedAt: now.UnixMilli(), LastUpdated: now.UnixMilli(),
 	})
-	if err != nil {
-		return err
-	}
 	there, err := s.PutNew(ctx, it)
 	if err != nil {
 		return err

@@ -75,10 +75,6 @@ func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, 
 	update := expression.
 		Set(expression.Name(table.Inbox), expression.Value(p.Inbox)).
 		Set(expression.Name(table.Mail), expression.Value(p.Email))
-	e, err := expression.NewBuilder().WithUpdate(update).Build()
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, s.Update(preferenceKey(org, user, document), *e.Update(), "", e.Names(), e.Values()))
+	_, err := s.Write(ctx, s.Update(preferenceKey(org, user, document), update))
 	return err
 }

@@ -39,11 +39,7 @@ func (s *Store) Paid(ctx context.Context, acct string) (quota.Paid, error) {
 // Charge moves on until when an account is paid: see quota.Store. It is one write where known is not too old, a few where it is.
 func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
-		w, err := s.charge(acct, known, costs)
-		if err != nil {
-			return known, err
-		}
-		it, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllNew)
+		it, refused, err := s.WriteOne(ctx, s.charge(acct, known, costs), types.ReturnValueAllNew)
 		if err != nil {
 			return known, err
 		}
@@ -59,10 +55,10 @@ func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs
 }
 
 // charge is the write of Charge, on condition that what is known of each kind still tells whether its time has passed.
-func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) (store.Write, error) {
+func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
 	update := expression.Set(expression.Name(table.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
-	var condition expression.ConditionBuilder
+	var conditions []expression.ConditionBuilder
 	for k, name := range paidFor() {
 		ms := (costs[k] + time.Millisecond - 1).Milliseconds()
 		if ms == 0 {
@@ -76,16 +72,9 @@ func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) (store.
 			is = expression.AttributeNotExists(paid).Or(paid.LessThanEqual(expression.Value(now)))
 			update = update.Set(paid, expression.Value(now+ms))
 		}
-		if condition.IsSet() {
-			is = condition.And(is)
-		}
-		condition = is
+		conditions = append(conditions, is)
 	}
-	e, err := expression.NewBuilder().WithUpdate(update).WithCondition(condition).Build()
-	if err != nil {
-		return store.Write{}, err
-	}
-	return s.Update(table.Quota(acct), *e.Update(), *e.Condition(), e.Names(), e.Values()), nil
+	return s.Update(table.Quota(acct), update, conditions...)
 }
 
 // readWithQuota reads items of an account, eventually consistent. Where the context carries a request that writes, the same call tells it until

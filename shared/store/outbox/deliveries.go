@@ -131,11 +131,7 @@ func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark
 	if err != nil {
 		return nil, err
 	}
-	write, err := s.Change(old, it, mark)
-	if err != nil {
-		return nil, err
-	}
-	writes := []store.Write{write}
+	writes := []store.Write{s.Change(old, it, mark)}
 	if before.Waits && (!after.Waits || after.NextAttempt != before.NextAttempt) {
 		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
 	}

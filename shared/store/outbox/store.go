@@ -41,17 +41,8 @@ func (s *Store) keepUntilExpiry(u expression.UpdateBuilder) expression.UpdateBui
 
 // update is the write of an update expression; condition nil is none.
 func (s *Store) update(k table.Key, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (store.Write, error) {
-	b := expression.NewBuilder().WithUpdate(u)
-	if condition != nil {
-		b = b.WithCondition(*condition)
+	if condition == nil {
+		return s.Update(k, u), nil
 	}
-	e, err := b.Build()
-	if err != nil {
-		return store.Write{}, store.Unreadable(k, err)
-	}
-	text := ""
-	if e.Condition() != nil {
-		text = *e.Condition()
-	}
-	return s.Update(k, *e.Update(), text, e.Names(), e.Values()), nil
+	return s.Update(k, u, *condition), nil
 }

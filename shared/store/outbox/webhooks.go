@@ -76,15 +76,11 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) e
 	if err != nil {
 		return err
 	}
-	write, err := s.Change(nil, it, s.NewMark())
-	if err != nil {
-		return err
-	}
 	lane, err := store.Encode(table.Lane(acct, w.ID), laneItem{})
 	if err != nil {
 		return err
 	}
-	refused, err := s.Write(ctx, write, s.Replace(lane))
+	refused, err := s.Write(ctx, s.Change(nil, it, s.NewMark()), s.Replace(lane))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
 	}

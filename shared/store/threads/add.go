@@ -17,10 +17,7 @@ func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *co
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
 	t.Rev = 1
-	head, err := headItem(doc, &t.Annotation)
-	if err != nil {
-		return err
-	}
+	head := headItem(doc, &t.Annotation)
 	head[table.AddedBy] = store.Text(add.Mark)
 	if err := s.setTimeKey(ctx, head, doc, t.ID, t.Latest()); err != nil {
 		return err
@@ -94,11 +91,7 @@ func (s *Store) commit(ctx context.Context, writes []store.Write, ev *collab.Eve
 	}
 	writes = append(writes, outbox...)
 	if claim != nil {
-		w, err := s.Directory.ClaimWrite(*claim)
-		if err != nil {
-			return nil, false, err
-		}
-		writes = append(writes, w)
+		writes = append(writes, s.Directory.ClaimWrite(*claim))
 	}
 	refused, err = s.Write(ctx, writes...)
 	return refused, claim != nil && refused != nil && refused.Of[len(writes)-1].Refused, err

@@ -119,11 +119,7 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 			ids = ids[:i]
 			break
 		}
-		w, err := u.s.Change(before, r.after, u.c.Mark)
-		if err != nil {
-			return nil, 0, err
-		}
-		writes = append(writes, w)
+		writes = append(writes, u.s.Change(before, r.after, u.c.Mark))
 		changed = append(changed, c)
 	}
 	if len(writes) == 0 {

@@ -19,7 +19,7 @@ func headKey(doc collab.DocumentRef, ann string) table.Key {
 	return table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
 }
 
-func headItem(doc collab.DocumentRef, a *collab.Annotation) (store.Item, error) {
+func headItem(doc collab.DocumentRef, a *collab.Annotation) store.Item {
 	acct, org := doc.Account, doc.Organization
 	h := head{Annotation: *a, DocAnn: table.Join(doc.Document, a.ID), St: table.StatusPartition(acct, org, a.StatusID)}
 	if a.LocationID != "" {
@@ -28,7 +28,7 @@ func headItem(doc collab.DocumentRef, a *collab.Annotation) (store.Item, error) 
 	if a.CreatorID != "" {
 		h.By = table.CreatorPartition(acct, org, a.CreatorID)
 	}
-	return store.Encode(headKey(doc, a.ID), h)
+	return store.ItemOf(headKey(doc, a.ID), h)
 }
 
 func readHead(it store.Item) (a collab.Annotation, err error) {
@@ -45,10 +45,7 @@ func commentKey(doc collab.DocumentRef, ann string, id int64) table.Key {
 // commentItem is the stored form of a comment, but for its marks. It fails with INVALID_ARGUMENT for one that is too large; what is the
 // comment as a caller knows it.
 func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, what string) (store.Item, error) {
-	it, err := store.Encode(commentKey(doc, ann, c.ID), c)
-	if err != nil {
-		return nil, err
-	}
+	it := store.ItemOf(commentKey(doc, ann, c.ID), c)
 	return it, store.CheckSize(it, what)
 }
 

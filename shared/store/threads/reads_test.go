@@ -158,10 +158,7 @@ func (l *loader) document(doc collab.DocumentRef, folder string) {
 
 // head writes a head of which no comment is later, to a shard.
 func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation, shard int) {
-	it, err := headItem(doc, a)
-	if err != nil {
-		panic(err)
-	}
+	it := headItem(doc, a)
 	it[table.Upd] = store.Text(table.UpdatedInDocument(a.LastUpdated, a.ID))
 	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization, shard))
 	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(a.LastUpdated, doc.Document, a.ID))

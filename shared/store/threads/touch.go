@@ -97,9 +97,8 @@ func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann str
 	if err := s.setTimeKey(ctx, keys, doc, ann, key); err != nil {
 		return store.Write{}, err
 	}
-	const set = "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu"
-	k := headKey(doc, ann)
-	return s.Update(k, set, "attribute_exists(#pk) AND #upd < :bound", map[string]string{
+	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu", "attribute_exists(#pk) AND #upd < :bound"
+	return s.UpdateText(headKey(doc, ann), &set, &condition, map[string]string{
 		"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
 	}, map[string]types.AttributeValue{
 		":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
@@ -113,8 +112,9 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 	if by == nil || head[table.Creator] != nil {
 		return nil
 	}
-	const set = "SET #from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
-	refused, err := s.Write(ctx, s.Update(head.Key(), set, "attribute_exists(#pk)", map[string]string{
+	set := "SET #from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
+	condition := "attribute_exists(#pk)"
+	refused, err := s.Write(ctx, s.UpdateText(head.Key(), &set, &condition, map[string]string{
 		"#pk": table.PK, "#from": table.From, "#cr": table.Creator, "#by": table.By,
 	}, map[string]types.AttributeValue{
 		":from": store.Text(string(by.From)), ":cr": store.Text(by.AuthorID),

@@ -99,11 +99,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
-	changed, err := headItem(u.doc, &a)
-	if err != nil {
-		return nil, err
-	}
-	r := rewritten{before: before, after: store.Overlay[head](before, changed)}
+	r := rewritten{before: before, after: store.Overlay[head](before, headItem(u.doc, &a))}
 	if a.LastUpdated > timeKey(before) {
 		if err := u.s.setTimeKey(ctx, r.after, u.doc, u.id, a.LastUpdated); err != nil {
 			return nil, err
@@ -113,10 +109,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err := store.CheckSize(r.after, "the annotation"); err != nil {
 		return nil, err
 	}
-	writes, err := u.writes(append(comments, r)...)
-	if err != nil {
-		return nil, err
-	}
+	writes := u.writes(append(comments, r)...)
 	outbox, err := u.s.Outbox.Record(ctx, events)
 	return append(writes, outbox...), err
 }
@@ -137,16 +130,13 @@ func (u *update) did(it store.Item) bool {
 
 // writes returns the writes that make items into what they are to be. Where users may be replaced each keeps the mark beside that of its last
 // writer: whoever writes it next must not make a repetition replace them again.
-func (u *update) writes(changes ...rewritten) ([]store.Write, error) {
+func (u *update) writes(changes ...rewritten) []store.Write {
 	writes := make([]store.Write, len(changes))
 	for i, r := range changes {
 		if u.c.Comment != nil {
 			r.after[table.ReplacedBy] = store.Text(u.c.Mark)
 		}
-		var err error
-		if writes[i], err = u.s.Change(r.before, r.after, u.c.Mark, r.same...); err != nil {
-			return nil, err
-		}
+		writes[i] = u.s.Change(r.before, r.after, u.c.Mark, r.same...)
 	}
-	return writes, nil
+	return writes
 }

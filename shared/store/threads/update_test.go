@@ -10,7 +10,7 @@ import (
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // resolve is a change of the status at a time.
@@ -51,7 +51,7 @@ func TestUpdateAnnotations(t *testing.T) {
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
-		later := w.Update(k, "SET later = :v", "", nil, map[string]types.AttributeValue{":v": store.Text("kept")})
+		later := w.Update(k, expression.Set(expression.Name("later"), expression.Value("kept")))
 		_, err := w.Write(t.Context(), later)
 		w.must(err)
 	}

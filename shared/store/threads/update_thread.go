@@ -77,11 +77,7 @@ func (w *threadUpdate) writeAhead(ctx context.Context) error {
 		}
 		w.ahead = true
 	}
-	writes, err := w.writes(w.changes...)
-	if err != nil {
-		return err
-	}
-	refused, err := w.s.Write(ctx, writes...)
+	refused, err := w.s.Write(ctx, w.writes(w.changes...)...)
 	if err == nil && refused != nil && !refused.By(w.c.Mark) {
 		err = store.ErrOvertaken
 	}
