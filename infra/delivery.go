@@ -54,7 +54,7 @@ func (s *service) addDelivery() awslambda.Function {
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
 		rights: append([]awsiam.PolicyStatement{
-			s.allowItems(readItems, dataItems, webhookItems, laneItems, accountItems, providerItems, mailSecrets),
+			s.allowItems(readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets),
 			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine, mailSecrets),
 			s.allowReceive(s.events), s.allowReceive(s.webhooks), s.allowSend(s.events), s.allowSend(s.webhooks),
 		}, mayMail...),

@@ -186,7 +186,7 @@ func TestWorkerRights(t *testing.T) {
 	for function, want := range map[string][]string{
 		"Checks the credentials of a request": {"dynamodb:GetItem on Table if KEY#* ACCOUNT#*"},
 		"Takes events and webhook deliveries from their queues": slices.Concat(
-			read("A#* HOOK#* DUE#lane#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#*"), change("A#* DUE#* HOOK#* QUARANTINE UNSUBSCRIBE#*"), []string{
+			read("A#* DUE#* HOOK#* ACCOUNT#* PROVIDER#* UNSUBSCRIBE#*"), change("A#* DUE#* HOOK#* QUARANTINE UNSUBSCRIBE#*"), []string{
 				"ses:SendEmail on " + mail + `configuration-set/",{"Ref":"` + configuration + `"}]]}`,
 				"ses:SendEmail on " + mail + `identity/example.com"]]}`,
 				"ses:SendEmail on " + mail + `identity/no-reply@example.com"]]}`,

@@ -735,9 +735,9 @@ func TestQuarantine(t *testing.T) {
 	if _, err := c.outbox.AddNotification(ctx, collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
 		t.Fatal(err)
 	}
-	_, at, err := c.outbox.Pending(ctx, ref)
+	at, err := c.outbox.Pending(ctx, ref, collab.EventWork)
 	if err == nil {
-		err = c.outbox.Quarantine(ctx, ref, at, "its handling ended three times with the process")
+		err = c.outbox.Quarantine(ctx, *at, "its handling ended three times with the process")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -98,7 +98,7 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 			d.Fatal(err)
 		}
 		for _, it := range items {
-			_, _, id, err := table.ParseWork(it.Text(table.SK))
+			_, id, err := table.ParseWork(it.Text(table.SK))
 			if err != nil {
 				d.Fatal(err)
 			}

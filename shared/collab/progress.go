@@ -8,20 +8,7 @@ const (
 	StageNew    Stage = ""        // nothing is known to be done
 	StageFanOut Stage = "fan-out" // webhooks are on their way; notifications are being put into inboxes
 	StageMail   Stage = "mail"    // mails are being sent, or wait for others on the same thread
-	StageDone   Stage = "done"
-
-	// StageQuarantine is that of an event whose handling ended the process again and again, or that can't be read: it waits for the operator.
-	StageQuarantine Stage = "quarantine"
 )
-
-// Progress is how far the delivery of an event has come. Cursor says with which of the recipients the stage goes on, in the words of package
-// delivery; "" is the first.
-type Progress struct {
-	Stage  Stage
-	Cursor string
-	Due    Millis   // since when its pending work is due
-	Work   WorkKind // what that is among; "" is EventWork
-}
 
 // Recipient is a person whom an event is to reach, as it was worked out once.
 type Recipient struct {
@@ -63,13 +50,18 @@ const (
 	ParkedWork WorkKind = "parked"
 )
 
-// Work is an entry of the pending work: an event, or a lane, whose ID is then its webhook endpoint's.
+// Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its
+// webhook endpoint's. A lane has neither Stage nor Cursor nor what follows Next.
 type Work struct {
 	EventRef
+	Kind    WorkKind
+	Stage   Stage
+	Cursor  string // with which of the recipients the stage goes on, in the words of package delivery; "" is the first
 	Since   Millis // when it was first to be done
 	Next    Millis // when it is sent again
 	Moves   int64  // how often the relay has moved that on
-	Expires Millis // when it is pointless, 0 for never
+	Deaths  int64  // how often the handling began of which it is not known whether it ended
+	Expires Millis // when it is pointless
 }
 
 // Quarantined is an event in the quarantine.

@@ -19,24 +19,26 @@ const MailWindow = 5 * time.Minute
 
 // work is an event whose delivery is being moved on.
 type work struct {
-	collab.EventRef
-	event    *collab.Event
-	document collab.DocumentRef
-	settings collab.Settings   // of the account
-	hints    map[string]string // addresses of users that the event's thread knows
-	paid     quota.Paid        // as it was before mails were sent
-	mailed   atomic.Int64      // mails sent and not charged
-	notices  notices
+	collab.Work      // as it stands
+	again       bool // a message was sent before
+	event       *collab.Event
+	document    collab.DocumentRef
+	settings    collab.Settings   // of the account
+	hints       map[string]string // addresses of users that the event's thread knows
+	paid        quota.Paid        // as it was before mails were sent
+	mailed      atomic.Int64      // mails sent and not charged
+	notices     notices
 }
 
 // Progress is what moving the delivery of an event on needs of the table.
 type Progress interface {
-	Pending(ctx context.Context, ref collab.EventRef) (*collab.Event, collab.Progress, error)
-	Advance(ctx context.Context, ref collab.EventRef, from, to collab.Progress) (bool, error)
-	Finish(ctx context.Context, ref collab.EventRef, p collab.Progress) error
-	CountDeath(ctx context.Context, ref collab.EventRef) (int64, error)
-	Survived(ctx context.Context, ref collab.EventRef) error
-	Quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error
+	Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error)
+	CountDeath(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error)
+	Survived(ctx context.Context, w collab.Work) error
+	Event(ctx context.Context, acct, id string) (*collab.Event, error)
+	Advance(ctx context.Context, from, to collab.Work) (bool, error)
+	Finish(ctx context.Context, w collab.Work) error
+	Quarantine(ctx context.Context, w collab.Work, reason string) error
 	RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*collab.RecipientPage, error)
 	KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *collab.RecipientPage) (*collab.RecipientPage, error)
 }
@@ -54,74 +56,84 @@ const mostDeaths = 3
 
 // Event moves the delivery of an event on by one page of its recipients, from any stage.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
-	if !m.Again {
-		return d.event(ctx, m.EventRef, false)
+	read := d.Outbox.Pending
+	if m.Again {
+		read = d.Outbox.CountDeath
 	}
-	deaths, err := d.Outbox.CountDeath(ctx, m.EventRef)
-	if err != nil {
+	at, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
+	if err != nil || at == nil {
 		return err
 	}
-	err = d.event(ctx, m.EventRef, deaths >= mostDeaths)
-	return errors.Join(err, d.Outbox.Survived(ctx, m.EventRef))
+	err = d.event(ctx, *at, m.Again)
+	if m.Again {
+		err = errors.Join(err, d.Outbox.Survived(ctx, *at))
+	}
+	return err
 }
 
-func (d *Deliverer) event(ctx context.Context, ref collab.EventRef, deadly bool) error {
-	ev, at, err := d.Outbox.Pending(ctx, ref)
+func (d *Deliverer) event(ctx context.Context, at collab.Work, again bool) error {
+	if at.Deaths >= mostDeaths {
+		return d.quarantine(ctx, at, "its handling ended three times with the process")
+	}
+	ev, err := d.Outbox.Event(ctx, at.Account, at.ID)
 	switch {
 	case collab.CodeOf(err) == collab.NotFound:
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", ref.Account), slog.String("event", ref.ID))
-		return nil
-	case errors.Is(err, collab.ErrUnreadable) && at.Stage != collab.StageQuarantine:
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", at.Account), slog.String("event", at.ID))
+		return d.Outbox.Finish(ctx, at)
+	case errors.Is(err, collab.ErrUnreadable):
 		d.skip(ctx)(err)
-		return d.quarantine(ctx, ref, at, "it can't be read")
-	case err != nil && at.Stage != collab.StageQuarantine:
+		return d.quarantine(ctx, at, "it can't be read")
+	case err != nil:
 		return err
-	case at.Stage == collab.StageQuarantine:
-		return nil
-	case at.Stage == collab.StageDone:
-		return d.Outbox.Finish(ctx, ref, at)
-	case deadly:
-		return d.quarantine(ctx, ref, at, "its handling ended three times with the process")
 	}
 	w := &work{
-		EventRef: ref, event: ev,
+		Work: at, again: again, event: ev,
 		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
 	}
-	switch enabled, err := d.enabled(ctx, ref.Account, ev.OrganizationID); {
+	switch enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID); {
 	case err != nil:
 		return err
 	case !enabled:
-		return d.park(ctx, w, at)
+		return d.park(ctx, w)
 	}
-	account, err := d.account(ctx, ref.Account)
+	account, err := d.account(ctx, w.Account)
 	if err != nil {
 		return err
 	}
 	w.settings = account.Settings
-	if at.Stage == collab.StageMail {
-		return d.mailStep(ctx, w, at, true)
+	if w.Stage == collab.StageMail {
+		return d.mailStep(ctx, w, nil)
 	}
-	return d.fanOut(ctx, w, at)
+	return d.fanOut(ctx, w)
 }
 
 // errDisabled says that an account or organization was disabled while its mails were being sent.
 var errDisabled = errors.New("disabled")
 
-func (d *Deliverer) quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error {
+func (d *Deliverer) quarantine(ctx context.Context, at collab.Work, reason string) error {
 	d.Metrics.Add(metrics.Quarantined, "", 1)
-	d.Log.LogAttrs(ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", ref.Account), slog.String("event", ref.ID))
-	return d.Outbox.Quarantine(ctx, ref, at, reason)
+	d.Log.LogAttrs(ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", at.Account), slog.String("event", at.ID))
+	return d.Outbox.Quarantine(ctx, at, reason)
 }
 
 // park leaves an event until its account and its organization are enabled: the relay brings it back from time to time.
-func (d *Deliverer) park(ctx context.Context, w *work, at collab.Progress) error {
-	if at.Work == collab.ParkedWork {
+func (d *Deliverer) park(ctx context.Context, w *work) error {
+	if w.Kind == collab.ParkedWork {
 		return nil
 	}
-	to := at
-	to.Work = collab.ParkedWork
-	_, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
+	to := w.Work
+	to.Kind = collab.ParkedWork
+	_, err := d.advance(ctx, w, to)
 	return err
+}
+
+// advance moves the work on, and reports whether it did: else another run has.
+func (d *Deliverer) advance(ctx context.Context, w *work, to collab.Work) (bool, error) {
+	moved, err := d.Outbox.Advance(ctx, w.Work, to)
+	if moved {
+		w.Work = to
+	}
+	return moved, err
 }
 
 // mailTime is when the mails about an event are sent.
@@ -134,8 +146,8 @@ func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
 
 // fanOut serves the inboxes of one page of the recipients, and before the first the webhook endpoints and the list for all. After the
 // last come the mails.
-func (d *Deliverer) fanOut(ctx context.Context, w *work, at collab.Progress) error {
-	if at.Stage == collab.StageNew {
+func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
+	if w.Stage == collab.StageNew {
 		if err := d.fanOutWebhooks(ctx, w.EventRef, w.event.Type); err != nil {
 			return err
 		}
@@ -146,7 +158,7 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work, at collab.Progress) err
 			d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
 		}
 	}
-	page, err := d.recipientPage(ctx, w, at.Cursor)
+	page, err := d.recipientPage(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -158,33 +170,37 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work, at collab.Progress) err
 			return err
 		}
 	}
-	if at.Stage == collab.StageNew {
+	if w.Stage == collab.StageNew {
 		d.Metrics.Add(metrics.Events, "", 1)
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, at, collab.StageFanOut, page.Next)
+		return d.goOn(ctx, w, collab.StageFanOut, page.Next)
 	}
 	if page.MailMode == collab.MailNone {
-		return d.Outbox.Finish(ctx, w.EventRef, at)
+		return d.Outbox.Finish(ctx, w.Work)
 	}
-	to := collab.Progress{Stage: collab.StageMail, Due: at.Due, Work: at.Work}
+	to := w.Work
+	to.Stage, to.Cursor = collab.StageMail, ""
 	if mailTime := d.mailTime(w, page.MailMode); mailTime > d.millis() {
-		to.Due, to.Work = mailTime, collab.MailWork
+		to.Since, to.Kind = mailTime, collab.MailWork
 	}
-	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, to)
-	if err != nil || !moved {
+	if w.Cursor != "" {
+		page = nil // the mails begin with the first
+	}
+	if moved, err := d.advance(ctx, w, to); err != nil || !moved {
 		return err
 	}
-	return d.mailStep(ctx, w, to, false)
+	return d.mailStep(ctx, w, page)
 }
 
 // goOn moves the delivery on to the next page, and asks for it by a message, unless another run has done so.
-func (d *Deliverer) goOn(ctx context.Context, w *work, at collab.Progress, stage collab.Stage, cursor string) error {
-	moved, err := d.Outbox.Advance(ctx, w.EventRef, at, collab.Progress{Stage: stage, Cursor: cursor, Due: at.Due, Work: at.Work})
-	if err != nil || !moved {
+func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, cursor string) error {
+	to := w.Work
+	to.Stage, to.Cursor = stage, cursor
+	if moved, err := d.advance(ctx, w, to); err != nil || !moved {
 		return err
 	}
-	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef})
+	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef, Kind: w.Kind})
 }
 
 // serveInboxes puts the notification into the inboxes of a page of recipients.
@@ -211,20 +227,22 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *collab.Reci
 	return nil
 }
 
-// mailStep sends the mails of one page of recipients, when it is time; later says that time has passed since they were worked out, so that
-// it is asked again who may know and wants to.
-func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, later bool) error {
-	page, err := d.Outbox.RecipientPage(ctx, w.EventRef, at.Cursor)
-	if err != nil {
-		return err
+// mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it is
+// asked again who may know and wants to.
+func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.RecipientPage) (err error) {
+	later := page == nil
+	if later {
+		if page, err = d.Outbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil {
+			return err
+		}
 	}
 	if page == nil {
-		return d.Outbox.Finish(ctx, w.EventRef, at) // there is nobody
+		return d.Outbox.Finish(ctx, w.Work) // there is nobody
 	}
 	if d.mailTime(w, page.MailMode) > d.millis() {
 		return nil // the relay brings it back
 	}
-	if held, err := d.holdMails(ctx, w, at); held || err != nil {
+	if held, err := d.holdMails(ctx, w); held || err != nil {
 		return err
 	}
 	defer d.chargeMails(ctx, w)
@@ -245,13 +263,13 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, at collab.Progress, l
 		return d.sendMail(ctx, w, r, alone)
 	})
 	if errors.Is(err, errDisabled) {
-		return d.park(ctx, w, at)
+		return d.park(ctx, w)
 	}
 	if err != nil {
 		return err
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, at, collab.StageMail, page.Next)
+		return d.goOn(ctx, w, collab.StageMail, page.Next)
 	}
-	return d.Outbox.Finish(ctx, w.EventRef, at)
+	return d.Outbox.Finish(ctx, w.Work)
 }

@@ -622,6 +622,18 @@ func (a *account) delivery(hook, event string) collab.Delivery {
 	return d
 }
 
+// work returns the pending work of an event; nil when its delivery is done.
+func (w *world) work(ev *collab.Event) *collab.Work {
+	w.Helper()
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.ParkedWork} {
+		work, err := w.outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)
+		if w.must(err); work != nil {
+			return work
+		}
+	}
+	return nil
+}
+
 // receiver is a back end that gets posts.
 type receiver struct {
 	*httptest.Server

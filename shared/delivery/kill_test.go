@@ -13,6 +13,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/queue"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // scenario is something that happens in an account of its own, and what it must have led to in the end, wherever a process was killed.
@@ -229,8 +231,8 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 			t.Errorf("%s: endpoint gone is disabled: %v; the other got %v", title, hook.Disabled, told)
 		}
 	}
-	if _, at, err := a.outbox.Pending(t.Context(), ref(ev)); err != nil || at.Stage != collab.StageDone {
-		t.Errorf("%s: progress %+v, %v", title, at, err)
+	if work := a.work(ev); work != nil {
+		t.Errorf("%s: pending %+v", title, work)
 	}
 }
 
@@ -288,6 +290,45 @@ func TestDoubledAndDisordered(t *testing.T) {
 		title := fmt.Sprintf("%d, %s", i, x.s.name)
 		x.s.check(t, title, x.a, x.ev, r)
 		x.s.checkMails(t, title, x.a, mails, 0)
+	}
+}
+
+// TestDone: whatever message comes about an event whose delivery is done leads to nothing, though there are others by now who would be told,
+// and costs a read unit, or the write unit that counts a repeated one.
+func TestDone(t *testing.T) {
+	w := newWorld(t)
+	r := receive(t, nil)
+	for _, grouped := range []bool{true, false} {
+		a := w.account(grouping(!grouped))
+		a.webhook("hook", r.URL+"/"+a.id)
+		evs := []*collab.Event{a.comment("thread", a.user("bob")), a.comment("other"), a.notification(func(ev *collab.Event) { ev.NotifyAll = true })}
+		w.send(evs...)
+		p := w.start()
+		w.settle(p)
+		a.member("cid")
+		a.webhook("late", r.URL+"/"+a.id)
+		a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, "cid", "", collab.Preferences{Email: collab.PreferAll}))
+		posts, inbox, mails := len(r.posts), a.inbox("bob"), w.mails()
+		for _, ev := range evs {
+			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.MailWork, collab.ParkedWork} {
+				for _, again := range []bool{false, true} {
+					var usage collab.Usage
+					w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: ref(ev), Kind: kind, Again: again}))
+					if read, write, _ := usage.Total(); read+write > 1 {
+						t.Errorf("%.1f read units, %.1f write units", read, write)
+					}
+				}
+			}
+		}
+		w.settle(p)
+		if diff := cmp.Diff(inbox, a.inbox("bob")); diff != "" || len(r.posts) != posts {
+			t.Errorf("%d more posts, inbox %s", len(r.posts)-posts, diff)
+		}
+		for _, user := range []string{"bob", "cid"} {
+			if before, now := len(mails[a.address(user)]), len(w.mails()[a.address(user)]); now != before {
+				t.Errorf("%s had %d mails, and has %d", user, before, now)
+			}
+		}
 	}
 }
 

@@ -49,7 +49,6 @@ type Lanes interface {
 	NewDeliveries(ctx context.Context, l *collab.Lane, from string, most int, skip func(error)) ([]collab.Delivery, string, error)
 	WaitingDeliveries(ctx context.Context, l *collab.Lane, until collab.Millis, most int, skip func(error)) ([]collab.Delivery, collab.Millis, error)
 	SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error
-	Event(ctx context.Context, acct, id string) (*collab.Event, error)
 }
 
 // slice is the work of one holder of a lane.

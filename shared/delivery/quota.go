@@ -19,7 +19,7 @@ const (
 
 // holdMails puts off the mails of one part of the recipients where the account has used up its quota, and reports whether it did. The relay
 // brings the event back.
-func (d *Deliverer) holdMails(ctx context.Context, w *work, at collab.Progress) (held bool, err error) {
+func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err error) {
 	limit := quota.Of(w.settings)[quota.Mails]
 	if limit.Most == 0 || d.Mailer == nil {
 		return false, nil
@@ -36,8 +36,9 @@ func (d *Deliverer) holdMails(ctx context.Context, w *work, at collab.Progress) 
 		return false, err
 	}
 	wait = min(max(wait, shortHold), longHold) + time.Duration(spread*float64(shortHold))
-	to := collab.Progress{Stage: at.Stage, Cursor: at.Cursor, Due: d.Now().Add(wait).UnixMilli()}
-	if _, err := d.Outbox.Advance(ctx, w.EventRef, at, to); err != nil {
+	to := w.Work
+	to.Since, to.Kind = d.Now().Add(wait).UnixMilli(), collab.MailWork
+	if _, err := d.advance(ctx, w, to); err != nil {
 		return false, err
 	}
 	d.Metrics.Add(metrics.MailsHeld, "", 1)

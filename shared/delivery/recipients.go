@@ -14,20 +14,23 @@ import (
 // somebody reads it.
 func (w *work) toAllAtOnce() bool { return w.event.NotifyAll && !w.event.VerifyAccess }
 
-// recipientPage returns the page of recipients that begins at a cursor, as it was kept, or works it out and keeps it.
-func (d *Deliverer) recipientPage(ctx context.Context, w *work, cursor string) (*collab.RecipientPage, error) {
+// recipientPage returns the page of recipients at which the work is, as it was kept, or works it out and keeps it.
+func (d *Deliverer) recipientPage(ctx context.Context, w *work) (*collab.RecipientPage, error) {
+	cursor := w.Cursor
 	if !w.event.Notify || w.toAllAtOnce() && d.Mailer == nil {
 		return &collab.RecipientPage{}, nil
 	}
-	page, err := d.Outbox.RecipientPage(ctx, w.EventRef, cursor)
-	if err != nil || page != nil {
-		return page, err
+	if w.again { // else it is not there, or will be found when it is to be kept
+		page, err := d.Outbox.RecipientPage(ctx, w.EventRef, cursor)
+		if err != nil || page != nil {
+			return page, err
+		}
 	}
 	people, next, err := d.concerned(ctx, w, cursor)
 	if err != nil {
 		return nil, err
 	}
-	page = &collab.RecipientPage{Next: next}
+	page := &collab.RecipientPage{Next: next}
 	if page.Recipients, err = d.recipients(ctx, w, people); err != nil {
 		return nil, err
 	}

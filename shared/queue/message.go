@@ -11,7 +11,8 @@ import (
 // Event asks deliver to deliver an event.
 type Event struct {
 	collab.EventRef
-	Again bool // a message was sent before
+	Kind  collab.WorkKind // of its pending work; "" is EventWork
+	Again bool            // a message was sent before
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.
@@ -27,17 +28,18 @@ const version = 1
 
 // message is the JSON of both kinds of message, which each have their queue.
 type message struct {
-	Version   int    `json:"v"`
-	Account   string `json:"account"`
-	EventID   string `json:"eventId,omitempty"`
-	Again     bool   `json:"again,omitempty"`
-	WebhookID string `json:"webhookId,omitempty"`
-	Woken     int64  `json:"woken,omitempty"`
+	Version   int             `json:"v"`
+	Account   string          `json:"account"`
+	EventID   string          `json:"eventId,omitempty"`
+	Kind      collab.WorkKind `json:"kind,omitempty"`
+	Again     bool            `json:"again,omitempty"`
+	WebhookID string          `json:"webhookId,omitempty"`
+	Woken     int64           `json:"woken,omitempty"`
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (e Event) Encode() string {
-	return message{Account: e.Account, EventID: e.ID, Again: e.Again}.encode()
+	return message{Account: e.Account, EventID: e.ID, Kind: e.Kind, Again: e.Again}.encode()
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
@@ -63,7 +65,7 @@ func DecodeEvent(text string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Again}, nil
+	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again}, nil
 }
 
 // DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.

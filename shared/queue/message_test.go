@@ -19,6 +19,7 @@ func TestText(t *testing.T) {
 	}{
 		{queue.Event{EventRef: ref}, `{"v":1,"account":"acme","eventId":"e1"}`},
 		{queue.Event{EventRef: ref, Again: true}, `{"v":1,"account":"acme","eventId":"e1","again":true}`},
+		{queue.Event{EventRef: ref, Kind: collab.MailWork}, `{"v":1,"account":"acme","eventId":"e1","kind":"mail"}`},
 	} {
 		if got := test.event.Encode(); got != test.text {
 			t.Errorf("%+v is written %s, want %s", test.event, got, test.text)
@@ -74,10 +75,10 @@ func TestRefused(t *testing.T) {
 }
 
 func FuzzEvent(f *testing.F) {
-	f.Add("acme", "06bq2x9a400000000000000000", false)
-	f.Add("a \"b\"\n<c>", "é\u2028", true)
-	f.Fuzz(func(t *testing.T, account, id string, again bool) {
-		want := queue.Event{EventRef: collab.EventRef{Account: account, ID: id}, Again: again}
+	f.Add("acme", "06bq2x9a400000000000000000", "", false)
+	f.Add("a \"b\"\n<c>", "é\u2028", "parked", true)
+	f.Fuzz(func(t *testing.T, account, id, kind string, again bool) {
+		want := queue.Event{EventRef: collab.EventRef{Account: account, ID: id}, Kind: collab.WorkKind(kind), Again: again}
 		got, err := queue.DecodeEvent(want.Encode())
 		if account == "" || id == "" {
 			if err == nil {
@@ -85,7 +86,7 @@ func FuzzEvent(f *testing.F) {
 			}
 			return
 		}
-		if valid := utf8.ValidString(account + " " + id); valid && (err != nil || got != want) {
+		if valid := utf8.ValidString(account + " " + id + " " + kind); valid && (err != nil || got != want) {
 			t.Errorf("%+v came back as %+v, %v", want, got, err)
 		}
 	})

@@ -37,8 +37,8 @@ const (
 // Store is what the relay needs of the table. Package outbox documents the methods.
 type Store interface {
 	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error)
-	MoveWork(ctx context.Context, kind collab.WorkKind, w collab.Work, to collab.Millis) (bool, error)
-	DropWork(ctx context.Context, kind collab.WorkKind, w collab.Work) error
+	MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error)
+	Finish(ctx context.Context, w collab.Work) error
 	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
 	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
@@ -218,7 +218,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 			case lane.Woken != 0:
 				lanes = append(lanes, lane)
 			case moved:
-				events = append(events, queue.Event{EventRef: w.EventRef, Again: k.kind == collab.EventWork || w.Moves > 0})
+				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: k.kind == collab.EventWork || w.Moves > 0})
 			}
 			return nil
 		})
@@ -239,7 +239,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.UnixMilli() {
-		return false, k.Store.DropWork(ctx, k.kind, w)
+		return false, k.Store.Finish(ctx, w)
 	}
 	wait := lastMove
 	switch {
@@ -248,7 +248,7 @@ func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
 	case w.Moves < 5:
 		wait = firstMove << w.Moves
 	}
-	return k.Store.MoveWork(ctx, k.kind, w, now.Add(wait).UnixMilli())
+	return k.Store.MoveWork(ctx, w, now.Add(wait).UnixMilli())
 }
 
 // open reports whether anything is to be sent to a queue: not while it has had longQueue messages waiting for longestWait without a break. SQS

@@ -209,8 +209,7 @@ func TestBackoff(t *testing.T) {
 	if fmt.Sprint(times) != want {
 		t.Errorf("sent after %v, want %s", times, want)
 	}
-	_, at, err := w.store.Pending(t.Context(), ref)
-	if err != nil || at.Stage != collab.StageNew {
+	if at, err := w.store.Pending(t.Context(), ref, collab.EventWork); err != nil || at == nil || at.Moves != int64(len(times)) {
 		t.Errorf("%+v, %v", at, err)
 	}
 	w.add(31 * 24 * time.Hour)
@@ -249,15 +248,15 @@ func TestMailsAndParked(t *testing.T) {
 	w := newWorld(t)
 	for _, kind := range []collab.WorkKind{collab.MailWork, collab.ParkedWork} {
 		ref := w.event(string(kind))
-		_, at, err := w.store.Pending(t.Context(), ref)
+		at, err := w.store.Pending(t.Context(), ref, collab.EventWork)
 		if err != nil {
 			t.Fatal(err)
 		}
-		to := at
-		if to.Work = kind; kind == collab.MailWork {
-			to.Stage, to.Due = collab.StageMail, w.Now().Add(5*time.Minute).UnixMilli()
+		to := *at
+		if to.Kind = kind; kind == collab.MailWork {
+			to.Stage, to.Since = collab.StageMail, w.Now().Add(5*time.Minute).UnixMilli()
 		}
-		if ok, err := w.store.Advance(t.Context(), ref, at, to); !ok || err != nil {
+		if ok, err := w.store.Advance(t.Context(), *at, to); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -382,7 +381,7 @@ func TestStarvesNoOne(t *testing.T) {
 	}
 	for i := range 20 {
 		w.lane(fmt.Sprint("hook", i), w.Now())
-		it := store.NewItem(table.Key{PK: table.WorkPartition(string(collab.EventWork), i%table.DueShards), SK: fmt.Sprint("#unreadable", i)})
+		it := store.NewItem(table.Key{PK: table.WorkPartition(string(collab.EventWork), i%table.DueShards), SK: fmt.Sprint("#%unreadable", i)})
 		g.Go(func() error { return w.store.Put(t.Context(), it) })
 	}
 	if err := g.Wait(); err != nil {
@@ -431,7 +430,7 @@ func TestAccountsInTurn(t *testing.T) {
 	var work []store.Item
 	shard := table.WorkPartition(string(collab.EventWork), 0)
 	add := func(acct, id string) {
-		it := store.NewItem(table.Work(string(collab.EventWork), acct, int64(len(work)), id))
+		it := store.NewItem(table.Work(string(collab.EventWork), acct, id))
 		if it[table.Next] = store.Number(1); it.Key().PK == shard {
 			work = append(work, it)
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"collabdata/shared/table"
 
@@ -42,10 +43,35 @@ func (t *Table) Remove(k table.Key) Write {
 }
 
 // RemoveExisting deletes an item, on condition that it is there.
-func (t *Table) RemoveExisting(k table.Key) Write {
+func (t *Table) RemoveExisting(k table.Key) Write { return t.RemoveIf(k, Item{table.PK: Text(k.PK)}) }
+
+// RemoveIf deletes an item, on condition that it has these attributes.
+func (t *Table) RemoveIf(k table.Key, has Item) Write {
+	condition, names, values := equal(has)
 	return Write{Delete: &types.Delete{
-		TableName: &t.name, Key: NewItem(k), ConditionExpression: aws.String("attribute_exists(" + table.PK + ")"),
+		TableName: &t.name, Key: NewItem(k), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}}
+}
+
+// ReplaceIf puts an item, on condition that what is there has these attributes.
+func (t *Table) ReplaceIf(it, has Item) Write {
+	condition, names, values := equal(has)
+	return Write{Put: &types.Put{
+		TableName: &t.name, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}}
+}
+
+// equal is the condition that an item has attributes.
+func equal(has Item) (condition string, names map[string]string, values Item) {
+	var terms []string
+	names, values = map[string]string{}, Item{}
+	for name, v := range has {
+		terms = append(terms, "#"+name+" = :"+name)
+		names["#"+name], values[":"+name] = name, v
+	}
+	return strings.Join(terms, " AND "), names, values
 }
 
 // Update changes the item of a key, or makes it, where all conditions hold. It panics for an update of nothing.

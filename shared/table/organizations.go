@@ -4,12 +4,11 @@ import "strings"
 
 // Prefixes of sort keys.
 const (
-	Organizations = "ORG#"  // in the account's partition
-	Documents     = "DOC#"  // in the organization's partition, and in a folder of index in
-	Folders       = "FLD#"  // the same
-	Members       = "USR#"  // in the organization's partition
-	Annotations   = "ANN#"  // in the document's partition: heads and comments
-	Marks         = "MARK#" // in the event's partition
+	Organizations = "ORG#" // in the account's partition
+	Documents     = "DOC#" // in the organization's partition, and in a folder of index in
+	Folders       = "FLD#" // the same
+	Members       = "USR#" // in the organization's partition
+	Annotations   = "ANN#" // in the document's partition: heads and comments
 )
 
 // Organization is the item of an organization.

@@ -30,9 +30,9 @@
 //	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
 //	event (outbox)                  A#<acct>#EVT#<id>                 EVT
 //	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
-//	  what was done of it           the same                          MARK#<name>
+//	  pages of its recipients       the same                          RECIPIENTS#<cursor>
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
-//	pending event, pending mail     DUE#<event or mail>#<0 to 9>      <acct>#<15 digits time>#<event id>
+//	pending event                   DUE#<its kind>#<0 to 9>           <acct>#<event id>
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
 //	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>

@@ -51,13 +51,13 @@ func longest(fill string) map[string]Key {
 		"NotificationState":      NotificationState(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"Event":                  Event(id, id),
 		"EventPeople":            EventPeople(id, id, 999),
-		"EventMark":              EventMark(id, id, RecipientPageMark+id),
+		"RecipientPage":          RecipientPage(id, id, "@"+id),
 		"MailEntry":              MailEntry(id, id, doc, id, id, id),
 		"MailSecret":             MailSecret(id),
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
 		"Backlog":                Backlog(long(80)),
-		"Work":                   Work("event", id, ms, strings.Repeat("e", 26)), // generated
+		"Work":                   Work("event", id, strings.Repeat("e", 26)), // generated
 		"WorkPartition":          {PK: WorkPartition("event", DueShards-1)},
 		"Lane":                   Lane(id, id),
 		"Quarantined":            Quarantined(id, strings.Repeat("e", 26)),
@@ -141,9 +141,9 @@ func TestOrder(t *testing.T) {
 			Join("d", "z"), Join("d$", "a"), Join("d ", "a"),
 			Join("d#", "a"), Join("d0", "a"),
 		},
-		"an event, its people, its marks": {
-			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd, EventMark("a", "e", ProgressMark).SK,
-			EventMark("a", "e", RecipientPageMark+"1").SK,
+		"an event, its people, its recipients": {
+			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd,
+			RecipientPage("a", "e", "").SK, RecipientPage("a", "e", "@u").SK,
 		},
 	} {
 		for i := 1; i < len(keys); i++ {
@@ -269,17 +269,14 @@ func FuzzParseAnnotation(f *testing.F) {
 	})
 }
 
-// FuzzParseWork holds the same for pending work by kind, lanes and where deliveries wait.
+// FuzzParseWork holds the same for pending work and where deliveries wait.
 func FuzzParseWork(f *testing.F) {
-	f.Add("acct#000000000000007#e")
-	f.Add("a%20b#hook")
+	f.Add("a%20b#e")
+	f.Add("a#b#e")
 	f.Add("~000000000000007#e")
 	f.Fuzz(func(t *testing.T, sk string) {
-		if acct, ms, id, err := ParseWork(sk); err == nil && Work("event", acct, ms, id).SK != sk {
-			t.Errorf("%q is read as %q, %d, %q", sk, acct, ms, id)
-		}
-		if acct, hook, err := ParseLane(sk); err == nil && Lane(acct, hook).SK != sk {
-			t.Errorf("%q is read as %q, %q", sk, acct, hook)
+		if acct, id, err := ParseWork(sk); err == nil && Work("event", acct, id).SK != sk {
+			t.Errorf("%q is read as %q, %q", sk, acct, id)
 		}
 		if delivery, ms, err := ParseWaiting(sk); err == nil && Waiting(Key{SK: delivery}, ms).SK != sk {
 			t.Errorf("%q is read as %q, %d", sk, delivery, ms)
@@ -287,16 +284,11 @@ func FuzzParseWork(f *testing.F) {
 	})
 }
 
-// TestDueShards holds that pending work is spread over all shards, and always over the same.
+// TestDueShards holds that pending work is spread over all shards.
 func TestDueShards(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1_000 {
-		id := Time(int64(i))
-		k := Work("event", "a", 5, id)
-		if k.PK != Work("event", "a", 6, id).PK {
-			t.Fatalf("%s moves between shards", id)
-		}
-		seen[k.PK] = true
+		seen[Work("event", "a", Time(int64(i))).PK] = true
 	}
 	for shard := range DueShards {
 		delete(seen, WorkPartition("event", shard))

@@ -10,21 +10,7 @@ import (
 const LaneKind = "lane"
 
 // Lane is how the deliveries to a webhook endpoint stand as a whole.
-func Lane(acct, hook string) Key {
-	return Key{WorkPartition(LaneKind, shardOf(acct+"#"+hook, DueShards)), Join(acct, hook)}
-}
-
-// ParseLane reads the sort key of a lane. It fails on text that is none.
-func ParseLane(sk string) (acct, hook string, err error) {
-	parts, err := Split(sk)
-	if err == nil && len(parts) != 2 {
-		err = fmt.Errorf("not the sort key of a lane: %q", sk)
-	}
-	if err != nil {
-		return "", "", err
-	}
-	return parts[0], parts[1], nil
-}
+func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }

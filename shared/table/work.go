@@ -21,23 +21,22 @@ func shardOf(id string, shards int) int {
 // WorkPartition holds the pending work of a kind in a shard, 0 to DueShards-1, by account.
 func WorkPartition(kind string, shard int) string { return Join("DUE", kind, strconv.Itoa(shard)) }
 
-// Work is pending work of a kind for an account, since a time, in the shard that the id decides.
-func Work(kind, acct string, ms int64, id string) Key {
-	return Key{WorkPartition(kind, shardOf(id, DueShards)), Escape(acct) + "#" + Time(ms) + "#" + Escape(id)}
+// Work is pending work of a kind for an account: an event, or a lane, in the shard that both decide.
+func Work(kind, acct, id string) Key {
+	sk := Join(acct, id)
+	return Key{WorkPartition(kind, shardOf(sk, DueShards)), sk}
 }
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.
-func ParseWork(sk string) (acct string, ms int64, id string, err error) {
+func ParseWork(sk string) (acct, id string, err error) {
 	parts, err := Split(sk)
+	if err == nil && len(parts) != 2 {
+		err = fmt.Errorf("not the sort key of pending work: %q", sk)
+	}
 	if err != nil {
-		return "", 0, "", err
+		return "", "", err
 	}
-	if len(parts) == 3 {
-		if ms, err = strconv.ParseInt(parts[1], 10, 64); err == nil && ms >= 0 && Time(ms) == parts[1] {
-			return parts[0], ms, parts[2], nil
-		}
-	}
-	return "", 0, "", fmt.Errorf("not the sort key of pending work: %q", sk)
+	return parts[0], parts[1], nil
 }
 
 // BehindAccount sorts behind the pending work of an account, and before that of the next.

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"collabdata/shared/collab"
@@ -18,10 +17,13 @@ const (
 )
 
 // eventItem is an event, or a part of its people.
-type eventItem struct {
-	Body    store.JSON    `dynamodbav:"body"`
-	Due     collab.Millis `dynamodbav:"due,omitempty"`
-	Expires int64         `dynamodbav:"ttl"`
+type eventItem[T any] struct {
+	Body    store.Encoded[T] `dynamodbav:"body"`
+	Expires int64            `dynamodbav:"ttl"`
+}
+
+func encodeEvent[T any](k table.Key, v T, expires int64) (store.Item, error) {
+	return store.Encode(k, eventItem[T]{store.Encoded[T]{Value: v}, expires})
 }
 
 // Record returns the writes that record events in the transaction of their data: each event, and the work that is due until it was
@@ -31,13 +33,7 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 	var ahead []store.Item
 	for _, ev := range events {
 		now := s.Millis()
-		encode := func(k table.Key, v any) (store.Item, error) {
-			body, err := collab.EncodeJSON(v)
-			if err != nil {
-				return nil, store.Unreadable(k, err)
-			}
-			return store.Encode(k, eventItem{store.JSON(body), now, expiry(now)})
-		}
+		expires := expiry(now)
 		stored := *ev
 		stored.People = make([]collab.User, len(ev.People))
 		for i, u := range ev.People {
@@ -46,7 +42,7 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
-				it, err := encode(table.EventPeople(ev.Account, ev.ID, n), part)
+				it, err := encodeEvent(table.EventPeople(ev.Account, ev.ID, n), part, expires)
 				if err != nil {
 					return nil, err
 				}
@@ -56,12 +52,13 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		if err := stored.Shorten(); err != nil {
 			return nil, store.Fail(ctx, err)
 		}
-		it, err := encode(table.Event(ev.Account, ev.ID), &stored)
+		it, err := encodeEvent(table.Event(ev.Account, ev.ID), &stored, expires)
 		if err != nil {
 			return nil, err
 		}
-		work, err := s.encodeWork(collab.EventWork, collab.Work{
-			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Since: now, Next: now + firstDue.Milliseconds(),
+		work, err := encodeWork(collab.Work{
+			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork,
+			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires * 1000,
 		})
 		if err != nil {
 			return nil, err
@@ -108,36 +105,27 @@ func peopleParts(people []collab.User) [][]collab.User {
 	return parts
 }
 
-// Event reads an event of the outbox; NOT_FOUND when it is not there or no more.
+// Event reads an event of the outbox, with all its people; NOT_FOUND when it is not there or no more.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	k := table.Event(acct, id)
 	items, err := s.Query(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: table.EventPeopleEnd}, Strong: true})
 	if err != nil {
 		return nil, err
 	}
-	return readEvent(k, items)
-}
-
-// readEvent puts an event and the parts of its people together; NOT_FOUND when the event is not among the items.
-func readEvent(k table.Key, items []store.Item) (*collab.Event, error) {
 	if len(items) == 0 || items[0].Key() != k {
 		return nil, collab.Errorf(collab.NotFound, "the event does not exist")
 	}
-	var ev collab.Event
-	for i, it := range items {
-		var people []collab.User
-		var into any = &people
-		if i == 0 {
-			into = &ev
-		}
-		var stored eventItem
-		if err := it.Decode(&stored); err != nil {
+	var stored eventItem[collab.Event]
+	if err := items[0].Decode(&stored); err != nil {
+		return nil, err
+	}
+	ev := &stored.Body.Value
+	for _, it := range items[1:] {
+		var part eventItem[[]collab.User]
+		if err := it.Decode(&part); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal(stored.Body, into); err != nil {
-			return nil, store.Unreadable(it.Key(), err)
-		}
-		ev.People = append(ev.People, people...)
+		ev.People = append(ev.People, part.Body.Value...)
 	}
-	return &ev, nil
+	return ev, nil
 }

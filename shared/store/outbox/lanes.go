@@ -195,10 +195,6 @@ func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
 
 // DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.
 func (s *Store) DropLane(ctx context.Context, l *collab.Lane) error {
-	w := s.Remove(laneKey(l.LaneRef))
-	w.Delete.ConditionExpression = new("#by = :by")
-	w.Delete.ExpressionAttributeNames = map[string]string{"#by": table.Holder}
-	w.Delete.ExpressionAttributeValues = map[string]types.AttributeValue{":by": store.Text(l.Holder)}
-	_, err := s.Write(ctx, w)
+	_, err := s.Write(ctx, s.RemoveIf(laneKey(l.LaneRef), store.Item{table.Holder: store.Text(l.Holder)}))
 	return err
 }

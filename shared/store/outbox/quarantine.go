@@ -6,53 +6,27 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // quarantineItem is an event in the quarantine; its key says which.
 type quarantineItem struct {
-	At     collab.Millis   `dynamodbav:"at"`
-	Reason string          `dynamodbav:"why"`
-	Stage  collab.Stage    `dynamodbav:"stg"` // where its delivery stood
-	Work   collab.WorkKind `dynamodbav:"kind"`
-	Due    collab.Millis   `dynamodbav:"due"`
+	At      collab.Millis   `dynamodbav:"at"`
+	Reason  string          `dynamodbav:"why"`
+	Kind    collab.WorkKind `dynamodbav:"kind"` // with those below it where its delivery stood
+	Stage   collab.Stage    `dynamodbav:"stg"`
+	Cursor  string          `dynamodbav:"cur"`
+	Since   collab.Millis   `dynamodbav:"due"`
+	Expires int64           `dynamodbav:"ttl"`
 }
 
-// CountDeath notes that the handling of an event begins once more, of which it is not known whether it will end, and returns how often that
-// was noted since it last ended.
-func (s *Store) CountDeath(ctx context.Context, ref collab.EventRef) (int64, error) {
-	w, err := s.progress(ref, expression.Add(expression.Name(table.Deaths), expression.Value(1)), nil)
-	if err != nil {
-		return 0, err
-	}
-	it, _, err := s.WriteOne(ctx, w, types.ReturnValueAllNew)
-	return it.Number(table.Deaths), err
-}
-
-// Survived notes that the handling of an event has ended in order.
-func (s *Store) Survived(ctx context.Context, ref collab.EventRef) error {
-	w, err := s.progress(ref, expression.Set(expression.Name(table.Deaths), expression.Value(0)), nil)
+// Quarantine puts a pending event into the quarantine, where nothing is done to it.
+func (s *Store) Quarantine(ctx context.Context, w collab.Work, reason string) error {
+	now := s.Millis()
+	it, err := store.Encode(table.Quarantined(w.Account, w.ID), quarantineItem{now, reason, w.Kind, w.Stage, w.Cursor, w.Since, expiry(now)})
 	if err != nil {
 		return err
 	}
-	_, err = s.Write(ctx, w)
-	return err
-}
-
-// Quarantine puts an event, at any stage of its delivery, into the quarantine, where nothing is done to it.
-func (s *Store) Quarantine(ctx context.Context, ref collab.EventRef, at collab.Progress, reason string) error {
-	it, err := store.Encode(table.Quarantined(ref.Account, ref.ID), quarantineItem{s.Millis(), reason, at.Stage, at.Work, at.Due})
-	if err != nil {
-		return err
-	}
-	it[table.Expires] = store.Number(expiry(s.Millis()))
-	stage, err := s.progress(ref, expression.Set(expression.Name(table.Stage), expression.Value(string(collab.StageQuarantine))), nil)
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, s.Replace(it), stage, s.Remove(workKey(pendingWork(ref, at))))
+	_, err = s.Write(ctx, s.Replace(it), s.Remove(workKey(w)))
 	return err
 }
 
@@ -64,7 +38,7 @@ func (s *Store) Quarantined(ctx context.Context, skip func(error)) ([]collab.Qua
 	}
 	var list []collab.Quarantined
 	for _, it := range items {
-		acct, id, err := table.ParseLane(it.Text(table.SK))
+		acct, id, err := table.ParseWork(it.Text(table.SK))
 		var stored quarantineItem
 		if err == nil {
 			err = it.Decode(&stored)
@@ -90,31 +64,20 @@ func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON
 // Retry takes an event out of the quarantine: it goes on where it stood, and the relay sends it. NOT_FOUND when it is not there.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	k := table.Quarantined(ref.Account, ref.ID)
-	it, err := s.Get(ctx, k)
+	stood, exists, err := store.Read[quarantineItem](ctx, s.Table, k)
+	if err == nil && !exists {
+		err = collab.Errorf(collab.NotFound, "event %q of account %q is not in the quarantine", ref.ID, ref.Account)
+	}
 	if err != nil {
 		return err
 	}
-	if it == nil {
-		return collab.Errorf(collab.NotFound, "event %q of account %q is not in the quarantine", ref.ID, ref.Account)
-	}
-	var stored quarantineItem
-	if err := it.Decode(&stored); err != nil {
-		return err
-	}
-	work, err := s.encodeWork(pendingWork(ref, collab.Progress{Work: stored.Work, Due: stored.Due}))
+	work, err := encodeWork(collab.Work{
+		EventRef: ref, Kind: stood.Kind, Stage: stood.Stage, Cursor: stood.Cursor,
+		Since: stood.Since, Next: s.Millis(), Expires: stood.Expires * 1000,
+	})
 	if err != nil {
 		return err
 	}
-	u := expression.Set(expression.Name(table.Deaths), expression.Value(0))
-	if stage := expression.Name(table.Stage); stored.Stage == collab.StageNew {
-		u = u.Remove(stage)
-	} else {
-		u = u.Set(stage, expression.Value(string(stored.Stage)))
-	}
-	place, err := s.progress(ref, u, nil)
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, s.Remove(k), place, s.Replace(work))
+	_, err = s.Write(ctx, s.Remove(k), s.Replace(work))
 	return err
 }

@@ -29,16 +29,10 @@ func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table, prefer{})) })
 }
 
-// pending is an entry of the pending work.
-type pending struct {
-	collab.Work
-	Kind collab.WorkKind
-}
-
 // pending returns the pending work of the store, those that are due first ahead.
-func (s *Store) pending(t *testing.T) []pending {
+func (s *Store) pending(t *testing.T) []collab.Work {
 	t.Helper()
-	var all []pending
+	var all []collab.Work
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range table.DueShards {
 			for from, more := "", true; more; more = from != "" {
@@ -46,13 +40,11 @@ func (s *Store) pending(t *testing.T) []pending {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, w := range list {
-					all = append(all, pending{w, kind})
-				}
+				all = append(all, list...)
 				from = next
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b pending) int { return int(a.Next - b.Next) })
+	slices.SortStableFunc(all, func(a, b collab.Work) int { return int(a.Next - b.Next) })
 	return all
 }

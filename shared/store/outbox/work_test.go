@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // addEvent records an event and returns it with its reference.
@@ -26,74 +27,110 @@ func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRe
 	return ev, collab.EventRef{Account: "acct", ID: id}
 }
 
-func TestProgress(t *testing.T) { onEach(t, testProgress) }
+func TestWork(t *testing.T) { onEach(t, testWork) }
 
-func testProgress(t *testing.T, s *Store) {
+func testWork(t *testing.T, s *Store) {
 	ctx := t.Context()
-	want, ref := s.addEvent(t, "e")
-	at := func() collab.Progress {
-		t.Helper()
-		ev, p, err := s.Pending(ctx, ref)
-		if diff := cmp.Diff(want, ev); diff != "" || err != nil {
-			t.Fatal(err, diff)
-		}
-		return p
-	}
-	works := func(kind collab.WorkKind, since, next, moves int64) {
+	_, ref := s.addEvent(t, "e")
+	// works holds that there is one piece of pending work, that all kinds tell the same of it, and returns it.
+	works := func(want collab.Work) collab.Work {
 		t.Helper()
 		got := s.pending(t)
-		if len(got) != 1 || got[0].EventRef != ref || got[0].Kind != kind || got[0].Since != since || got[0].Next != next || got[0].Moves != moves {
-			t.Errorf("pending %+v, want %s since %d at %d", got, kind, since, next)
+		if len(got) != 1 {
+			t.Fatalf("pending %+v", got)
+		}
+		for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.ParkedWork} {
+			at, err := s.Pending(ctx, ref, kind)
+			if (at != nil) != (kind == got[0].Kind) || at != nil && *at != got[0] || err != nil {
+				t.Errorf("among %s %+v, %v", kind, at, err)
+			}
+		}
+		want.EventRef = ref
+		if got[0].Next = 0; got[0].Expires == 0 {
+			t.Error("it does not expire")
+		}
+		if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(collab.Work{}, "Expires")); diff != "" {
+			t.Error(diff)
+		}
+		return got[0]
+	}
+	start := s.pending(t)[0]
+	if start.Next != start.Since+firstDue.Milliseconds() {
+		t.Errorf("at the start %+v", start)
+	}
+	works(collab.Work{Kind: collab.EventWork, Since: start.Since})
+	next := func(want collab.Millis) {
+		t.Helper()
+		if got := s.pending(t)[0].Next; got != want {
+			t.Errorf("sent again at %d, want %d", got, want)
 		}
 	}
-	start := at()
-	if start.Stage != collab.StageNew || start.Due == 0 {
-		t.Fatalf("at the start %+v", start)
-	}
-	works(collab.EventWork, start.Due, start.Due+firstDue.Milliseconds(), 0)
-	advance := func(from, to collab.Progress, want bool) {
+	advance := func(from, to collab.Work, want bool) {
 		t.Helper()
-		if got, err := s.Advance(ctx, ref, from, to); err != nil || got != want {
+		if got, err := s.Advance(ctx, from, to); err != nil || got != want {
 			t.Fatalf("from %+v to %+v: %v, %v", from, to, got, err)
 		}
 	}
 	parked := start
-	parked.Work = collab.ParkedWork
+	parked.Kind = collab.ParkedWork
 	advance(start, parked, true)
-	works(collab.ParkedWork, start.Due, start.Due, 0)
-	if got := at(); got != parked {
-		t.Errorf("%+v, want %+v", got, parked)
-	}
-	spread := collab.Progress{Stage: collab.StageFanOut, Cursor: "200", Due: start.Due, Work: collab.ParkedWork}
-	advance(parked, spread, true)
-	advance(parked, spread, true) // as after a lost answer
-	advance(parked, collab.Progress{Stage: collab.StageFanOut, Cursor: "400", Due: start.Due}, false)
-	if got := at(); got != spread {
-		t.Errorf("%+v, want %+v", got, spread)
-	}
+	advance(start, parked, false) // by another run
+	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since})
+	next(start.Since)
 
-	work := s.pending(t)[0]
+	waiting := s.pending(t)[0]
 	for i, want := range []bool{true, false} {
-		if moved, err := s.MoveWork(ctx, work.Kind, work.Work, start.Due+7_000); err != nil || moved != want {
+		if moved, err := s.MoveWork(ctx, waiting, start.Since+7_000); err != nil || moved != want {
 			t.Errorf("moved %d: %v, %v", i, moved, err)
 		}
 	}
-	works(collab.ParkedWork, start.Due, start.Due+7_000, 1)
+	next(start.Since + 7_000)
+	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
+	spread := parked
+	spread.Stage, spread.Cursor = collab.StageFanOut, "200"
+	advance(parked, spread, true) // although the relay has moved it
+	advance(parked, spread, false)
+	works(collab.Work{Kind: collab.ParkedWork, Stage: collab.StageFanOut, Cursor: "200", Since: start.Since})
+	if got := s.pending(t)[0].Next; got <= start.Since+7_000 {
+		t.Errorf("sent again at %d, although a message is sent", got)
+	}
 
-	mail := collab.Progress{Stage: collab.StageMail, Due: start.Due + 5_000, Work: collab.MailWork}
+	mail := spread
+	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.MailWork, collab.StageMail, "", start.Since+5_000
 	advance(spread, mail, true)
-	works(collab.MailWork, mail.Due, mail.Due, 0)
-	if err := s.Finish(ctx, ref, at()); err != nil {
+	works(collab.Work{Kind: collab.MailWork, Stage: collab.StageMail, Since: mail.Since})
+	next(mail.Since)
+	later := mail
+	later.Since += 1_000
+	advance(mail, later, true)
+	next(later.Since)
+	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind
 		t.Fatal(err)
 	}
-	if got := at(); got.Stage != collab.StageDone || len(s.pending(t)) != 0 {
-		t.Errorf("done: %+v, pending %+v", got, s.pending(t))
+	works(collab.Work{Kind: collab.MailWork, Stage: collab.StageMail, Since: later.Since})
+	for range 2 {
+		if err := s.Finish(ctx, later); err != nil {
+			t.Fatal(err)
+		}
+		if left := s.pending(t); len(left) != 0 {
+			t.Errorf("pending %+v", left)
+		}
 	}
-	if moved, err := s.MoveWork(ctx, work.Kind, work.Work, start.Due); err != nil || moved {
+
+	// Whatever comes later brings nothing back.
+	advance(later, mail, false)
+	advance(later, parked, false)
+	if moved, err := s.MoveWork(ctx, later, 1); err != nil || moved {
 		t.Errorf("moved what is done: %v, %v", moved, err)
 	}
-	if _, _, err := s.Pending(ctx, collab.EventRef{Account: "acct", ID: "none"}); collab.CodeOf(err) != collab.NotFound {
-		t.Errorf("no such event: %v", err)
+	if at, err := s.CountDeath(ctx, ref, later.Kind); at != nil || err != nil {
+		t.Errorf("counted a death of what is done: %+v, %v", at, err)
+	}
+	if err := s.Survived(ctx, later); err != nil {
+		t.Error(err)
+	}
+	if left := s.pending(t); len(left) != 0 {
+		t.Errorf("pending %+v", left)
 	}
 }
 
@@ -103,22 +140,29 @@ func TestQuarantine(t *testing.T) { onEach(t, testQuarantine) }
 func testQuarantine(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
-	must := func(err error) {
+	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	fail := func(err error) { t.Error(err) }
+	start := s.pending(t)[0]
+	stood := start
+	stood.Stage, stood.Cursor = collab.StageFanOut, "@u"
+	if moved, err := s.Advance(ctx, start, stood); !moved || err != nil {
+		t.Fatal(moved, err)
+	}
 	for i := range 3 {
-		if n, err := s.CountDeath(ctx, ref); n < int64(i+1) || err != nil {
-			t.Errorf("death %d is counted as %d, %v", i+1, n, err)
+		if at, err := s.CountDeath(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i+1) || at.Cursor != "@u" {
+			t.Errorf("death %d is counted as %+v, %v", i+1, at, err)
 		}
 	}
-	must(s.Survived(ctx, ref))
-	_, at, err := s.Pending(ctx, ref)
-	must(err)
-	must(s.Quarantine(ctx, ref, at, "it dies"))
+	check(s.Survived(ctx, stood))
+	if got := s.pending(t)[0]; got.Deaths != 0 {
+		t.Errorf("%+v", got)
+	}
+	check(s.Quarantine(ctx, stood, "it dies"))
 	list, err := s.Quarantined(ctx, fail)
 	if err != nil || len(list) != 1 || list[0].EventRef != ref || list[0].Reason != "it dies" || len(s.pending(t)) != 0 {
 		t.Errorf("%+v, %v; pending %+v", list, err, s.pending(t))
@@ -126,12 +170,13 @@ func testQuarantine(t *testing.T, s *Store) {
 	if body, err := s.EventBody(ctx, ref); err != nil || !strings.Contains(string(body), `"id":"e"`) {
 		t.Errorf("%s, %v", body, err)
 	}
-	if _, in, err := s.Pending(ctx, ref); err != nil || in.Stage != collab.StageQuarantine {
-		t.Errorf("%+v, %v", in, err)
+	check(s.Retry(ctx, ref))
+	out := s.pending(t)
+	if len(out) != 1 || out[0].Next > s.Millis() {
+		t.Fatalf("pending %+v", out)
 	}
-	must(s.Retry(ctx, ref))
-	if _, out, err := s.Pending(ctx, ref); err != nil || out != at || len(s.pending(t)) != 1 {
-		t.Errorf("%+v, want %+v, %v; pending %+v", out, at, err, s.pending(t))
+	if diff := cmp.Diff(stood, out[0], cmpopts.IgnoreFields(collab.Work{}, "Next", "Expires")); diff != "" {
+		t.Error(diff)
 	}
 	if err := s.Retry(ctx, ref); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("taken out twice: %v", err)
@@ -141,21 +186,24 @@ func testQuarantine(t *testing.T, s *Store) {
 	}
 }
 
-// TestUnreadable: what this version can't read is passed over, and its progress is known.
+// TestUnreadable: what this version can't read is told apart, and passed over.
 func TestUnreadable(t *testing.T) {
 	ctx := t.Context()
 	s := New(storetest.New(t), nil)
 	_, ref := s.addEvent(t, "e")
 	it := store.NewItem(table.Event(ref.Account, ref.ID))
-	it[table.Body], it[table.DueAt] = store.Text(`{"id":1}`), store.Number(5)
+	it[table.Body] = store.Text(`{"id":1}`)
 	if err := s.Put(ctx, it); err != nil {
 		t.Fatal(err)
 	}
-	if _, at, err := s.Pending(ctx, ref); !errors.Is(err, collab.ErrUnreadable) || at.Due != 5 {
-		t.Errorf("%+v, %v", at, err)
+	if _, err := s.Event(ctx, ref.Account, ref.ID); !errors.Is(err, collab.ErrUnreadable) {
+		t.Error(err)
 	}
-	k := table.Work(string(collab.EventWork), ref.Account, 5, ref.ID)
-	for _, sk := range []string{"#", "acct#5#x", k.SK + "#more"} {
+	if _, err := s.Event(ctx, ref.Account, "none"); collab.CodeOf(err) != collab.NotFound {
+		t.Error(err)
+	}
+	k := table.Work(string(collab.EventWork), ref.Account, ref.ID)
+	for _, sk := range []string{"%zz#e", "acct#5#x", k.SK + "#more"} {
 		if err := s.Put(ctx, store.NewItem(table.Key{PK: k.PK, SK: sk})); err != nil {
 			t.Fatal(err)
 		}
@@ -193,9 +241,6 @@ func testRecipientPage(t *testing.T, s *Store) {
 	c, err := s.RecipientPage(ctx, ref, "u#x")
 	if diff := cmp.Diff(first, c); diff != "" || err != nil {
 		t.Error(err, diff)
-	}
-	if _, p, err := s.Pending(ctx, ref); err != nil || p.Stage != collab.StageNew {
-		t.Errorf("a page is no progress: %+v, %v", p, err)
 	}
 }
 
