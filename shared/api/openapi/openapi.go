@@ -29,7 +29,16 @@ type Example struct {
 // object is a JSON object, its members in order.
 type object = rpc.Keyed[any]
 
-const jsonType = "application/json"
+// obj returns an object of keys and values by turns.
+func obj(members ...any) object { return with(nil, members...) }
+
+// with returns the object with further members.
+func with(o object, members ...any) object {
+	for i := 0; i < len(members); i += 2 {
+		o = append(o, rpc.Member[any]{Key: members[i].(string), Value: members[i+1]})
+	}
+	return o
+}
 
 // Document returns the OpenAPI document, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
 // description.
@@ -44,51 +53,58 @@ func Document(examples []Example, payloads map[collab.EventType]json.RawMessage)
 			answers[e.Path] = schemas.Answer(t)
 		}
 	}
-	hooks := object{}
+	paths, hooks := object{}, object{}
 	for _, t := range collab.EventTypes() {
-		hooks = append(hooks, member(string(t), object{{Key: "post", Value: event(schemas, t, payloads[t])}}))
+		hooks = with(hooks, string(t), obj("post", event(schemas, t, payloads[t])))
 	}
-	failure := schemas.Answer(reflect.TypeFor[collab.FieldError]())
-	paths := object{}
+	mistake := schemas.Answer(reflect.TypeFor[collab.FieldError]())
 	for _, e := range endpoints {
 		of := slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return x.Path != e.Path })
-		paths = append(paths, member(e.Path, object{{Key: "post", Value: operation(e, schemas.Request(e.Operation.Request), answers[e.Path], of)}}))
-	}
-	document := object{
-		{Key: "openapi", Value: "3.1.0"},
-		{Key: "info", Value: object{
-			{Key: "title", Value: "Collaboration data service"},
-			{Key: "version", Value: "2"},
-			{Key: "summary", Value: "Comment threads, notifications and webhooks for other people's products"},
-			{Key: "description", Value: strings.TrimSpace(introduction)},
-			{Key: "license", Value: object{{Key: "name", Value: "Apache-2.0"}, {Key: "identifier", Value: "Apache-2.0"}}},
-		}},
-		{Key: "servers", Value: []object{{{Key: "url", Value: "http://127.0.0.1:8080"}, {Key: "description", Value: "make run"}}}},
-		{Key: "security", Value: []object{{{Key: "apiKey", Value: []string{}}, {Key: "authToken", Value: []string{}}}}},
-		{Key: "tags", Value: tags()},
-		{Key: "paths", Value: paths},
-		{Key: "webhooks", Value: hooks},
-		{Key: "components", Value: object{
-			{Key: "schemas", Value: schemas.Components()},
-			{Key: "responses", Value: refusals(failure)},
-			{Key: "parameters", Value: object{{Key: "IdempotencyKey", Value: idempotencyKey()}}},
-			{Key: "headers", Value: object{{Key: "RetryAfter", Value: object{
-				{Key: "description", Value: "Seconds to wait before the request is sent again"},
-				{Key: "schema", Value: object{{Key: "type", Value: "integer"}, {Key: "minimum", Value: 1}}},
-			}}}},
-			{Key: "securitySchemes", Value: object{
-				{Key: "apiKey", Value: credential(auth.KeyHeader, "The API key of the account.")},
-				{Key: "authToken", Value: credential(auth.TokenHeader, "A token of the API key. A revoked one works for up to a minute.")},
-			}},
-		}},
+		paths = with(paths, e.Path, obj("post", operation(e, schemas.Request(e.Operation.Request), answers[e.Path], of)))
 	}
 	if fields := schemas.Undescribed(); len(fields) > 0 {
 		return nil, fmt.Errorf("these fields have no description: %s", strings.Join(fields, ", "))
 	}
-	text, err := document.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
+	text := rpc.JSON(obj(
+		"openapi", "3.1.0",
+		"info", obj(
+			"title", "Collaboration data service",
+			"version", "2",
+			"summary", "Comment threads, notifications and webhooks for other people's products",
+			"description", strings.TrimSpace(introduction),
+			"license", obj("name", "Apache-2.0", "identifier", "Apache-2.0"),
+		),
+		"servers", []object{obj("url", "http://127.0.0.1:8080", "description", "make run")},
+		"security", []object{obj("apiKey", []string{}, "authToken", []string{})},
+		"tags", []object{
+			obj("name", "commentannotations", "description", "Threads of comments on documents"),
+			obj("name", "organizations", "description", "Organizations and their folders"),
+			obj("name", "notifications", "description", "What people are told in the app and by mail, and what they want to be told"),
+			obj("name", "webhooks", "description", "Endpoints to which events are posted, and what became of that"),
+		},
+		"paths", paths,
+		"webhooks", hooks,
+		"components", obj(
+			"schemas", schemas.Components(),
+			"responses", refusals(mistake),
+			"parameters", obj("IdempotencyKey", obj(
+				"name", "Idempotency-Key",
+				"in", "header",
+				"description", strings.TrimSpace(keyRules),
+				"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
+				"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
+			)),
+			"headers", obj("RetryAfter", obj(
+				"description", "Seconds to wait before the request is sent again",
+				"schema", obj("type", "integer", "minimum", 1),
+			)),
+			"securitySchemes", obj(
+				"apiKey", obj("type", "apiKey", "in", "header", "name", auth.KeyHeader, "description", "The API key of the account."),
+				"authToken", obj("type", "apiKey", "in", "header", "name", auth.TokenHeader,
+					"description", "A token of the API key. A revoked one works for up to a minute."),
+			),
+		),
+	))
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
 		return nil, err
@@ -97,38 +113,21 @@ func Document(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	return b.Bytes(), nil
 }
 
-func member(key string, value any) rpc.Member[any] { return rpc.Member[any]{Key: key, Value: value} }
-
-func tags() []object {
-	var list []object
-	for _, t := range []struct{ name, description string }{
-		{"commentannotations", "Threads of comments on documents"},
-		{"organizations", "Organizations and their folders"},
-		{"notifications", "What people are told in the app and by mail, and what they want to be told"},
-		{"webhooks", "Endpoints to which events are posted, and what became of that"},
-	} {
-		list = append(list, object{{Key: "name", Value: t.name}, {Key: "description", Value: t.description}})
-	}
-	return list
+// schemaOf is the schema of an object.
+func schemaOf(properties object, required ...string) object {
+	return obj("type", "object", "properties", properties, "required", required)
 }
 
-func credential(header, description string) object {
-	return object{
-		{Key: "type", Value: "apiKey"}, {Key: "in", Value: "header"}, {Key: "name", Value: header}, {Key: "description", Value: description},
-	}
+func text(description string) object {
+	return obj("type", "string", "minLength", 1, "description", description)
 }
 
-func idempotencyKey() object {
-	return object{
-		{Key: "name", Value: "Idempotency-Key"},
-		{Key: "in", Value: "header"},
-		{Key: "description", Value: strings.TrimSpace(keyRules)},
-		{Key: "schema", Value: object{
-			{Key: "type", Value: "string"}, {Key: "maxLength", Value: 255}, {Key: "pattern", Value: `^[\x20-\x7e]*$`},
-		}},
-		{Key: "example", Value: "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11"},
-	}
+// content is a body in JSON. The key is that of its example or examples.
+func content(schema object, key string, examples object) object {
+	return obj("application/json", obj("schema", schema, key, examples))
 }
+
+func ref(component string) object { return obj("$ref", "#/components/"+component) }
 
 // operation is the endpoint's POST.
 func operation(e api.Endpoint, request, answer rpc.Schema, examples []Example) object {
@@ -140,42 +139,26 @@ func operation(e api.Endpoint, request, answer rpc.Schema, examples []Example) o
 	requests, answers := object{}, object{}
 	for i, x := range examples {
 		name := fmt.Sprintf("example%d", i+1)
-		requests = append(requests, member(name, object{{Key: "summary", Value: x.Title}, {Key: "value", Value: x.Request}}))
-		answers = append(answers, member(name, object{{Key: "summary", Value: x.Title}, {Key: "value", Value: x.Answer}}))
+		requests = with(requests, name, obj("summary", x.Title, "value", x.Request))
+		answers = with(answers, name, obj("summary", x.Title, "value", x.Answer))
 	}
 	description := strings.TrimSpace(e.Description)
 	if e.Requires != "" {
 		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", e.Requires)
 	}
-	op := object{
-		{Key: "operationId", Value: id},
-		{Key: "tags", Value: []string{words[1]}},
-		{Key: "summary", Value: e.Summary},
-		{Key: "description", Value: description},
-	}
+	op := obj("operationId", id, "tags", []string{words[1]}, "summary", e.Summary, "description", description)
 	if e.Idempotent() {
-		op = append(op, member("parameters", []object{{{Key: "$ref", Value: "#/components/parameters/IdempotencyKey"}}}))
+		op = with(op, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}
-	responses := object{member("200", object{
-		{Key: "description", Value: "Success"},
-		{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: result(answer, hasField(e, "pageToken"))}, {Key: "examples", Value: answers}})}},
-	})}
+	responses := obj("200", obj("description", "Success", "content", content(result(answer, hasField(e, "pageToken")), "examples", answers)))
 	for _, r := range refusalTable {
 		if r.status == http.StatusNotFound && !hasField(e, "organizationId") && !hasField(e, "webhookId") || r.status == http.StatusConflict && !e.Idempotent() {
 			continue
 		}
-		responses = append(responses, member(fmt.Sprint(r.status), object{{Key: "$ref", Value: "#/components/responses/" + r.name}}))
+		responses = with(responses, fmt.Sprint(r.status), ref("responses/"+r.name))
 	}
-	body := rpc.Schema{
-		{Key: "type", Value: "object"}, {Key: "properties", Value: object{member("data", request)}},
-		{Key: "required", Value: []string{"data"}}, {Key: "additionalProperties", Value: false},
-	}
-	return append(op,
-		member("requestBody", object{
-			{Key: "required", Value: true},
-			{Key: "content", Value: object{member(jsonType, object{{Key: "schema", Value: body}, {Key: "examples", Value: requests}})}},
-		}),
-		member("responses", responses))
+	body := with(schemaOf(obj("data", request), "data"), "additionalProperties", false)
+	return with(op, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
 }
 
 // hasField reports whether the data of an endpoint's request have a field.
@@ -188,62 +171,42 @@ func hasField(e api.Endpoint, name string) bool {
 
 // result is the envelope of a success.
 func result(data rpc.Schema, paged bool) object {
-	text := func(description string) object {
-		return object{{Key: "type", Value: "string"}, {Key: "minLength", Value: 1}, {Key: "description", Value: description}}
-	}
-	properties := object{
-		member("status", object{{Key: "const", Value: "success"}}),
-		member("message", text("What was done, for people")),
-		member("data", data),
-	}
+	properties := obj("status", obj("const", "success"), "message", text("What was done, for people"), "data", data)
 	if paged {
-		properties = append(properties, member("nextPageToken", text("Asks for the next page; absent on the last")))
+		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"))
 	}
-	inner := object{
-		{Key: "type", Value: "object"}, {Key: "properties", Value: properties}, {Key: "required", Value: []string{"status", "message", "data"}},
-	}
-	return object{{Key: "type", Value: "object"}, {Key: "properties", Value: object{member("result", inner)}}, {Key: "required", Value: []string{"result"}}}
+	return schemaOf(obj("result", schemaOf(properties, "status", "message", "data")), "result")
 }
 
 // event is the post of a webhook.
 func event(schemas *rpc.Schemas, t collab.EventType, example json.RawMessage) object {
-	all := []string{"organizationId", "documentId", "annotationId", "commentId", "truncated"}
-	schema := rpc.Schema{
-		{Key: "type", Value: "object"},
-		{Key: "properties", Value: object{
-			member("type", object{{Key: "const", Value: t}}),
-			member("timestamp", object{{Key: "$ref", Value: "#/components/schemas/Timestamp"}, {Key: "description", Value: "When it happened"}}),
-			member("data", schemas.Fields(reflect.TypeFor[webhook.EventData](), append(all, webhook.Fields(t)...)...)),
-		}},
-		{Key: "required", Value: []string{"type", "timestamp", "data"}},
-	}
+	fields := append([]string{"organizationId", "documentId", "annotationId", "commentId", "truncated"}, webhook.Fields(t)...)
+	schema := schemaOf(obj(
+		"type", obj("const", t),
+		"timestamp", with(ref("schemas/Timestamp"), "description", "When it happened"),
+		"data", schemas.Fields(reflect.TypeFor[webhook.EventData](), fields...),
+	), "type", "timestamp", "data")
 	header := func(name, description string) object {
-		return object{
-			{Key: "name", Value: name}, {Key: "in", Value: "header"}, {Key: "required", Value: true}, {Key: "description", Value: description},
-			{Key: "schema", Value: object{{Key: "type", Value: "string"}}},
-		}
+		return obj("name", name, "in", "header", "required", true, "description", description, "schema", obj("type", "string"))
 	}
-	return object{
-		{Key: "tags", Value: []string{"webhooks"}},
-		{Key: "summary", Value: occasions[t]},
-		{Key: "description", Value: strings.TrimSpace(deliveryRules)},
-		{Key: "security", Value: []object{}},
-		{Key: "parameters", Value: []object{
+	return obj(
+		"tags", []string{"webhooks"},
+		"summary", occasions[t],
+		"description", strings.TrimSpace(deliveryRules),
+		"security", []object{},
+		"parameters", []object{
 			header("webhook-id", "The event's id, the same at every attempt: keep it to tell repeats"),
 			header("webhook-timestamp", "When this attempt was made, in seconds since epoch"),
 			header("webhook-signature", "v1, and a base64 HMAC-SHA256; one for each secret that signs, with spaces between them"),
-		}},
-		{Key: "requestBody", Value: object{
-			{Key: "required", Value: true},
-			{Key: "content", Value: object{member(jsonType, object{
-				{Key: "schema", Value: schema}, {Key: "examples", Value: object{member("example1", object{{Key: "summary", Value: occasions[t]}, {Key: "value", Value: example}})}},
-			})}},
-		}},
-		{Key: "responses", Value: object{
-			member("2XX", object{{Key: "description", Value: "The event is delivered"}}),
-			member("410", object{{Key: "description", Value: "The endpoint is disabled"}}),
-			member("429", object{{Key: "description", Value: "The event is posted again, not before Retry-After; so for 503"}}),
-			member("default", object{{Key: "description", Value: "The event is posted again"}}),
-		}},
-	}
+		},
+		"requestBody", obj(
+			"required", true, "content", content(schema, "examples", obj("example1", obj("summary", occasions[t], "value", example))),
+		),
+		"responses", obj(
+			"2XX", obj("description", "The event is delivered"),
+			"410", obj("description", "The endpoint is disabled"),
+			"429", obj("description", "The event is posted again, not before Retry-After; so for 503"),
+			"default", obj("description", "The event is posted again"),
+		),
+	)
 }

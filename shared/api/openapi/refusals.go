@@ -62,11 +62,11 @@ var missing = collab.FieldError{Field: "data.organizationId", Message: "is requi
 
 // example is the body of a refusal.
 func (r *refusal) example() object {
-	failure := object{member("message", r.sample), member("status", r.codes[0])}
+	failure := obj("message", r.sample, "status", r.codes[0])
 	if r.status == http.StatusBadRequest {
-		failure = append(failure, member("details", []collab.FieldError{missing}))
+		failure = with(failure, "details", []collab.FieldError{missing})
 	}
-	return object{member("error", failure)}
+	return obj("error", failure)
 }
 
 // refusals are the components of the table. mistake is the schema of one of the details.
@@ -81,28 +81,18 @@ func refusals(mistake rpc.Schema) object {
 	other := refusal{0, "Other", all, false,
 		"An answer to what is no operation: 404, or 405 for another method than POST where there is no gateway.", "there is no operation at this path"}
 	for _, r := range append(slices.Clone(refusalTable), other) {
-		properties := object{
-			member("message", object{{Key: "type", Value: "string"}, {Key: "minLength", Value: 1}, {Key: "description", Value: "What is wrong, for people"}}),
-			member("status", object{{Key: "type", Value: "string"}, {Key: "enum", Value: r.codes}}),
-		}
+		properties := obj("message", text("What is wrong, for people"), "status", obj("type", "string", "enum", r.codes))
 		if r.status == http.StatusBadRequest {
-			properties = append(properties, member("details", object{
-				{Key: "type", Value: "array"}, {Key: "items", Value: mistake}, {Key: "maxItems", Value: rpc.MaxViolations},
-				{Key: "description", Value: "Every mistake of the request"},
-			}))
+			properties = with(properties, "details", obj(
+				"type", "array", "items", mistake, "maxItems", rpc.MaxViolations, "description", "Every mistake of the request",
+			))
 		}
-		inner := object{
-			{Key: "type", Value: "object"}, {Key: "properties", Value: properties}, {Key: "required", Value: []string{"message", "status"}},
-		}
-		response := object{{Key: "description", Value: r.when}}
+		response := obj("description", r.when)
 		if r.later {
-			response = append(response, member("headers", object{member("Retry-After", object{{Key: "$ref", Value: "#/components/headers/RetryAfter"}})}))
+			response = with(response, "headers", obj("Retry-After", ref("headers/RetryAfter")))
 		}
-		schema := object{
-			{Key: "type", Value: "object"}, {Key: "properties", Value: object{member("error", inner)}}, {Key: "required", Value: []string{"error"}},
-		}
-		media := object{member(jsonType, object{{Key: "schema", Value: schema}, {Key: "example", Value: r.example()}})}
-		list = append(list, member(r.name, append(response, member("content", media))))
+		schema := schemaOf(obj("error", schemaOf(properties, "message", "status")), "error")
+		list = with(list, r.name, with(response, "content", content(schema, "example", r.example())))
 	}
 	return list
 }
