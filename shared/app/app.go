@@ -103,7 +103,7 @@ func (s *Service) Handler() http.Handler {
 func (s *Service) deps() api.Deps {
 	return api.Deps{
 		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, Send: s.Events.Send},
-		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Log: s.log},
+		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads},
 		Organizations: &organizations.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
 		Webhooks: &webhooks.Service{

@@ -153,7 +153,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 
 	results := make(rpc.Keyed[AddResult], len(list))
 	for i, t := range threads {
-		result := AddResult{Outcome: rpc.OutcomeOf(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
+		result := AddResult{Outcome: call.Outcome(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
 		if errs[i] == nil {
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)
@@ -164,7 +164,7 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 		}
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
-	s.finish(ctx, call, "comment annotation", "added", errs)
+	call.Sum("comment annotation", "added")
 	return results, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -18,7 +17,6 @@ import (
 type Service struct {
 	Directory Directory
 	Threads   Threads
-	Log       *slog.Logger // why items of a bulk request failed, where callers are not told
 }
 
 // Directory knows organizations and documents: see package directory.
@@ -208,29 +206,4 @@ func encode(v any) collab.JSON {
 		return text
 	}
 	return nil
-}
-
-// finish sets the message of a bulk call, and logs why items failed whose failure callers cannot mend.
-func (s *Service) finish(ctx context.Context, call *rpc.Call, noun, done string, errs []error) {
-	failed, hidden := 0, 0
-	var cause error
-	for _, err := range errs {
-		if err == nil {
-			continue
-		}
-		failed++
-		if rpc.HTTPStatus(collab.CodeOf(err)) >= 500 {
-			hidden++
-			cause = err
-		}
-	}
-	call.Items = len(errs)
-	call.Message = rpc.Count(len(errs)-failed, noun) + " " + done
-	if failed > 0 {
-		call.Message += fmt.Sprintf(", %d failed", failed)
-	}
-	if hidden > 0 {
-		s.Log.LogAttrs(ctx, slog.LevelError, "items failed", slog.String("path", call.Path), slog.String("account", call.Account),
-			slog.Int("failed", hidden), slog.Any("cause", cause))
-	}
 }

@@ -74,20 +74,16 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err != nil {
 		return nil, err
 	}
-	var (
-		errs    = make([]error, len(ids))
-		results = make(rpc.Keyed[UpdateCommentsResult], len(ids))
-	)
+	results := make(rpc.Keyed[UpdateCommentsResult], len(ids))
 	for i, id := range ids {
-		errs[i] = failures[id]
 		results[i] = rpc.Member[UpdateCommentsResult]{
-			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{rpc.OutcomeOf(errs[i], "the comment was updated"), id},
+			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{call.Outcome(failures[id], "the comment was updated"), id},
 		}
-		if ev, ok := events[id]; ok && errs[i] == nil {
+		if ev, ok := events[id]; ok && failures[id] == nil {
 			call.Recorded(&ev)
 		}
 	}
-	s.finish(ctx, call, "comment", "updated", errs)
+	call.Sum("comment", "updated")
 	return results, nil
 }
 

@@ -51,8 +51,8 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	d := directory.New(s)
 	o := outbox.New(s, d)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Log: slog.New(slog.NewJSONHandler(&f.log, nil))}
-	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Send: f.send}
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o)}
+	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	if err := d.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
@@ -116,11 +116,16 @@ type item struct {
 // post sends data, less organization and document, to an operation.
 func post[Req, Data any](t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) answer {
 	t.Helper()
+	return send(collab.WithIdentity(t.Context(), f.identity), t, f, op, data)
+}
+
+func send[Req, Data any](ctx context.Context, t *testing.T, f *fixture, op rpc.Operation[Req, Data], data string) answer {
+	t.Helper()
 	body := `{"data":{"organizationId":"org","documentId":"doc",` + data + `}}`
 	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
-	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(collab.WithIdentity(t.Context(), f.identity)))
+	rpc.Handle(f.server, op, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
 	a := answer{code: w.Code}
 	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil {
 		t.Fatal(err)
@@ -644,35 +649,27 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
+// TestHiddenFailuresAreLogged holds that why items failed is in the record of the request where callers are not told.
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(collab.WithIdentity(t.Context(), f.identity))
 	cancel() // that the document exists is known by now
-	var req commentannotations.AddRequest
-	req.OrganizationID, req.DocumentID = "org", "doc"
-	req.CommentAnnotations = make([]commentannotations.NewAnnotation, 3)
-	req.Validate(new(rpc.Violations))
-	call := &rpc.Call{Identity: f.identity, Path: "/path", Now: time.Now(), IDs: collab.NewIDs(time.Now(), make([]byte, 16))}
-	results, err := f.Add(ctx, call, &req)
-	if err != nil || len(results) != 3 {
-		t.Fatalf("%v %v", results, err)
+	a := send(ctx, t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"b"},{"annotationId":"c"}]`)
+	failed := item{Code: collab.DeadlineExceeded, Message: "the time of the request ran out", CommentIDs: []int64{}}
+	if _, got := a.items(t); !cmp.Equal(map[string]item{"a": failed, "b": failed, "c": failed}, got) {
+		t.Errorf("%+v", got)
 	}
-	for _, r := range results {
-		if r.Value.Success || r.Value.Code != collab.DeadlineExceeded || r.Value.Message != "the time of the request ran out" || r.Value.CommentIDs == nil {
-			t.Errorf("%+v", r.Value)
-		}
-	}
-	if call.Items != 3 || call.Message != "0 comment annotations added, 3 failed" {
-		t.Errorf("%d items, %q", call.Items, call.Message)
+	if a.Result.Message != "0 comment annotations added, 3 failed" {
+		t.Error(a.Result.Message)
 	}
 	var record struct {
-		Msg, Path, Account, Cause string
-		Failed                    int
+		Level, Path, Account, Cause string
+		Items                       int
 	}
 	if err := json.Unmarshal(f.log.Bytes(), &record); err != nil {
 		t.Fatal(err)
 	}
-	if record.Path != "/path" || record.Account != "acct" || record.Failed != 3 || !strings.Contains(record.Cause, "canceled") {
+	if record.Level != "ERROR" || record.Account != "acct" || record.Items != 3 || !strings.Contains(record.Cause, "canceled") {
 		t.Errorf("%+v", record)
 	}
 }

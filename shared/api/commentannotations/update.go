@@ -135,7 +135,6 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		events[i] = annotationUpdated(blank[i], &before, a, req.TriggerNotification)
 		return events[i], nil
 	}
-	var errs []error
 	results := rpc.Keyed[UpdateResult]{}
 	for i, err := range s.Threads.UpdateAnnotations(ctx, doc, ids, change) {
 		done := "the comment annotation was updated"
@@ -149,10 +148,9 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		case collab.CodeOf(err) == collab.NotFound:
 			err = collab.Errorf(collab.NotFound, "the comment annotation does not exist in this document")
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{rpc.OutcomeOf(err, done), ids[i]}})
-		errs = append(errs, err)
+		results = append(results, rpc.Member[UpdateResult]{Key: ids[i], Value: UpdateResult{call.Outcome(err, done), ids[i]}})
 	}
-	s.finish(ctx, call, "comment annotation", "updated", errs)
+	call.Sum("comment annotation", "updated")
 	return results, nil
 }
 

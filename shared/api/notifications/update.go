@@ -2,7 +2,6 @@ package notifications
 
 import (
 	"context"
-	"fmt"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -57,17 +56,12 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	var results rpc.Keyed[UpdateResult]
 	for _, id := range rpc.Distinct(req.NotificationIDs) {
 		err := s.mark(ctx, call, org, req, id)
-		switch collab.CodeOf(err) {
-		case "":
-			call.Items++
-		case collab.NotFound, collab.Aborted:
-		default:
+		if code := collab.CodeOf(err); err != nil && code != collab.NotFound && code != collab.Aborted {
 			return nil, err
 		}
-		outcome := rpc.OutcomeOf(err, "the notification was updated")
-		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{outcome, id}})
+		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{call.Outcome(err, "the notification was updated"), id}})
 	}
-	call.Message = fmt.Sprintf("%s updated, %d failed", rpc.Count(call.Items, "notification"), len(results)-call.Items)
+	call.Sum("notification", "updated")
 	return results, nil
 }
 

@@ -68,6 +68,14 @@ func TestAccessLog(t *testing.T) {
 				return &collab.Error{Code: collab.NotFound, Message: "hidden", Err: errors.New("hidden")}
 			})(`{"data":{"organizationId":"org"}}`)
 		}, record(map[string]any{"organization": "org", "status": "NOT_FOUND", "code": 404.0})},
+		{"failure of an item", func() {
+			handler(func(_ context.Context, call *rpc.Call) error {
+				call.Outcome(nil, "done")
+				call.Outcome(collab.Errorf(collab.NotFound, "hidden"), "done")
+				call.Outcome(&collab.Error{Code: collab.Internal, Err: errors.New("table X is broken")}, "done")
+				return nil
+			})(`{"data":{"organizationId":"org"}}`)
+		}, record(map[string]any{"level": "ERROR", "organization": "org", "items": 3.0, "cause": "INTERNAL: : table X is broken"})},
 		{"failure", func() {
 			handler(func(context.Context, *rpc.Call) error {
 				return &collab.Error{Code: collab.Unavailable, Message: "later", Err: errors.New("table X does not answer")}

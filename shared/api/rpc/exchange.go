@@ -81,7 +81,7 @@ func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 		slog.Float64("ms", float64(s.Now().Sub(x.Now).Microseconds())/1000),
 		slog.Bool("cold_start", !s.warm.Swap(true)),
 	}
-	if a.http >= 500 {
+	if a.cause != nil {
 		level = slog.LevelError
 		attrs = append(attrs, slog.Any("cause", a.cause))
 	}
@@ -94,9 +94,9 @@ type response struct {
 	code       collab.Code // "" for success
 	body       segments
 	retryAfter time.Duration
-	cause      error
-	unfinished bool // a repetition of the request may carry out an item that failed
-	secret     bool // shows what must not be kept
+	cause      error // of a failure that the caller cannot mend, for the log
+	unfinished bool  // a repetition of the request may carry out an item that failed
+	secret     bool  // shows what must not be kept
 }
 
 func (a response) write(w http.ResponseWriter) {

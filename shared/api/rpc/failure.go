@@ -45,12 +45,15 @@ func HTTPStatus(code collab.Code) int {
 // failureResponse is the one place that turns an error into status, headers and `{"error": …}`.
 func failureResponse(ctx context.Context, err error) response {
 	e := asError(ctx, err)
-	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter, cause: err}
+	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter}
 	if later := a.http == http.StatusServiceUnavailable || a.http == http.StatusTooManyRequests; later && a.retryAfter <= 0 {
 		a.retryAfter = time.Second
 	}
 	if r, ok := errors.AsType[*refusal](err); ok {
 		a.http = r.http
+	}
+	if a.http >= 500 {
+		a.cause = err
 	}
 	type failure struct {
 		Message string              `json:"message"`

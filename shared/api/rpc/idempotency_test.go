@@ -366,21 +366,19 @@ func TestIdempotentSecret(t *testing.T) {
 
 // TestIdempotentItems holds that an answer does not bind the key while an item failed that a repetition may carry out.
 func TestIdempotentItems(t *testing.T) {
-	type result struct {
-		rpc.Outcome
-		ID string `json:"id"`
-	}
 	for code, binds := range map[collab.Code]bool{
 		"": true, collab.AlreadyExists: true, collab.NotFound: true, collab.InvalidArgument: true, collab.FailedPrecondition: true,
 		collab.Aborted: false, collab.Unavailable: false, collab.ResourceExhausted: false, collab.DeadlineExceeded: false, collab.Internal: false,
 	} {
 		a := newAdder()
 		runs := 0
-		h := operation(a.server, func(context.Context, *rpc.Call) (any, error) {
+		h := operation(a.server, func(_ context.Context, call *rpc.Call) (any, error) {
 			runs++
-			done := result{rpc.OutcomeOf(nil, "done"), "a"}
-			failed := result{rpc.Outcome{Success: code == "", Message: "m", Code: code}, "b"}
-			return rpc.Keyed[result]{{Key: "a", Value: done}, {Key: "b", Value: failed}}, nil
+			var failure error
+			if code != "" {
+				failure = collab.Errorf(code, "m")
+			}
+			return []rpc.Outcome{call.Outcome(nil, "done"), call.Outcome(failure, "done")}, nil
 		}, rpc.Options{Idempotent: true})
 		for range 2 {
 			serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))

@@ -1,6 +1,10 @@
 package rpc
 
-import "collabdata/shared/collab"
+import (
+	"fmt"
+
+	"collabdata/shared/collab"
+)
 
 // Outcome is what became of one item of a bulk request: embed it in what is answered for the item.
 type Outcome struct {
@@ -9,22 +13,26 @@ type Outcome struct {
 	Code    collab.Code `json:"code,omitempty"` // when not successful
 }
 
-// OutcomeOf tells how a write ended: done is the message of success.
-func OutcomeOf(err error, done string) Outcome {
-	if err != nil {
-		return Outcome{Message: collab.MessageOf(err), Code: collab.CodeOf(err)}
+// Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller cannot
+// mend goes into the log.
+func (c *Call) Outcome(err error, done string) Outcome {
+	c.Items++
+	if err == nil {
+		return Outcome{Success: true, Message: done}
 	}
-	return Outcome{Success: true, Message: done}
+	c.failed++
+	code := collab.CodeOf(err)
+	c.unfinished = c.unfinished || code.MayRepeat()
+	if HTTPStatus(code) >= 500 {
+		c.cause = err
+	}
+	return Outcome{Message: collab.MessageOf(err), Code: code}
 }
 
-func (o Outcome) outcome() Outcome { return o }
-
-// unfinished reports whether an item failed that a repetition of the request may carry out.
-func (k Keyed[T]) unfinished() bool {
-	for _, m := range k {
-		if o, ok := any(m.Value).(interface{ outcome() Outcome }); ok && o.outcome().Code.MayRepeat() {
-			return true
-		}
+// Sum sets the message to how many items were done, and how many failed: the noun is as for Count, done a participle such as "updated".
+func (c *Call) Sum(noun, done string) {
+	c.Message = Count(c.Items-c.failed, noun) + " " + done
+	if c.failed > 0 {
+		c.Message += fmt.Sprintf(", %d failed", c.failed)
 	}
-	return false
 }

@@ -87,8 +87,11 @@ type Call struct {
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
-	events []collab.EventRef
-	body   []byte
+	events     []collab.EventRef
+	failed     int   // items
+	unfinished bool  // an item failed that a repetition of the request may carry out
+	cause      error // of an item's failure, for the log
+	body       []byte
 }
 
 // Recorded notes events that the operation recorded in the outbox: they are counted, and sent on their way once the operation has ended.

@@ -28,11 +28,7 @@ func successResponse(call *Call, data any) response {
 		s.add(`,"nextPageToken":"` + call.NextPageToken + `"`) // base64url: see PageToken
 	}
 	s.add(`}}`)
-	a := response{http: http.StatusOK, body: s, secret: call.Secret}
-	if bulk, ok := data.(interface{ unfinished() bool }); ok {
-		a.unfinished = bulk.unfinished()
-	}
-	return a
+	return response{http: http.StatusOK, body: s, secret: call.Secret, unfinished: call.unfinished, cause: call.cause}
 }
 
 // Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
