@@ -17,16 +17,11 @@ func (c *organizationList) Run(ctx context.Context, a *admin, s *directory.Store
 		return err
 	}
 	a.list("ORGANIZATION", "STATE", "CREATED", "NAME")
-	for after, more := "", true; more; {
-		var err error
-		more, err = s.ListOrganizations(ctx, string(c.Account), after, collab.MaxPageSize, func(o collab.Organization) bool {
-			a.row(o.ID, state(o.Disabled), stamp(o.CreatedAt), o.Name)
-			after = o.ID
-			return true
-		})
+	for o, err := range s.ListOrganizations(ctx, string(c.Account), "", collab.MaxPageSize) {
 		if err != nil {
 			return err
 		}
+		a.row(o.ID, state(o.Disabled), stamp(o.CreatedAt), o.Name)
 	}
 	if len(a.rows) == 0 {
 		a.say("There is none yet: `admin organization put %s ORGANIZATION` makes one.", word(c.Account))
@@ -63,16 +58,11 @@ func (c *documentList) Run(ctx context.Context, a *admin, s *directory.Store) er
 		return err
 	}
 	a.list("DOCUMENT", "FOLDER", "ACCESS", "CREATED", "NAME")
-	for after, more := "", true; more; {
-		documents, goesOn, err := s.Documents(ctx, c.ref(), after, collab.MaxPageSize)
+	for d, err := range s.Documents(ctx, c.ref()) {
 		if err != nil {
 			return err
 		}
-		for _, d := range documents {
-			a.row(d.ID, d.Folder, accessOf(d), stamp(d.CreatedAt), d.Name)
-			after = d.ID
-		}
-		more = goesOn && len(documents) > 0
+		a.row(d.ID, d.Folder, accessOf(d), stamp(d.CreatedAt), d.Name)
 	}
 	if len(a.rows) == 0 {
 		a.say("There is none yet: `admin document put %s %s DOCUMENT` makes one, as does the first request about it with createDocument.", word(c.Account), word(c.Organization))

@@ -54,16 +54,11 @@ func (c *memberList) Run(ctx context.Context, a *admin, s *directory.Store) erro
 		return err
 	}
 	a.list("USER", "EMAIL", "SINCE", "NAME")
-	for after, more := "", true; more; {
-		members, goesOn, err := s.ListMembers(ctx, c.ref(), after, collab.MaxPageSize)
+	for m, err := range s.ListMembers(ctx, c.ref(), "", collab.MaxPageSize) {
 		if err != nil {
 			return err
 		}
-		for _, m := range members {
-			a.row(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
-			after = m.UserID
-		}
-		more = goesOn && len(members) > 0
+		a.row(m.UserID, collab.Deref(m.Email), stamp(m.CreatedAt), collab.Deref(m.Name))
 	}
 	if len(a.rows) == 0 {
 		a.say("There is none yet: `admin member add %s %s USER` adds one.", word(c.Account), word(c.Organization))

@@ -14,14 +14,14 @@ import (
 // whom the list goes on, in the order of ids.
 func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
-	var more bool
 	if w.event.NotifyAll {
-		var members []collab.Member
-		if members, more, err = d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, collab.RecipientPageSize); err != nil {
-			return nil, "", err
-		}
-		for _, m := range members {
-			people = append(people, m.User)
+		for m, err := range d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, collab.RecipientPageSize) {
+			if err != nil {
+				return nil, "", err
+			}
+			if people = append(people, m.User); len(people) > collab.RecipientPageSize {
+				break
+			}
 		}
 	} else {
 		thread, err := d.inThread(ctx, w)
@@ -29,11 +29,9 @@ func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (peop
 			return nil, "", err
 		}
 		people = slices.DeleteFunc(named(w.event, thread), func(u collab.User) bool { return u.UserID <= after })
-		if more = len(people) > collab.RecipientPageSize; more {
-			people = people[:collab.RecipientPageSize]
-		}
 	}
-	if more && len(people) > 0 {
+	if len(people) > collab.RecipientPageSize {
+		people = people[:collab.RecipientPageSize]
 		next = "@" + people[len(people)-1].UserID
 	}
 	return slices.DeleteFunc(people, func(u collab.User) bool { return acted(w.event, u.UserID) }), next, nil

@@ -17,6 +17,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -38,7 +39,7 @@ type Directory interface {
 	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
-	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Member, bool, error)
+	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)

@@ -27,20 +27,17 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.Threads.ListComments(ctx, doc, req.AnnotationID, after, req.Most(), func(c *collab.Comment) bool {
+	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, req.Most()) {
+		if err != nil {
+			return nil, err
+		}
 		var o object
-		o.comment(c)
+		o.comment(&c)
 		if !page.AddEncoded(collab.JSON(o), rpc.WrappedLen(o)) {
-			return false
+			page.Next(after)
+			break
 		}
 		after = c.ID
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	if more {
-		page.Next(after)
 	}
 	return page, nil
 }

@@ -2,6 +2,7 @@ package organizations
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -30,39 +31,38 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	more, err := s.list(ctx, call.Account, req.OrganizationIDs, last, page.Most(), func(o collab.Organization) bool {
+	for o, err := range s.list(ctx, call.Account, req.OrganizationIDs, last, page.Most()) {
+		if err != nil {
+			return nil, err
+		}
 		text := organization(o)
 		if !page.AddEncoded(text, rpc.WrappedLen(text)) {
-			return false
+			page.Next(last)
+			break
 		}
 		last = o.ID
-		return true
-	})
-	if err != nil {
-		return nil, err
-	}
-	if more {
-		page.Next(last)
 	}
 	return page, nil
 }
 
-// list is Store.ListOrganizations, for those of the ids where there are any, in their order.
-func (s *Service) list(ctx context.Context, acct string, ids []string, after string, most int, take func(collab.Organization) bool) (more bool, err error) {
+// list is Directory.ListOrganizations, for those of the ids where there are any, in their order.
+func (s *Service) list(ctx context.Context, acct string, ids []string, after string, most int) iter.Seq2[collab.Organization, error] {
 	if ids == nil {
-		return s.Directory.ListOrganizations(ctx, acct, after, most, take)
+		return s.Directory.ListOrganizations(ctx, acct, after, most)
 	}
-	all, err := s.Directory.Organizations(ctx, acct, ids)
-	if err != nil {
-		return false, err
-	}
-	start := slices.IndexFunc(all, func(o collab.Organization) bool { return o.ID == after }) + 1
-	for i, o := range all[start:] {
-		if i == most || !take(o) {
-			return true, nil
+	return func(yield func(collab.Organization, error) bool) {
+		all, err := s.Directory.Organizations(ctx, acct, ids)
+		if err != nil {
+			yield(collab.Organization{}, err)
+			return
+		}
+		start := slices.IndexFunc(all, func(o collab.Organization) bool { return o.ID == after }) + 1
+		for _, o := range all[start:] {
+			if !yield(o, nil) {
+				return
+			}
 		}
 	}
-	return false, nil
 }
 
 // organization returns an organization as it is answered: its metadata stand beside the fields of its own, which win.

@@ -3,6 +3,7 @@ package organizations
 
 import (
 	"context"
+	"iter"
 
 	"collabdata/shared/collab"
 )
@@ -13,7 +14,7 @@ type Service struct{ Directory Directory }
 // Directory knows organizations and folders: see package directory.
 type Directory interface {
 	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
-	ListOrganizations(ctx context.Context, acct, after string, most int, take func(collab.Organization) bool) (more bool, err error)
+	ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error]
 	Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error)
 	Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error)
 }

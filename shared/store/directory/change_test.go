@@ -164,13 +164,9 @@ func testMembers(t *testing.T, s *Store) {
 	must(t, s.RemoveMember(ctx, acme, "a"))
 	must(t, s.RemoveMember(ctx, acme, "a"))
 	var got []string
-	for after, more := "", true; more; {
-		var list []collab.Member
-		list, more, err = s.ListMembers(ctx, acme, after, 1)
+	for m, err := range s.ListMembers(ctx, acme, "", 0) {
 		must(t, err)
-		for _, m := range list {
-			got, after = append(got, m.UserID), m.UserID
-		}
+		got = append(got, m.UserID)
 	}
 	if diff := cmp.Diff([]string{"b#", "c"}, got); diff != "" {
 		t.Error(diff)

@@ -8,8 +8,8 @@ package directory
 
 import (
 	"context"
+	"iter"
 
-	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
@@ -56,24 +56,22 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 	return list, nil
 }
 
-// page reads up to most of what an organization's partition holds under a prefix behind an id ("" for the first), each by read, and whether
-// there is more. Eventually consistent.
-func page[T any](ctx context.Context, s *Store, org collab.OrganizationRef, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, bool, error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: behind(prefix, after), Limit: most,
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	list, err := readAll(items, read)
-	return list, more, err
-}
-
-// behind returns the span of the keys that begin with prefix and come behind that of an id; "" is before all ids.
-func behind(prefix, id string) store.Span {
+// list yields what a partition holds under a prefix behind an id ("" for all), by id, each by read, or an error as the last. It reads one more
+// than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
+func list[T any](ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error)) iter.Seq2[T, error] {
 	keys := store.Children(prefix)
-	if id != "" {
-		keys = keys.After(prefix + table.Escape(id))
+	if after != "" {
+		keys = keys.After(prefix + table.Escape(after))
 	}
-	return keys
+	return func(yield func(T, error) bool) {
+		for it, err := range s.Items(ctx, store.Scan{PK: partition, Keys: keys, Limit: most + 1}) {
+			var v T
+			if err == nil {
+				v, err = read(it)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
 }

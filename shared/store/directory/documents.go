@@ -3,6 +3,7 @@ package directory
 import (
 	"cmp"
 	"context"
+	"iter"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -26,10 +27,10 @@ func documentKey(doc collab.DocumentRef) table.Key {
 	return table.Document(doc.Account, doc.Organization, doc.Document)
 }
 
-// Documents returns up to most documents of the organization behind the document id after ("" for the first), by id, and whether there are
-// more. Eventually consistent.
-func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Document, bool, error) {
-	return page(ctx, s, org, table.Documents, after, most, readDocument)
+// Documents yields the documents of the organization by id, as ListOrganizations does.
+func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
+	partition := table.OrganizationPartition(org.Account, org.Organization)
+	return list(ctx, s, partition, table.Documents, "", collab.MaxPageSize, readDocument)
 }
 
 // Document reads a document; NOT_FOUND when it does not exist.

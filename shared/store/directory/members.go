@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"iter"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -40,10 +41,9 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, nil
 }
 
-// ListMembers returns up to most members of the organization behind the user id after ("" for the first), by user id, and whether
-// there are more.
-func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) (list []collab.Member, more bool, err error) {
-	return page(ctx, s, org, table.Members, after, most, readMember)
+// ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.
+func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
+	return list(ctx, s, table.OrganizationPartition(org.Account, org.Organization), table.Members, after, most, readMember)
 }
 
 // RemoveMember takes a user out of the organization. One who is not in it is no error.

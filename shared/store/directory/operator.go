@@ -31,11 +31,10 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	if !a.Disabled {
 		return collab.Errorf(collab.FailedPrecondition, "account %q is enabled: disable it a minute before", id)
 	}
-	some, err := s.ListOrganizations(ctx, id, "", 1, func(collab.Organization) bool { return false })
-	if err != nil {
-		return err
-	}
-	if some {
+	for _, err := range s.ListOrganizations(ctx, id, "", 0) {
+		if err != nil {
+			return err
+		}
 		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
 	}
 	keys, err := s.APIKeys(ctx, id)

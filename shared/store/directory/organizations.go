@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"iter"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -67,23 +68,8 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 	return list, nil
 }
 
-// ListOrganizations calls take with the account's organizations behind the id after ("" for all), by id, until take answers false or
-// most were taken. more reports that there are others behind the last one taken.
-func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int, take func(collab.Organization) bool) (more bool, err error) {
-	taken := 0
-	q := store.Scan{PK: table.Organization(acct, "").PK, Keys: behind(table.Organizations, after), Limit: most + 1}
-	for it, err := range s.Items(ctx, q) {
-		if err != nil {
-			return false, err
-		}
-		o, err := readOrganization(it)
-		if err != nil {
-			return false, err
-		}
-		if taken == most || !take(o) {
-			return true, nil
-		}
-		taken++
-	}
-	return false, nil
+// ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come most
+// and one more are read at once. Eventually consistent.
+func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
+	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
 }

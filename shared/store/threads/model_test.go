@@ -301,11 +301,7 @@ func testModel(t *testing.T, s *Store) {
 					t.Fatalf("recent (- want, + got):\n%s", diff)
 				}
 				var got []collab.Comment
-				for more := true; more; {
-					more, err = s.ListComments(ctx, org.Document(d), id, border, most, func(c *collab.Comment) bool {
-						got, border = append(got, *c), c.ID
-						return true
-					})
+				for c, err := range s.ListComments(ctx, org.Document(d), id, border, most) {
 					if m.threads[d][id] == nil {
 						if collab.CodeOf(err) != collab.NotFound {
 							t.Fatal(err)
@@ -313,6 +309,10 @@ func testModel(t *testing.T, s *Store) {
 						return
 					}
 					must(err)
+					got = append(got, c)
+				}
+				if m.threads[d][id] == nil {
+					t.Fatal("the comments of no annotation")
 				}
 				if diff := gocmp.Diff(want[behind:], got, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("list (- want, + got):\n%s", diff)

@@ -95,8 +95,10 @@ func TestConsistency(t *testing.T) {
 		{"selection of all", selects(collab.Selector{}), []string{"Query true"}},
 		{"selection by creator", selects(collab.Selector{Creators: []string{"u"}}), []string{"index-by false"}},
 		{"comments", func() error {
-			_, err := s.ListComments(t.Context(), doc, "a", 0, 10, func(*collab.Comment) bool { return true })
-			return err
+			for _, err := range s.ListComments(t.Context(), doc, "a", 0, 10) {
+				return err
+			}
+			return nil
 		}, []string{"Query true"}},
 		{"recent comments", func() error { _, err := s.RecentComments(t.Context(), doc, "a", 9, 9); return err }, []string{"Query false"}},
 	} {
