@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"net/http"
 	"slices"
@@ -422,13 +423,15 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, and no more than those once it fails.
+// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, over connections that are kept, and no more than those once it fails.
 func TestStopsAtFailure(t *testing.T) {
 	const n, good, side = 900, 300, 50
 	w := newWorld(t)
 	a := w.account()
 	var now, most, begun atomic.Int64
-	r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+	var connections sync.Map
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		connections.Store(req.RemoteAddr, true)
 		at := now.Add(1)
 		for old := most.Load(); at > old && !most.CompareAndSwap(old, at); old = most.Load() {
 		}
@@ -442,6 +445,9 @@ func TestStopsAtFailure(t *testing.T) {
 	w.drain(w.start())
 	if failed := begun.Load() - good; failed < 1 || failed > side || most.Load() > side {
 		t.Errorf("%d posts failed, %d were under way, want up to %d", failed, most.Load(), side)
+	}
+	if n := len(maps.Collect(connections.Range)); n > side {
+		t.Errorf("%d posts took %d connections", begun.Load(), n)
 	}
 }
 

@@ -60,8 +60,8 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 			TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 			DisableCompression:     true, // no answer grows when it is unpacked
 			MaxResponseHeaderBytes: MaxAnswer,
-			MaxIdleConns:           100,
-			MaxIdleConnsPerHost:    2,
+			MaxIdleConns:           200,
+			MaxIdleConnsPerHost:    50, // as many as a quick endpoint gets posts at a time, which would connect anew otherwise
 			IdleConnTimeout:        30 * time.Second,
 		}
 	}
