@@ -24,12 +24,12 @@ func (u User) DisplayName() string {
 	return u.UserID
 }
 
-// Deref returns the text, "" for nil.
-func Deref(s *string) string {
-	if s == nil {
-		return ""
+// Deref returns what p points at, the zero value for nil.
+func Deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *s
+	return v
 }
 
 // Identity is whom the credentials of a request speak for.

@@ -82,14 +82,15 @@ func (w *Webhook) Wants(t EventType) bool {
 func (w *Webhook) SigningSecrets(now Millis) []string {
 	var list []string
 	for _, s := range w.Secrets {
-		if s.signs(now) {
+		if s.Signs(now) {
 			list = append(list, s.Secret)
 		}
 	}
 	return list
 }
 
-func (s WebhookSecret) signs(now Millis) bool { return s.Expires == 0 || now < s.Expires }
+// Signs reports whether the secret signs at the time now.
+func (s WebhookSecret) Signs(now Millis) bool { return s.Expires == 0 || now < s.Expires }
 
 // Secret returns the secret with an id, and whether there is one.
 func (w *Webhook) Secret(id string) (WebhookSecret, bool) {
@@ -108,7 +109,7 @@ func (w *Webhook) Rotate(id, secret string, now Millis) error {
 		if s.Expires == 0 {
 			s.Expires = now + SecretRotation.Milliseconds()
 		}
-		if s.signs(now) {
+		if s.Signs(now) {
 			secrets = append(secrets, s)
 		}
 	}

@@ -2,6 +2,7 @@ package notifications
 
 import (
 	"context"
+	_ "embed"
 	"io"
 	"log/slog"
 	"net/http"
@@ -81,28 +82,10 @@ func button(action, label string) string {
 
 func failedPage() string { return pageOf("That did not work", "Please try again in a minute.", "") }
 
+//go:embed unsubscribe.html
+var layout string
+
 // pageOf returns a page. It is made of the program's own texts alone.
 func pageOf(title, text, form string) string {
-	return strings.NewReplacer("TITLE", title, "TEXT", text, "FORM", form).Replace(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>TITLE</title>
-<style>
-body { margin: 0; padding: 15vh 24px; font: 16px/1.5 Helvetica, Arial, sans-serif; color: #1f2328; background: #ffffff; text-align: center }
-h1 { font-size: 24px }
-button { font: inherit; font-weight: bold; padding: 10px 20px; border: 0; border-radius: 6px; color: #ffffff; background: #0b57d0; cursor: pointer }
-button:focus-visible { outline: 3px solid #1f2328; outline-offset: 2px }
-</style>
-</head>
-<body>
-<main>
-<h1>TITLE</h1>
-<p>TEXT</p>
-FORM
-</main>
-</body>
-</html>
-`)
+	return strings.NewReplacer("TITLE", title, "TEXT", text, "FORM", form).Replace(layout)
 }

@@ -37,7 +37,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		w:    w,
 		r:    r,
 	}
-	a, err := recovered(x, run)
+	a, err := recovered(func() (response, error) { return run(x) })
 	if err != nil {
 		a = failureResponse(x.ctx, err)
 		io.CopyN(io.Discard, r.Body, drained)
@@ -49,13 +49,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 }
 
 // recovered turns a panic of run into an error.
-func recovered(x *exchange, run func(*exchange) (response, error)) (a response, err error) {
+func recovered(run func() (response, error)) (a response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return run(x)
+	return run()
 }
 
 // record logs the exchange: no body, no credential, no text of the caller's but the ids of account and organization.

@@ -72,7 +72,7 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (respon
 		}
 		return restore(outcome.Answer)
 	}
-	a, err := recovered(x, func(*exchange) (response, error) { return run() })
+	a, err := recovered(run)
 	s.settle(x, outcome.Claim, a, err)
 	return a, err
 }
@@ -82,7 +82,7 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (respon
 func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (response, error)) (response, error) {
 	x.IDs = collab.NewIDs(claim.Start, claim.Seed)
 	x.Claim = &claim
-	a, err := recovered(x, func(*exchange) (response, error) { return run() })
+	a, err := recovered(run)
 	x.Claim = nil
 	switch {
 	case errors.Is(err, collab.ErrClaimRefused):

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"math"
 
 	"collabdata/shared/collab"
@@ -14,10 +15,7 @@ type PageRequest struct {
 
 // Most returns how many items the page may have: pageSize, else collab.MaxPageSize.
 func (r PageRequest) Most() int {
-	if r.PageSize == nil {
-		return collab.MaxPageSize
-	}
-	return int(*r.PageSize)
+	return int(cmp.Or(collab.Deref(r.PageSize), collab.MaxPageSize))
 }
 
 // MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what is around them.

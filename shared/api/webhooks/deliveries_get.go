@@ -26,16 +26,7 @@ func (r *GetDeliveriesRequest) Validate(m *rpc.Violations) {
 }
 
 func (r *GetDeliveriesRequest) filter() collab.DeliveryFilter {
-	var f collab.DeliveryFilter
-	if r.State != nil {
-		f.State = *r.State
-	}
-	if r.EventType != nil {
-		f.Type = *r.EventType
-	}
-	if r.CreatedAfter != nil {
-		f.After = *r.CreatedAfter
-	}
+	f := collab.DeliveryFilter{State: collab.Deref(r.State), Type: collab.Deref(r.EventType), After: collab.Deref(r.CreatedAfter)}
 	if r.CreatedBefore != nil {
 		f.Before = max(*r.CreatedBefore, 1) // 0 would be no bound
 	}

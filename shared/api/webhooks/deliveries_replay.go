@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -55,14 +56,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 		}
 		result.Replayed = 1
 	} else {
-		filter := collab.DeliveryFilter{After: *req.Since}
-		if req.State != nil {
-			filter.State = *req.State
-		}
-		most := MaxReplay
-		if req.PageSize != nil {
-			most = int(*req.PageSize)
-		}
+		filter := collab.DeliveryFilter{State: collab.Deref(req.State), After: *req.Since}
+		most := int(cmp.Or(collab.Deref(req.PageSize), MaxReplay))
 		replayed, next, err := s.ReplaySince(ctx, call.Account, req.WebhookID, filter, after, most)
 		if err != nil {
 			return result, err

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 )
@@ -17,19 +18,13 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]W
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[string]Webhook, len(all))
-	list := make([]Webhook, 0, len(all))
-	for _, w := range all {
-		byID[w.ID] = show(w, call.Now)
-		list = append(list, byID[w.ID])
+	list := make([]Webhook, len(all))
+	for i, w := range all {
+		list[i] = show(w, call.Now)
 	}
-	if req.WebhookIDs != nil {
-		list = list[:0]
-		for _, id := range rpc.Distinct(req.WebhookIDs) {
-			if w, ok := byID[id]; ok {
-				list = append(list, w)
-			}
-		}
+	if asked := req.WebhookIDs; asked != nil {
+		list = slices.DeleteFunc(list, func(w Webhook) bool { return !slices.Contains(asked, w.WebhookID) })
+		slices.SortFunc(list, func(a, b Webhook) int { return slices.Index(asked, a.WebhookID) - slices.Index(asked, b.WebhookID) })
 	}
 	call.Items = len(list)
 	call.Message = rpc.Count(call.Items, "webhook")

@@ -65,7 +65,7 @@ func show(w collab.Webhook, now time.Time) Webhook {
 		CreatedAt: collab.Timestamp(w.CreatedAt), LastUpdated: collab.Timestamp(w.LastUpdated),
 	}
 	for _, s := range w.Secrets {
-		if s.Expires == 0 || now.UnixMilli() < s.Expires {
+		if s.Signs(now.UnixMilli()) {
 			shown.Secrets = append(shown.Secrets, Secret{collab.Timestamp(s.CreatedAt), collab.Timestamp(s.Expires)})
 		}
 	}
