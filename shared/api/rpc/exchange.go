@@ -2,13 +2,14 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"mime"
 	"net/http"
 	"runtime/debug"
-	"strconv"
-	"time"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
@@ -39,7 +40,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 	}
 	a, err := recovered(func() (response, error) { return run(x) })
 	if err != nil {
-		a = failureResponse(x.ctx, err)
+		if a = failureResponse(x.ctx, err); a.http >= 500 {
+			x.cause = err
+		}
 		io.CopyN(io.Discard, r.Body, drained)
 	}
 	_, spent, _ := usage.Total()
@@ -81,39 +84,58 @@ func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 		slog.Float64("ms", float64(s.Now().Sub(x.Now).Microseconds())/1000),
 		slog.Bool("cold_start", !s.warm.Swap(true)),
 	}
-	if a.cause != nil {
+	if x.cause != nil {
 		level = slog.LevelError
-		attrs = append(attrs, slog.Any("cause", a.cause))
+		attrs = append(attrs, slog.Any("cause", x.cause))
 	}
 	s.Log.LogAttrs(x.ctx, level, "request", attrs...)
 }
 
-// response is what is written, in pieces that are written one after the other without being copied together.
-type response struct {
-	http       int
-	code       collab.Code // "" for success
-	body       segments
-	retryAfter time.Duration
-	cause      error // of a failure that the caller cannot mend, for the log
-	unfinished bool  // a repetition of the request may carry out an item that failed
-	secret     bool  // shows what must not be kept
+// readBody returns the body of a request that is a POST of at most MaxBody bytes of JSON.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method != http.MethodPost {
+		return nil, refuse(http.StatusMethodNotAllowed, "the method must be POST")
+	}
+	if err := checkContentType(r.Header); err != nil {
+		return nil, err
+	}
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, "the body must be at most %d bytes", MaxBody)
+	if r.ContentLength > MaxBody {
+		return nil, tooLarge
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, MaxBody), r.ContentLength)
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body could not be read to its end", Err: err}
+	}
+	return body, nil
 }
 
-func (a response) write(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(a.body.len()))
-	if a.http == http.StatusMethodNotAllowed {
-		h.Set("Allow", http.MethodPost)
+// readAll reads r to its end into one allocation where its size is known; size is negative where it is not.
+func readAll(r io.Reader, size int64) ([]byte, error) {
+	if size < 0 {
+		return io.ReadAll(r)
 	}
-	if a.retryAfter > 0 {
-		h.Set("Retry-After", strconv.FormatInt(int64((a.retryAfter+time.Second-1)/time.Second), 10))
+	body := make([]byte, size)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return nil, err
 	}
-	w.WriteHeader(a.http)
-	for _, piece := range a.body {
-		if _, err := w.Write(piece); err != nil {
-			return // the caller is gone
-		}
+	return body, nil
+}
+
+func checkContentType(h http.Header) error {
+	const rule = "the Content-Type must be application/json in UTF-8"
+	mediaType, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil || mediaType != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, rule)
 	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, rule)
+	}
+	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return refuse(http.StatusUnsupportedMediaType, "the body must not be compressed")
+	}
+	return nil
 }

@@ -1,13 +1,6 @@
 package rpc
 
-import (
-	"bytes"
-	"iter"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"collabdata/shared/collab"
-)
+import "collabdata/shared/collab"
 
 // Opt is a field of a request that tells absent, null and a value apart. Rules in its tag hold for the value.
 type Opt[T any] struct {
@@ -52,24 +45,25 @@ func DistinctBy[T any, Key comparable](list []T, key func(T) Key) []T {
 	return once
 }
 
-// Members yields the names and the texts of the members of a JSON object, in their order; of anything else, nothing.
-func Members(object collab.JSON) iter.Seq2[string, collab.JSON] {
-	return func(yield func(string, collab.JSON) bool) {
-		dec := jsontext.NewDecoder(bytes.NewBuffer(object))
-		if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
-			return
-		}
-		for dec.PeekKind() == '"' {
-			token, err := dec.ReadToken()
-			if err != nil {
-				return
-			}
-			name := token.String()
-			value, err := dec.ReadValue()
-			end := int(dec.InputOffset())
-			if err != nil || !yield(name, object[end-len(value):end]) {
-				return
-			}
-		}
+// Some returns a field that is sent with a value.
+func Some[T any](value T) Opt[T] {
+	raw, err := EncodeData(value)
+	if err != nil {
+		panic(err) // fields of requests always marshal
 	}
+	return Opt[T]{Value: value, Raw: raw}
 }
+
+// Clear returns a field that is sent as null.
+func Clear[T any]() Opt[T] { return Opt[T]{Raw: collab.JSON("null")} }
+
+// MarshalJSON returns the field as it was sent, or is to be: see Some and Clear.
+func (o Opt[T]) MarshalJSON() ([]byte, error) {
+	if o.Raw == nil {
+		return []byte("null"), nil
+	}
+	return o.Raw, nil
+}
+
+// MarshalJSON returns the value.
+func (o One[T]) MarshalJSON() ([]byte, error) { return EncodeData(o.Value) }

@@ -135,8 +135,8 @@ func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a response, 
 	if err != nil {
 		a = failureResponse(x.ctx, err)
 	}
-	if a.code == "" && !a.unfinished || a.code == collab.AlreadyExists {
-		err = s.Idempotency.FinishIdempotent(ctx, claim, keep(a))
+	if a.code == "" && !x.unfinished || a.code == collab.AlreadyExists {
+		err = s.Idempotency.FinishIdempotent(ctx, claim, keep(a, x.Secret))
 	} else {
 		err = s.Idempotency.FreeIdempotent(ctx, claim)
 	}
@@ -145,11 +145,11 @@ func (s *Server) settle(x *exchange, claim collab.IdempotencyClaim, a response, 
 	}
 }
 
-// keep returns the form in which an answer is kept: its body, compressed where it is long; none where it shows a secret. The ids and states
+// keep returns the form in which an answer is kept: its body, compressed where it is long; none where that shows a secret. The ids and states
 // of the largest adds fit so. An answer that does not fit is kept without its data.
-func keep(a response) collab.IdempotencyAnswer {
+func keep(a response, secret bool) collab.IdempotencyAnswer {
 	kept := collab.IdempotencyAnswer{Code: a.code, HTTP: a.http, Body: []byte{}}
-	if a.secret {
+	if secret {
 		return kept
 	}
 	kept.Body = bytes.Join(a.body, nil)

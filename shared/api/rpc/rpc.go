@@ -90,7 +90,7 @@ type Call struct {
 	events     []collab.EventRef
 	failed     int   // items
 	unfinished bool  // an item failed that a repetition of the request may carry out
-	cause      error // of an item's failure, for the log
+	cause      error // of a failure that the caller cannot mend, for the log
 	body       []byte
 }
 

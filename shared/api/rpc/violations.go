@@ -1,10 +1,14 @@
 package rpc
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -145,4 +149,25 @@ func clip(s string, limit int) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// syntaxError words an error of the JSON reader for the caller.
+func syntaxError(body []byte, err error) error {
+	e := &collab.Error{Code: collab.InvalidArgument, Message: "the body is not valid JSON: it ends too early"}
+	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok && errors.Is(s.Err, jsontext.ErrDuplicateName) {
+		e = collab.FieldErrorf(pointerPath("", s.JSONPointer), "must not be given twice")
+	} else if ok && !errors.Is(err, io.ErrUnexpectedEOF) {
+		line, column := position(body, s.ByteOffset)
+		e.Message = fmt.Sprintf("the body is not valid JSON: %s at line %d, column %d", clip(s.Err.Error(), 200), line, column)
+	}
+	e.Err = err
+	return e
+}
+
+// position returns the line and the column, in characters, of an offset; both count from 1.
+func position(text []byte, offset int64) (line, column int) {
+	before := text[:min(offset, int64(len(text)))]
+	line = bytes.Count(before, []byte("\n")) + 1
+	column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+	return line, column
 }
