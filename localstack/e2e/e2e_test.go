@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,7 +172,7 @@ func (d *deployment) addAccount(t *testing.T) {
 
 func (d *deployment) addToken(t *testing.T, key, token string) {
 	t.Helper()
-	tokens := []collab.Token{{Hash: sha256.Sum256([]byte(token)), CreatedAt: time.Now().UnixMilli()}}
+	tokens := []collab.Token{{Hash: collab.HashToken(token), CreatedAt: time.Now().UnixMilli()}}
 	if err := d.store.AddAPIKey(t.Context(), key, "e2e", tokens); err != nil {
 		t.Fatal(err)
 	}

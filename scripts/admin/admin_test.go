@@ -216,11 +216,7 @@ func TestTokenStates(t *testing.T) {
 	if err := c.store.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
-	hash := func(last byte) (h [32]byte) {
-		copy(h[:], []byte{0xab, 0xcd, 0xef, 1, 2, 3})
-		h[31] = last
-		return h
-	}
+	hash := func(last byte) []byte { return []byte{0xab, 0xcd, 0xef, 1, 2, 3, 31: last} }
 	err := c.store.AddAPIKey(t.Context(), "k", "acme", []collab.Token{{Hash: hash(1)}, {Hash: hash(2), Expires: 1_000_000}})
 	if err != nil {
 		t.Fatal(err)

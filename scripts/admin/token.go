@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -106,7 +105,7 @@ func (a *admin) newToken(expires time.Time) (string, collab.Token, error) {
 	if err != nil {
 		return "", collab.Token{}, err
 	}
-	stored := collab.Token{Hash: sha256.Sum256([]byte(token)), CreatedAt: a.millis()}
+	stored := collab.Token{Hash: collab.HashToken(token), CreatedAt: a.millis()}
 	if !expires.IsZero() {
 		stored.Expires = expires.UnixMilli()
 	}
@@ -158,7 +157,7 @@ func (c *tokenRevoke) Run(ctx context.Context, a *admin, s *directory.Store) err
 	var revoked collab.Token
 	left := 0
 	err := s.ChangeTokens(ctx, string(c.Key), func(tokens []collab.Token) ([]collab.Token, error) {
-		matches := func(t collab.Token) bool { return strings.HasPrefix(hex.EncodeToString(t.Hash[:]), prefix) }
+		matches := func(t collab.Token) bool { return strings.HasPrefix(hex.EncodeToString(t.Hash), prefix) }
 		first := slices.IndexFunc(tokens, matches)
 		if first < 0 {
 			return nil, fmt.Errorf("the key has no token whose hash begins with %s: see `admin token list %s`", prefix, c.Key)

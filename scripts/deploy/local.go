@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -160,7 +159,7 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
 	return directory.New(store.New(cfg, table, time.Now, rand.Reader)).EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
-		devKey, []collab.Token{{Hash: sha256.Sum256([]byte(devToken)), CreatedAt: now}})
+		devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 
 func (d *deployment) destroyLocal(ctx context.Context) error {

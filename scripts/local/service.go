@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"log/slog"
@@ -70,7 +69,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 	now := time.Now().UnixMilli()
 	for _, a := range accounts {
 		err := service.Directory.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
-			a.key, []collab.Token{{Hash: sha256.Sum256([]byte(a.token)), CreatedAt: now}})
+			a.key, []collab.Token{{Hash: collab.HashToken(a.token), CreatedAt: now}})
 		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)
 		}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -40,7 +39,7 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	token := collab.Token{Hash: sha256.Sum256([]byte("token"))}
+	token := collab.Token{Hash: collab.HashToken("token")}
 	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}

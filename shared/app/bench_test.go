@@ -3,7 +3,6 @@ package app_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -61,7 +60,7 @@ func newBenchOn(b *testing.B, url string, settings collab.Settings) *bench {
 	ctx := b.Context()
 	for _, err := range []error{
 		service.Directory.CreateTable(ctx),
-		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}),
+		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: collab.HashToken("token")}}),
 	} {
 		if err != nil {
 			b.Fatal(err)

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -57,7 +56,7 @@ func TestLargeUpdate(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	s, config := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
-	token := collab.Token{Hash: sha256.Sum256([]byte("token"))}
+	token := collab.Token{Hash: collab.HashToken("token")}
 	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package auth
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
 	"time"
@@ -78,10 +77,10 @@ func wellFormed(values []string) bool {
 
 // holds reports whether one of the tokens is this one and has not expired, in a time that does not tell how much of it is right.
 func holds(tokens []collab.Token, token string, now time.Time) bool {
-	hash := sha256.Sum256([]byte(token))
+	hash := collab.HashToken(token)
 	found := 0
 	for _, t := range tokens {
-		same := subtle.ConstantTimeCompare(hash[:], t.Hash[:])
+		same := subtle.ConstantTimeCompare(hash, t.Hash)
 		if t.Expires == 0 || now.UnixMilli() < t.Expires {
 			found |= same
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -42,7 +41,7 @@ func (k *keyring) APIKey(_ context.Context, key string) (collab.APIKey, error) {
 }
 
 func token(text string, expires collab.Millis) collab.Token {
-	return collab.Token{Hash: sha256.Sum256([]byte(text)), Expires: expires}
+	return collab.Token{Hash: collab.HashToken(text), Expires: expires}
 }
 
 func newKeyring() *keyring {

@@ -2,8 +2,7 @@ package collab
 
 import (
 	"cmp"
-	"encoding/base64"
-	"errors"
+	"crypto/sha256"
 )
 
 // User is the user object of the contract.
@@ -107,25 +106,13 @@ type APIKey struct {
 
 // Token is an auth token, known by its hash only.
 type Token struct {
-	Hash      TokenHash `json:"hash"`
-	Expires   Millis    `json:"expires,omitempty"` // 0 for never
-	CreatedAt Millis    `json:"createdAt"`
+	Hash      []byte `json:"hash"`              // see HashToken
+	Expires   Millis `json:"expires,omitempty"` // 0 for never
+	CreatedAt Millis `json:"createdAt"`
 }
 
-// TokenHash is the SHA-256 of a token; in JSON a text in base64.
-type TokenHash [32]byte
-
-// MarshalText returns the text.
-func (h TokenHash) MarshalText() ([]byte, error) {
-	return base64.StdEncoding.AppendEncode(nil, h[:]), nil
-}
-
-// UnmarshalText reads the text, and fails on any other form.
-func (h *TokenHash) UnmarshalText(text []byte) error {
-	hash, err := base64.StdEncoding.DecodeString(string(text))
-	if err != nil || len(hash) != len(h) {
-		return errors.New("not the hash of a token")
-	}
-	copy(h[:], hash)
-	return nil
+// HashToken returns the SHA-256 of a token.
+func HashToken(token string) []byte {
+	hash := sha256.Sum256([]byte(token))
+	return hash[:]
 }

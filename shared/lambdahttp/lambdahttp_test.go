@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -198,7 +197,7 @@ func (k keys) APIKey(_ context.Context, key string) (collab.APIKey, error) {
 	return collab.APIKey{
 		Key: key, Account: "acme",
 		Settings: collab.Settings{AllEvents: true},
-		Tokens:   []collab.Token{{Hash: sha256.Sum256([]byte("token"))}},
+		Tokens:   []collab.Token{{Hash: collab.HashToken("token")}},
 	}, nil
 }
 

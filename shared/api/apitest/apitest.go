@@ -55,7 +55,6 @@ package apitest
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -180,8 +179,8 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 	if err := seed.write(t.Context(), seeder, id); err != nil {
 		t.Fatal(err)
 	}
-	hash := sha256.Sum256([]byte(vars[token].text))
-	err := seeder.AddAPIKey(t.Context(), vars[key].text, id, []collab.Token{{Hash: hash, CreatedAt: time.Now().UnixMilli()}})
+	tokens := []collab.Token{{Hash: collab.HashToken(vars[token].text), CreatedAt: time.Now().UnixMilli()}}
+	err := seeder.AddAPIKey(t.Context(), vars[key].text, id, tokens)
 	if err != nil {
 		t.Fatal(err)
 	}

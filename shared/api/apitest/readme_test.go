@@ -1,7 +1,6 @@
 package apitest_test
 
 import (
-	"crypto/sha256"
 	"net/http"
 	"os"
 	"regexp"
@@ -23,7 +22,7 @@ var waits = map[string]bool{"/v2/notifications/update": true}
 // TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one. The first is shown with its answer.
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
-	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("dev-token"))}}
+	tokens := []collab.Token{{Hash: collab.HashToken("dev-token")}}
 	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens); err != nil {
 		t.Fatal(err)
 	}

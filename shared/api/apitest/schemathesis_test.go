@@ -1,7 +1,6 @@
 package apitest_test
 
 import (
-	"crypto/sha256"
 	"os"
 	"os/exec"
 	"testing"
@@ -19,7 +18,7 @@ func TestSchemathesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, url := serve(t)
-	tokens := []collab.Token{{Hash: sha256.Sum256([]byte("token"))}}
+	tokens := []collab.Token{{Hash: collab.HashToken("token")}}
 	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme", Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, EventsPerMinute: collab.Unlimited}}, "key", tokens); err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func testAddAccount(t *testing.T, s *Store) {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
 
-	tokens := []collab.Token{{Hash: [32]byte{1}, Expires: 7, CreatedAt: 6}}
+	tokens := []collab.Token{{Hash: collab.HashToken("token"), Expires: 7, CreatedAt: 6}}
 	mustCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
 	mustCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
 	mustCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
@@ -228,7 +228,7 @@ func testChangeTogether(t *testing.T, s *Store) {
 	for i := range byte(8) {
 		wg.Go(func() {
 			err := s.ChangeTokens(t.Context(), "key", func(l []collab.Token) ([]collab.Token, error) {
-				return append(l, collab.Token{Hash: [32]byte{i}}), nil
+				return append(l, collab.Token{Hash: []byte{i}}), nil
 			})
 			mu.Lock()
 			defer mu.Unlock()
