@@ -103,3 +103,133 @@ func (s *Store) Accounts(ctx context.Context) ([]collab.Account, error) {
 	}
 	return list, nil
 }
+
+// keyItem is the item of an API key.
+type keyItem struct {
+	Account string                        `dynamodbav:"acct"`
+	Tokens  store.Encoded[[]collab.Token] `dynamodbav:"tok"`
+}
+
+func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key does not exist") }
+
+// AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
+func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
+	it := store.ItemOf(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
+	refused, err := s.Write(ctx,
+		s.Require(table.Account(account)), s.Create(it), s.Replace(store.NewItem(table.AccountAPIKey(account, key))))
+	switch {
+	case err != nil || refused == nil:
+		return err
+	case refused.Of[0].Refused:
+		return accountMissing(account)
+	}
+	return collab.Errorf(collab.AlreadyExists, "the API key is there already")
+}
+
+// APIKey reads an API key with its account's settings; NOT_FOUND when the key does not exist.
+func (s *Store) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
+	it, err := s.key(ctx, key)
+	if err != nil {
+		return collab.APIKey{}, err
+	}
+	a, err := s.Account(ctx, it.Account)
+	return collab.APIKey{Key: key, Account: a.ID, Disabled: a.Disabled, Settings: a.Settings, Tokens: it.Tokens.Value}, err
+}
+
+func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
+	it, exists, err := store.Read[keyItem](ctx, s.Table, table.APIKey(key))
+	if err == nil && !exists {
+		err = keyMissing()
+	}
+	return it, err
+}
+
+// APIKeys returns the API keys of an account.
+func (s *Store) APIKeys(ctx context.Context, account string) ([]string, error) {
+	prefix := table.AccountAPIKey(account, "")
+	items, err := s.Query(ctx, store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true})
+	if err != nil {
+		return nil, err
+	}
+	return readAll(items, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
+}
+
+// ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
+func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]collab.Token) ([]collab.Token, error)) error {
+	_, err := store.Rewrite(ctx, s.Table, table.APIKey(key), "the API key", func(it *keyItem, exists bool) (err error) {
+		if !exists {
+			return keyMissing()
+		}
+		it.Tokens.Value, err = change(it.Tokens.Value)
+		return err
+	})
+	return err
+}
+
+// PermissionProvider reads the permission provider of an account; nil where it has none: members and document access decide.
+func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error) {
+	p, exists, err := store.Read[collab.PermissionProvider](ctx, s.Table, table.PermissionProvider(acct))
+	if err != nil || !exists {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// SetPermissionProvider writes the permission provider of an account, nil for none. The account is not checked.
+func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
+	k := table.PermissionProvider(acct)
+	if p == nil {
+		return s.Delete(ctx, k)
+	}
+	_, err := store.Rewrite(ctx, s.Table, k, "the permission provider", func(is *collab.PermissionProvider, _ bool) error {
+		*is = *p
+		return nil
+	})
+	return err
+}
+
+// DeleteAPIKey deletes an API key with its tokens, and returns whose it was; NOT_FOUND when it does not exist.
+func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, err error) {
+	it, err := s.key(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.APIKey(key)), s.Remove(table.AccountAPIKey(it.Account, key)))
+	if err == nil && refused != nil {
+		err = keyMissing()
+	}
+	return it.Account, err
+}
+
+// DeleteAccount deletes an account, its API keys first. It fails with NOT_FOUND when the account does not exist, and with
+// FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or while
+// it is enabled, as requests under way could make one.
+func (s *Store) DeleteAccount(ctx context.Context, id string) error {
+	a, err := s.Account(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !a.Disabled {
+		return collab.Errorf(collab.FailedPrecondition, "account %q is enabled: disable it a minute before", id)
+	}
+	for _, err := range s.ListOrganizations(ctx, id, "", 0) {
+		if err != nil {
+			return err
+		}
+		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
+	}
+	keys, err := s.APIKeys(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if _, err := s.DeleteAPIKey(ctx, key); err != nil && collab.CodeOf(err) != collab.NotFound {
+			return err
+		}
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.Account(id)), s.Remove(table.AccountEntry(id)))
+	if err == nil && refused != nil {
+		err = accountMissing(id)
+	}
+	return err
+}
