@@ -88,11 +88,11 @@ type PermissionProvider struct {
 
 // Account is one customer of the deployment.
 type Account struct {
-	ID        string
-	Name      string
-	Disabled  bool // its credentials are refused
-	Settings  Settings
-	CreatedAt Millis
+	ID        string   `dynamodbav:"-"`
+	Name      string   `dynamodbav:"name"`
+	Disabled  bool     `dynamodbav:"off"` // its credentials are refused
+	Settings  Settings `dynamodbav:"-"`   // they stand beside, as JSON
+	CreatedAt Millis   `dynamodbav:"ca"`
 }
 
 // APIKey is a key with the tokens that go with it.

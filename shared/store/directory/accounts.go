@@ -2,6 +2,7 @@ package directory
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -10,18 +11,17 @@ import (
 
 // accountItem is the item of an account.
 type accountItem struct {
-	Name      string                         `dynamodbav:"name"`
-	Disabled  bool                           `dynamodbav:"off"`
-	Settings  store.Encoded[collab.Settings] `dynamodbav:"set"`
-	CreatedAt collab.Millis                  `dynamodbav:"ca"`
+	collab.Account
+	Settings store.Encoded[collab.Settings] `dynamodbav:"set"`
 }
 
 func newAccountItem(a collab.Account) accountItem {
-	return accountItem{a.Name, a.Disabled, store.Encoded[collab.Settings]{Value: a.Settings}, a.CreatedAt}
+	return accountItem{a, store.Encoded[collab.Settings]{Value: a.Settings}}
 }
 
-func (a accountItem) account(id string) collab.Account {
-	return collab.Account{ID: id, Name: a.Name, Disabled: a.Disabled, Settings: a.Settings.Value, CreatedAt: a.CreatedAt}
+func (it accountItem) account(id string) collab.Account {
+	it.Account.ID, it.Account.Settings = id, it.Settings.Value
+	return it.Account
 }
 
 func accountMissing(id string) error {
@@ -78,30 +78,18 @@ func (s *Store) Accounts(ctx context.Context) ([]collab.Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(entries))
-	keys := make([]table.Key, len(entries))
-	for i, e := range entries {
-		if ids[i], err = lastPart(e, ""); err != nil {
-			return nil, err
-		}
-		keys[i] = table.Account(ids[i])
-	}
-	found, err := s.GetAll(ctx, keys, true)
+	ids, err := readAll(entries, func(it store.Item) (string, error) { return lastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
-	list := make([]collab.Account, 0, len(ids))
-	for i, id := range ids {
-		if found[keys[i]] == nil {
-			continue
+	list := make([]collab.Account, len(ids))
+	err = store.Each(ctx, len(ids), func(ctx context.Context, i int) (err error) {
+		if list[i], err = s.Account(ctx, ids[i]); collab.CodeOf(err) == collab.NotFound {
+			list[i], err = collab.Account{}, nil // deleted meanwhile
 		}
-		var a accountItem
-		if err := found[keys[i]].Decode(&a); err != nil {
-			return nil, err
-		}
-		list = append(list, a.account(id))
-	}
-	return list, nil
+		return err
+	})
+	return slices.DeleteFunc(list, func(a collab.Account) bool { return a.ID == "" }), err
 }
 
 // keyItem is the item of an API key.

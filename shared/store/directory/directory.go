@@ -56,6 +56,28 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 	return list, nil
 }
 
+// readThose reads those of the ids that have items, in their order and each once, each by read.
+func readThose[T any](
+	ctx context.Context, s *Store, ids []string, key func(id string) table.Key, strong bool, read func(store.Item) (T, error),
+) ([]T, error) {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = key(id)
+	}
+	found, err := s.GetAll(ctx, keys, strong)
+	if err != nil {
+		return nil, err
+	}
+	var items []store.Item
+	for _, k := range keys {
+		if it := found[k]; it != nil {
+			items = append(items, it)
+			delete(found, k)
+		}
+	}
+	return readAll(items, read)
+}
+
 // list yields what a partition holds under a prefix behind an id ("" for all), by id, each by read, or an error as the last. It reads one more
 // than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
 func list[T any](ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error)) iter.Seq2[T, error] {

@@ -3,6 +3,7 @@ package directory
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -50,39 +51,28 @@ func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]coll
 
 // Folder returns a folder and the folders directly in it by id. It fails like CheckOrganization, and with NOT_FOUND when the folder
 // does not exist.
-func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (collab.Folder, []collab.Folder, error) {
-	var none collab.Folder
-	k := table.Folder(org.Account, org.Organization, id)
-	found, _, err := s.seek(ctx, org, []table.Key{k})
-	if err != nil {
-		return none, nil, err
+func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error) {
+	key := func(id string) table.Key { return table.Folder(org.Account, org.Organization, id) }
+	found, _, err := s.seek(ctx, org, []table.Key{key(id)})
+	if err == nil && found[key(id)] == nil {
+		err = folderMissing(id)
 	}
-	if found[k] == nil {
-		return none, nil, folderMissing(id)
+	if err == nil {
+		folder, err = readFolder(found[key(id)])
+	}
+	if err != nil {
+		return folder, nil, err
 	}
 	entries, err := s.Query(ctx, store.Scan{
 		Index: table.IndexIn, PK: table.FolderPartition(org.Account, org.Organization, id), Keys: store.Children(table.Folders),
 	})
 	if err != nil {
-		return none, nil, err
+		return folder, nil, err
 	}
-	keys := make([]table.Key, len(entries))
-	for i, e := range entries {
-		keys[i] = e.Key()
-	}
-	in, err := s.GetAll(ctx, keys, false)
+	ids, err := readAll(entries, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
 	if err != nil {
-		return none, nil, err
+		return folder, nil, err
 	}
-	items := []store.Item{found[k]}
-	for _, k := range keys {
-		if it := in[k]; it != nil && it.Text(table.Parent) == id { // else it was moved meanwhile
-			items = append(items, it)
-		}
-	}
-	list, err := readAll(items, readFolder)
-	if err != nil {
-		return none, nil, err
-	}
-	return list[0], list[1:], nil
+	in, err = readThose(ctx, s, ids, key, false, readFolder)
+	return folder, slices.DeleteFunc(in, func(f collab.Folder) bool { return f.Parent != id }), err // that was moved meanwhile
 }

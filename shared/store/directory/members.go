@@ -22,23 +22,13 @@ func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, us
 
 // Members returns those of the users who are members of the organization, by user id. Strongly consistent.
 func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error) {
-	keys := make([]table.Key, len(users))
-	for i, u := range users {
-		keys[i] = table.Member(org.Account, org.Organization, u)
-	}
-	found, err := s.GetAll(ctx, keys, true)
-	if err != nil {
-		return nil, err
-	}
-	members := make(map[string]collab.Member, len(found))
-	for _, it := range found {
-		m, err := readMember(it)
-		if err != nil {
-			return nil, err
-		}
+	key := func(user string) table.Key { return table.Member(org.Account, org.Organization, user) }
+	list, err := readThose(ctx, s, users, key, true, readMember)
+	members := make(map[string]collab.Member, len(list))
+	for _, m := range list {
 		members[m.UserID] = m
 	}
-	return members, nil
+	return members, err
 }
 
 // ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.

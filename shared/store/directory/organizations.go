@@ -45,28 +45,8 @@ func (s *Store) makeOrganization(ctx context.Context, org collab.OrganizationRef
 
 // Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
 func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error) {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = table.Organization(acct, id)
-	}
-	found, err := s.GetAll(ctx, keys, true)
-	if err != nil {
-		return nil, err
-	}
-	var list []collab.Organization
-	for _, k := range keys {
-		it := found[k]
-		if it == nil {
-			continue
-		}
-		delete(found, k)
-		o, err := readOrganization(it)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, o)
-	}
-	return list, nil
+	key := func(id string) table.Key { return table.Organization(acct, id) }
+	return readThose(ctx, s, ids, key, true, readOrganization)
 }
 
 // ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come most
