@@ -1,6 +1,10 @@
 package threads
 
-import "math"
+import (
+	"math"
+
+	"collabdata/shared/store"
+)
 
 // What one walk examines before it ends its page. So a page costs at most 400 capacity units beside its threads.
 const (
@@ -32,11 +36,12 @@ type cost struct {
 	items   int     // that the threads are made of
 }
 
-// query adds an index query that gave so many entries of so many bytes.
-func (c *cost) query(entries, bytes int) {
-	c.entries += entries
-	c.bytes += bytes
-	c.units += readUnits(bytes)
+// query adds an index query that gave these entries.
+func (c *cost) query(entries []store.Item) {
+	n := bytes(entries)
+	c.entries += len(entries)
+	c.bytes += n
+	c.units += readUnits(n)
 }
 
 // budget is what a walk has done for its page, and what follows from it for the next read.

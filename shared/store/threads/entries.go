@@ -14,7 +14,6 @@ type entries struct {
 	w *walk
 	keyRange
 	shards []*shard
-	last   string // the last key examined
 	skName string
 	passes func(store.Item) bool
 }
@@ -26,8 +25,15 @@ type shard struct {
 	ended bool // nothing is left to be read
 }
 
-func newEntries(w *walk, r keyRange, last string) *entries {
-	src := &entries{w: w, keyRange: r, last: last, passes: sieve(w.q, r.index)}
+// read reads the next page.
+func (s *shard) read(ctx context.Context, t *store.Table) error {
+	items, more, err := t.QueryPage(ctx, s.scan)
+	s.ahead, s.ended = items, !more
+	return err
+}
+
+func newEntries(w *walk, r keyRange) *entries {
+	src := &entries{w: w, keyRange: r, passes: sieve(w.q, r.index)}
 	_, src.skName = store.KeyNames(r.index)
 	for i := range r.partitions {
 		src.shards = append(src.shards, &shard{scan: scanOf(r, i)})
@@ -38,10 +44,6 @@ func newEntries(w *walk, r keyRange, last string) *entries {
 // scanOf is the scan of one of a range's partitions.
 func scanOf(r keyRange, partition int) store.Scan {
 	return store.Scan{Index: r.index, PK: r.partitions[partition], Keys: r.keys}
-}
-
-func (src *entries) position() position {
-	return position{Document: src.document, Value: src.value, Key: src.last}
 }
 
 func (src *entries) read(ctx context.Context, want, beside int) (part, error) {
@@ -83,9 +85,8 @@ func (src *entries) fill(ctx context.Context, limit int) (part, error) {
 	if err := store.Each(ctx, len(dry), func(ctx context.Context, i int) error {
 		s := dry[i]
 		s.scan.Limit = limit
-		items, more, err := src.w.QueryPage(ctx, s.scan)
-		s.ahead, s.ended = items, !more
-		for _, it := range items {
+		err := s.read(ctx, src.w.Table)
+		for _, it := range s.ahead {
 			s.scan.Keys = s.scan.Keys.After(it.Text(src.skName))
 		}
 		return err
@@ -94,11 +95,7 @@ func (src *entries) fill(ctx context.Context, limit int) (part, error) {
 	}
 	var p part
 	for _, s := range dry {
-		bytes := 0
-		for _, it := range s.ahead {
-			bytes += it.Size()
-		}
-		p.cost.query(len(s.ahead), bytes)
+		p.cost.query(s.ahead)
 	}
 	return p, nil
 }

@@ -13,7 +13,7 @@ import (
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	begun := make([]<-chan fetched, len(entries))
+	begun := make([]<-chan *threadReader, len(entries))
 	ahead := 0
 	for i, e := range entries {
 		if w.want() == 0 {
@@ -23,12 +23,9 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		for ; ahead < len(entries) && ahead < i+w.window(len(entries), store.Concurrency); ahead++ {
 			begun[ahead] = w.fetch(ctx, entries[ahead])
 		}
-		f := <-begun[i]
+		r := <-begun[i]
 		begun[i] = nil
-		if f.err != nil {
-			return f.err
-		}
-		t, err := f.thread.finish(ctx)
+		t, err := r.finish(ctx)
 		if err != nil {
 			return err
 		}
@@ -42,34 +39,29 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 				return nil
 			}
 			w.taken++
-			w.content += f.thread.size()
+			w.content += r.bytes
 		}
 		w.at = e.at
 	}
 	return nil
 }
 
-// fetched is what the first read of a thread gave; thread is nil where there is none.
-type fetched struct {
-	thread *threadReader
-	err    error
-}
-
 // fetch begins to read the thread of an entry. The channel gives it once.
-func (w *walk) fetch(ctx context.Context, e entry) <-chan fetched {
-	c := make(chan fetched, 1)
-	if e.thread != nil || e.missing {
-		c <- fetched{thread: e.thread}
+func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
+	c := make(chan *threadReader, 1)
+	if e.thread != nil {
+		c <- e.thread
 		return c
 	}
 	go func() {
 		r := w.threadReader(w.org.Document(e.document), e.id, w.q.IDs != nil)
-		c <- fetched{r, r.read(ctx)}
+		r.read(ctx)
+		c <- r
 	}()
 	return c
 }
 
-// threadReader puts one thread together from its items, in the order of their keys.
+// threadReader puts one thread together from its items, in the order of their keys. The zero one is of a thread that does not exist.
 type threadReader struct {
 	*store.Table
 	scan  store.Scan // what is left to be read
@@ -77,7 +69,8 @@ type threadReader struct {
 	head  store.Item
 	t     *collab.Thread // nil before the head was read
 	items int
-	bytes int
+	bytes int   // of content, about
+	err   error // ends the reading
 }
 
 // threadReader returns what reads the thread of an annotation.
@@ -87,19 +80,15 @@ func (s *Store) threadReader(doc collab.DocumentRef, id string, strong bool) *th
 }
 
 // read reads on, up to 1 MB.
-func (r *threadReader) read(ctx context.Context) error {
-	items, more, err := r.QueryPage(ctx, r.scan)
-	if err != nil {
-		return err
-	}
-	r.more = more
+func (r *threadReader) read(ctx context.Context) {
+	var items []store.Item
+	items, r.more, r.err = r.QueryPage(ctx, r.scan)
 	for _, it := range items {
 		r.scan.Keys = r.scan.Keys.After(it.Text(table.SK))
 		if err := r.add(it); err != nil {
-			return store.Fail(ctx, err)
+			r.err = store.Fail(ctx, err)
 		}
 	}
-	return nil
 }
 
 // add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without head.
@@ -131,28 +120,15 @@ func (r *threadReader) add(it store.Item) error {
 
 // finish reads what is left of the thread and returns it, nil when it does not exist. One larger than a page is cut short and says so.
 func (r *threadReader) finish(ctx context.Context) (*collab.Thread, error) {
-	if r == nil {
-		return nil, nil
+	for r.err == nil && r.more && r.bytes <= pageBytes {
+		r.read(ctx)
 	}
-	for r.more && r.bytes <= pageBytes {
-		if err := r.read(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if r.t == nil {
-		return nil, nil
+	if r.err != nil || r.t == nil {
+		return nil, r.err
 	}
 	if r.t.LastUpdated = r.t.Latest(); r.more {
 		r.t.Truncated = true
 		r.t.LastUpdated = max(r.t.LastUpdated, timeKey(r.head))
 	}
 	return r.t, nil
-}
-
-// size is about the bytes of the thread's content.
-func (r *threadReader) size() int {
-	if r == nil {
-		return 0
-	}
-	return r.bytes
 }

@@ -57,18 +57,14 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	if documents == nil {
 		documents = []string{""}
 	}
-	type found struct {
-		items []store.Item
-		more  bool
-	}
-	ranges := make([]found, len(documents)*len(values))
+	ranges := make([]shard, len(documents)*len(values))
 	limit := max(most/max(1, len(ranges)), 5)
-	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
-		ranges[i].items, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
+	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
+		ranges[i].scan = store.Scan{
 			Index: f.index, PK: f.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
 			Keys: inDocument(documents[i/len(values)]), Limit: limit,
-		})
-		return err
+		}
+		return ranges[i].read(ctx, w.Table)
 	}); err != nil {
 		return nil, false, err
 	}
@@ -76,19 +72,14 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	passes := sieve(w.q, f.index)
 	var c cost
 	for i, r := range ranges {
-		few = few && !r.more
-		bytes := 0
-		for _, it := range r.items {
-			bytes += it.Size()
-			if !passes(it) {
-				continue
-			}
-			if e, ok := entryOf(it); ok {
+		few = few && r.ended
+		for _, it := range r.ahead {
+			if e, ok := entryOf(it); ok && passes(it) {
 				e.at = w.place(documents[i/len(values)], it)
 				list = append(list, e)
 			}
 		}
-		c.query(len(r.items), bytes)
+		c.query(r.ahead)
 	}
 	w.count(c)
 	return list, few, nil

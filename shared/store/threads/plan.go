@@ -85,6 +85,11 @@ type keyRange struct {
 	index      string // "" for the table itself
 	partitions []string
 	keys       store.Span
+	last       string // the last key examined, "" for none
+}
+
+func (r *keyRange) position() position {
+	return position{Document: r.document, Value: r.value, Key: r.last}
 }
 
 // keyRange returns the range of a document ("" for all) and the value of that number.

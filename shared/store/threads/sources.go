@@ -69,15 +69,14 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 			continue
 		}
 		r := l.w.keyRange(l.documents[0], l.value)
-		last := ""
 		if r.document == l.from.Document && r.value == l.from.Value && l.from.Key != "" {
-			last = l.from.Key
-			r.keys = r.keys.After(last)
+			r.last = l.from.Key
+			r.keys = r.keys.After(r.last)
 		}
 		if r.index == "" {
-			group = append(group, &wholeThreads{w: l.w, keyRange: r, last: last})
+			group = append(group, &wholeThreads{w: l.w, keyRange: r})
 		} else {
-			group = append(group, newEntries(l.w, r, last))
+			group = append(group, newEntries(l.w, r))
 		}
 		if l.value++; l.value >= len(l.w.values) {
 			l.documents, l.value = l.documents[1:], 0
@@ -105,12 +104,7 @@ func (l *sources) fill(ctx context.Context) error {
 type wholeThreads struct {
 	w *walk
 	keyRange
-	last    string        // the last key examined
 	reading *threadReader // the thread under way, nil for none
-}
-
-func (src *wholeThreads) position() position {
-	return position{Document: src.document, Value: src.value, Key: src.last}
 }
 
 // read returns whole threads. What it has read of the thread it is in stays in the source.

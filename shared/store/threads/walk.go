@@ -68,7 +68,6 @@ type entry struct {
 	document, id string
 	at           position
 	thread       *threadReader // nil: to be fetched
-	missing      bool          // there is none; take is called with nil
 }
 
 // open checks what the query names, and finds the named documents and the shards.
@@ -171,8 +170,11 @@ func (w *walk) byID(ctx context.Context) error {
 			documents = []string{""}
 		}
 		for _, d := range documents {
-			e := entry{document: d, id: id, at: position{Value: i + 1, Key: table.Escape(d)}, missing: d == ""}
-			if w.compare(e.at, w.at) > 0 && (e.missing || inFolder(d)) {
+			e := entry{document: d, id: id, at: position{Value: i + 1, Key: table.Escape(d)}}
+			if d == "" {
+				e.thread = &threadReader{}
+			}
+			if w.compare(e.at, w.at) > 0 && (d == "" || inFolder(d)) {
 				entries = append(entries, e)
 			}
 		}
