@@ -20,12 +20,12 @@ func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann 
 	defer spread()
 	u := &commentUpdate{s: s, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
 	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.Now, nil) })
-	group := transactComments
+	group := collab.MaxComments
 	if c.Event == nil {
 		group = 1
 	}
 	some := false
-	for ids := range slices.Chunk(c.IDs, transactComments) {
+	for ids := range slices.Chunk(c.IDs, collab.MaxComments) {
 		found, err := s.GetAll(ctx, u.keys(ids), true)
 		if err != nil && !some {
 			return nil, err

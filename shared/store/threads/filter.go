@@ -12,7 +12,7 @@ import (
 // head passes with one of them.
 type filter struct {
 	name      string
-	index     string                                 // lists heads by this value; "" for none
+	index     string                                 // lists heads by this value
 	attribute string                                 // holds the value, in the head and in index entries that project it
 	partition func(acct, org, value string) string   // of the index
 	asked     func(*collab.AnnotationQuery) []string // nil where the query does not ask
@@ -20,7 +20,7 @@ type filter struct {
 }
 
 // filters stand in the order in which they drive a walk: the first that a query asks for is the index it goes through.
-var filters = [...]filter{
+var filters = [...]*filter{
 	{
 		"locations", table.IndexIn, table.Location, table.LocationPartition,
 		func(q *collab.AnnotationQuery) []string { return q.Locations }, func(a *collab.Annotation) string { return a.LocationID },
@@ -69,8 +69,8 @@ func (w *window) holds(q *collab.AnnotationQuery, t collab.Millis) bool {
 
 // matches reports whether an annotation passes all filters but those on document and folder.
 func matches(q *collab.AnnotationQuery, a *collab.Annotation) bool {
-	for i := range filters {
-		if f := &filters[i]; f.asked(q) != nil && !slices.Contains(f.asked(q), f.of(a)) {
+	for _, f := range filters {
+		if f.asked(q) != nil && !slices.Contains(f.asked(q), f.of(a)) {
 			return false
 		}
 	}
@@ -91,8 +91,8 @@ func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 		}
 	}
 	var asked []*filter
-	for i := range filters {
-		if f := &filters[i]; f.asked(q) != nil && slices.Contains(projected, f.attribute) {
+	for _, f := range filters {
+		if f.asked(q) != nil && slices.Contains(projected, f.attribute) {
 			asked = append(asked, f)
 		}
 	}

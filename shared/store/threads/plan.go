@@ -21,12 +21,14 @@ type plan struct {
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	p := plan{org: org, q: q, shards: 1}
-	switch by := p.firstFilter(); {
+	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.asked(q) != nil })
+	switch {
 	case q.IDs != nil:
 	case updated.in(q):
 		p.index = table.IndexUpd
-	case by != nil:
-		p.index, p.by, p.values = by.index, by, by.asked(q)
+	case by >= 0:
+		p.by = filters[by]
+		p.index, p.values = p.by.index, p.by.asked(q)
 	case created.in(q):
 		p.index = table.IndexUpd
 	}
@@ -34,16 +36,6 @@ func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 		p.index = table.IndexOrg
 	}
 	return p
-}
-
-// firstFilter returns the first filter asked for that has an index, nil for none.
-func (p *plan) firstFilter() *filter {
-	for i := range filters {
-		if f := &filters[i]; f.index != "" && f.asked(p.q) != nil {
-			return f
-		}
-	}
-	return nil
 }
 
 // acrossDocuments reports whether the walk's ranges span all documents: else each lies in one.
@@ -142,9 +134,8 @@ func (p *plan) alternatives(documents int) []*filter {
 		return nil
 	}
 	var list []*filter
-	for i := range filters {
-		f := &filters[i]
-		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && f.index != "" && 0 < n && n <= mostProbes {
+	for _, f := range filters {
+		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && 0 < n && n <= mostProbes {
 			list = append(list, f)
 		}
 	}

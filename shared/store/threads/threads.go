@@ -53,9 +53,6 @@ func (s *Store) record(ctx context.Context, ev *collab.Event) ([]store.Write, er
 	return s.Outbox.Record(ctx, []*collab.Event{ev})
 }
 
-// transactComments is how many comments one transaction takes, beside their head and its events.
-const transactComments = collab.MaxComments
-
 // watch returns a context for writes of heads, and what is called behind them: where the organization's index by time was too hot for one of
 // them, the organization is spread over more partitions. Should that fail, the next write that is refused does it.
 func (s *Store) watch(ctx context.Context, org collab.OrganizationRef) (watched context.Context, spread func()) {

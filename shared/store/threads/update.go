@@ -193,7 +193,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, err
 	}
 	w.some = true
-	if full := len(w.changes) == transactComments || w.size+r.size()+w.head.Size() > store.MaxWriteBytes; full && len(w.changes) > 0 {
+	if full := len(w.changes) == collab.MaxComments || w.size+r.size()+w.head.Size() > store.MaxWriteBytes; full && len(w.changes) > 0 {
 		if err := w.writeAhead(ctx); err != nil {
 			return false, err
 		}
