@@ -72,29 +72,36 @@ func anything() Schema {
 
 func ref(name string) Schema { return Schema{{"$ref", "#/components/schemas/" + name}} }
 
+// orNull lets a schema take null.
 func orNull(schema Schema) Schema {
-	if len(schema) > 0 && schema[0].Key == "type" {
-		kind, ok := schema[0].Value.(string)
-		if !ok {
-			return schema // takes null already
-		}
-		schema = slices.Clone(schema)
-		schema[0].Value = []string{kind, "null"}
-		return withoutEnum(schema)
+	if schema[0].Key != "type" {
+		return Schema{{"anyOf", []Schema{schema, {{"type", "null"}}}}}
 	}
-	return Schema{{"anyOf", []Schema{schema, {{"type", "null"}}}}}
+	schema = slices.Clone(schema)
+	for i, m := range schema {
+		if kind, ok := m.Value.(string); ok && m.Key == "type" {
+			schema[i].Value = []string{kind, "null"}
+		} else if m.Key == "enum" {
+			schema[i].Value = append(slices.Clone(m.Value.([]any)), nil)
+		}
+	}
+	return schema
 }
 
-// withoutEnum lets an enumeration take null.
-func withoutEnum(schema Schema) Schema {
-	for i, m := range schema {
-		if values, ok := m.Value.([]string); ok && m.Key == "enum" {
-			list := []any{}
-			for _, v := range values {
-				list = append(list, v)
-			}
-			schema[i].Value = append(list, nil)
-		}
+// enum is the schema of a string that is one of some values.
+func enum(values []string) Schema {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	return Schema{{"type", "string"}, {"enum", list}}
+}
+
+// structure is the schema of an object with properties.
+func structure(properties Keyed[Schema], required []string) Schema {
+	schema := Schema{{"type", "object"}, {"properties", properties}}
+	if len(required) > 0 {
+		schema = append(schema, Member[any]{"required", required})
 	}
 	return schema
 }
@@ -112,11 +119,7 @@ func (s *Schemas) object(o *objectPlan) Schema {
 		}
 		properties = append(properties, Member[Schema]{Key: f.name, Value: s.described(schema, o.name, f.name, f.doc, f.plan.unit())})
 	}
-	schema := Schema{{"type", "object"}, {"properties", properties}}
-	if len(required) > 0 {
-		schema = append(schema, Member[any]{"required", required})
-	}
-	return append(schema, Member[any]{"additionalProperties", false})
+	return append(structure(properties, required), Member[any]{"additionalProperties", false})
 }
 
 // described returns the schema with the description of a field.
@@ -204,10 +207,10 @@ func (s *Schemas) component(name, of string, make func() Schema) Schema {
 }
 
 func (p *plan) text() Schema {
-	schema := Schema{{"type", "string"}}
 	if p.enum != nil {
-		return append(schema, Member[any]{"enum", p.enum})
+		return enum(p.enum)
 	}
+	schema := Schema{{"type", "string"}}
 	if p.nonEmpty {
 		schema = append(schema, Member[any]{"minLength", 1})
 	}

@@ -36,7 +36,7 @@ func (s *Schemas) Answer(t reflect.Type) Schema {
 		return anything()
 	}
 	if values := valuesOf(t); values != nil {
-		return Schema{{"type", "string"}, {"enum", values}}
+		return enum(values)
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -89,10 +89,7 @@ func (s *Schemas) Fields(t reflect.Type, names ...string) Schema {
 			required = append(required, name)
 		}
 	}
-	schema := Schema{{"type", "object"}, {"properties", properties}}
-	if len(required) > 0 {
-		schema = append(schema, Member[any]{"required", required})
-	}
+	schema := structure(properties, required)
 	if open {
 		schema = append(schema, Member[any]{"additionalProperties", true})
 	}
