@@ -40,7 +40,7 @@ func (c Code) MayRepeat() bool {
 // FieldError is one mistake of a request: the path of the field, such as `data.commentAnnotations[0].status.id`, and the rule it
 // breaks.
 type FieldError struct {
-	Field   string `json:"field"`
+	Field   string `json:"field" doc:"The path of the field, such as data.commentAnnotations[0].status.id"`
 	Message string `json:"message" doc:"The rule that it breaks"`
 }
 

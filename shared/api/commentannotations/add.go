@@ -209,7 +209,7 @@ type NewAnnotationV1 struct {
 // StatusV1 is Status in v1.
 type StatusV1 struct {
 	ID   string      `json:"id" rule:"required,id"`
-	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal, or an object of your own"` // any object
+	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal, or an object of your own"`
 	StatusLook
 }
 

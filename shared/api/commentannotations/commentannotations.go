@@ -67,10 +67,10 @@ type Location struct {
 
 // TargetElement is what an annotation is anchored on.
 type TargetElement struct {
-	ElementID        *string `json:"elementId,omitempty"`
+	ElementID        *string `json:"elementId,omitempty" doc:"Id of a DOM element"`
 	TargetText       *string `json:"targetText,omitempty"`
-	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1"`
-	SelectAllContent *bool   `json:"selectAllContent,omitempty"`
+	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" doc:"Which occurrence of targetText"`
+	SelectAllContent *bool   `json:"selectAllContent,omitempty" doc:"It is anchored on the whole text of the element"`
 }
 
 // Priority is the priority of an annotation.
@@ -99,8 +99,8 @@ type StatusLook struct {
 	Name       *string `json:"name,omitempty"`
 	Color      *string `json:"color,omitempty"`
 	LightColor *string `json:"lightColor,omitempty"`
-	SVG        *string `json:"svg,omitempty"`
-	IconURL    *string `json:"iconUrl,omitempty"`
+	SVG        *string `json:"svg,omitempty" doc:"Its icon as SVG; a status of your own has this or iconUrl"`
+	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a status of your own has this or svg"`
 }
 
 // Validate demands an icon.
@@ -164,15 +164,15 @@ type Tag struct {
 
 // Attachment is a file that a comment carries.
 type Attachment struct {
-	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0"`
+	AttachmentID *int64      `json:"attachmentId" rule:"required,min=0" doc:"Unique in its comment"`
 	Name         *string     `json:"name,omitempty" doc:"File name"`
-	BucketPath   *string     `json:"bucketPath,omitempty"`
-	Size         *int64      `json:"size,omitempty" rule:"min=0"`
+	BucketPath   *string     `json:"bucketPath,omitempty" doc:"Its path in your storage"`
+	Size         *int64      `json:"size,omitempty" rule:"min=0" doc:"In bytes"`
 	Type         *string     `json:"type,omitempty" doc:"The kind of file, such as image, video or document"`
 	URL          *string     `json:"url,omitempty" doc:"Address to download it from"`
-	Thumbnail    *string     `json:"thumbnail,omitempty"`
-	MimeType     *string     `json:"mimeType,omitempty"`
-	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object"`
+	Thumbnail    *string     `json:"thumbnail,omitempty" doc:"Address of a small picture of it"`
+	MimeType     *string     `json:"mimeType,omitempty" doc:"Its MIME type"`
+	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form, of your own"`
 }
 
 // unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids,

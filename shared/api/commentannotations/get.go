@@ -18,12 +18,12 @@ type GetRequest struct {
 	FolderID          *string        `json:"folderId" rule:"notnull,id" doc:"Those in documents directly in this folder; root: in documents in no folder"`
 	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id"`
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
-	StatusID          *string        `json:"statusId" rule:"notnull,id"`
-	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=30,each=id"`
-	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time"`
-	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time"`
-	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time"`
-	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time"`
+	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
+	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these statuses"`
+	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
+	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
+	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
+	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
 }
 

@@ -35,8 +35,8 @@ type UpdatedData struct {
 
 // UserReplacement names a user, by the id alone, and the one to put in the place of that one.
 type UserReplacement struct {
-	OldUser collab.User `json:"oldUser" rule:"required"`
-	NewUser collab.User `json:"newUser" rule:"required"`
+	OldUser collab.User `json:"oldUser" rule:"required" doc:"The user to replace, by the id alone"`
+	NewUser collab.User `json:"newUser" rule:"required" doc:"The user to put in that one's place, whole"`
 }
 
 // LocationChange is a Location whose id may be left out.

@@ -12,7 +12,7 @@ import (
 // AddRequest is the data of POST /v2/notifications/add.
 type AddRequest struct {
 	AddV1Request
-	VerifyUserPermissions bool `json:"verifyUserPermissions"`
+	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Tell only users who may see the document; false where it is left out"`
 }
 
 // AddV1Request is the data of POST /v1/notifications/add.

@@ -28,7 +28,7 @@ type Channels struct {
 
 // Metadata says what a Config is of.
 type Metadata struct {
-	APIKey         string `json:"apiKey"`
+	APIKey         string `json:"apiKey" doc:"The API key of the request"`
 	OrganizationID string `json:"organizationId"`
 	DocumentID     string `json:"documentId"`
 	UserID         string `json:"userId"`

@@ -19,19 +19,19 @@ type GetRequest struct {
 type Notification struct {
 	NotificationID string                 `json:"notificationId"`
 	DocumentID     string                 `json:"documentId"`
-	AnnotationID   string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"` // of one that a comment made
+	AnnotationID   string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"`
 	ActionUser     collab.User            `json:"actionUser"`
-	Headline       string                 `json:"displayHeadlineMessage"` // the template with its values, for this user: plain text
+	Headline       string                 `json:"displayHeadlineMessage" doc:"The headline for this user, as plain text"`
 	Template       string                 `json:"displayHeadlineMessageTemplate"`
 	TemplateData   map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
 	Body           string                 `json:"displayBodyMessage"`
 	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	NotifyAll      bool                   `json:"notifyAll" doc:"It is for everyone of the organization"` // it was sent to everyone of the organization
+	NotifyAll      bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
 	CreatedAt      collab.Timestamp       `json:"createdAt"`
 	Read           bool                   `json:"read"`
-	ReadAt         collab.Timestamp       `json:"readAt,omitzero"`
+	ReadAt         collab.Timestamp       `json:"readAt,omitzero" doc:"When the user first read it"`
 	Clicked        bool                   `json:"clicked"`
-	ClickedAt      collab.Timestamp       `json:"clickedAt,omitzero"`
+	ClickedAt      collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
 }
 
 func show(e collab.InboxEntry, recipient collab.User) Notification {

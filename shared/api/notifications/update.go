@@ -12,7 +12,7 @@ import (
 type UpdateRequest struct {
 	OrganizationID  string                      `json:"organizationId" rule:"required,id"`
 	UserID          string                      `json:"userId" rule:"required,id"`
-	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id"`
+	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id" doc:"Notifications"`
 	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required" doc:"What the user did: read, clicked or both"`
 }
 

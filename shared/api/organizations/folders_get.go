@@ -15,13 +15,13 @@ type FoldersGetRequest struct {
 
 // Folder is a folder as it is answered.
 type Folder struct {
-	FolderID       string        `json:"folderId"`
-	FolderName     string        `json:"folderName"`
+	FolderID       string        `json:"folderId" doc:"The folder"`
+	FolderName     string        `json:"folderName" doc:"Its name"`
 	OrganizationID string        `json:"organizationId"`
-	ParentFolderID string        `json:"parentFolderId"`
+	ParentFolderID string        `json:"parentFolderId" doc:"The folder in which it is; root for none"`
 	CreatedAt      collab.Millis `json:"createdAt"`
 	LastUpdated    collab.Millis `json:"lastUpdated"`
-	SubFolders     *[]Folder     `json:"subFolders,omitempty"`
+	SubFolders     *[]Folder     `json:"subFolders,omitempty" doc:"The folders directly in it, where one folder was asked for"`
 }
 
 // FoldersGet returns the folders of an organization by id, or an array of the one folder asked for, with the folders directly in it. It

@@ -18,7 +18,7 @@ type GetRequest struct {
 // Organization is an organization as it is answered. Its metadata stand beside these fields, which win.
 type Organization struct {
 	ID               string `json:"id"`
-	OrganizationName string `json:"organizationName"`
+	OrganizationName string `json:"organizationName" doc:"Its name"`
 	Disabled         bool   `json:"disabled"`
 	rpc.Open
 }

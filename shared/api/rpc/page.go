@@ -13,7 +13,7 @@ import (
 
 // PageRequest is what the requests of all lists have: embed it.
 type PageRequest struct {
-	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000"`
+	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" doc:"At most so many items; 1,000 where it is left out"`
 	PageToken string `json:"pageToken"`
 }
 

@@ -71,7 +71,7 @@ func Count(n int, noun string) string {
 type Outcome struct {
 	Success bool        `json:"success"`
 	Message string      `json:"message"`
-	Code    collab.Code `json:"code,omitempty"` // when not successful
+	Code    collab.Code `json:"code,omitempty" doc:"Of a failure: as the status of an error"`
 }
 
 // Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller cannot

@@ -36,11 +36,11 @@ func (r *GetDeliveriesRequest) filter() collab.DeliveryFilter {
 // Delivery is the delivery of an event to a webhook endpoint as it is answered.
 type Delivery struct {
 	WebhookID   string               `json:"webhookId"`
-	EventID     string               `json:"eventId"` // also the header webhook-id of every post
-	EventType   collab.EventType     `json:"eventType"`
+	EventID     string               `json:"eventId" doc:"The event, also the header webhook-id of its posts"`
+	EventType   collab.EventType     `json:"eventType" doc:"The type of the event"`
 	State       collab.DeliveryState `json:"state"`
-	Attempts    []Attempt            `json:"attempts"`             // oldest first, the last collab.MaxDeliveryAttempts
-	NextAttempt collab.Timestamp     `json:"nextAttempt,omitzero"` // of a pending one, unless the endpoint rests
+	Attempts    []Attempt            `json:"attempts" doc:"The posts so far, oldest first, the last 20"`
+	NextAttempt collab.Timestamp     `json:"nextAttempt,omitzero" doc:"When a pending one is posted next, unless the endpoint rests"`
 	CreatedAt   collab.Timestamp     `json:"createdAt"`
 	LastUpdated collab.Timestamp     `json:"lastUpdated"`
 }
@@ -48,8 +48,8 @@ type Delivery struct {
 // Attempt is one post of a delivery.
 type Attempt struct {
 	At         collab.Timestamp `json:"at"`
-	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"` // HTTP status of the answer, absent where there was none
-	Reason     string           `json:"reason,omitempty"`                                                              // why it failed
+	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"`
+	Reason     string           `json:"reason,omitempty"` // why it failed
 	DurationMS int64            `json:"durationMs"`
 }
 

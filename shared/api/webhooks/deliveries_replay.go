@@ -14,7 +14,7 @@ type ReplayDeliveriesRequest struct {
 	WebhookID string                `json:"webhookId" rule:"required,id"`
 	EventID   *string               `json:"eventId" rule:"notnull,id" doc:"This event alone: since, state, pageSize and pageToken are of others"`
 	Since     *int64                `json:"since" rule:"notnull,time"`
-	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"` // with since: only these
+	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"`
 	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"At most so many deliveries; 10,000 where it is left out"`
 	PageToken string                `json:"pageToken"`
 }
@@ -31,7 +31,7 @@ func (r *ReplayDeliveriesRequest) Validate(m *rpc.Violations) {
 
 // ReplayDeliveriesResult is the answer to a replay.
 type ReplayDeliveriesResult struct {
-	Replayed int `json:"replayed"` // deliveries that are pending again
+	Replayed int `json:"replayed" doc:"Deliveries that are pending again"`
 }
 
 // MaxReplay is the most deliveries that one call replays.

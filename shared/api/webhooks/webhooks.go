@@ -35,11 +35,11 @@ type Webhook struct {
 	Description    string             `json:"description"`
 	EventTypes     []collab.EventType `json:"eventTypes" rule:"nullable"` // null: all
 	Disabled       bool               `json:"disabled"`
-	DisabledReason string             `json:"disabledReason,omitempty"` // where the service disabled it
-	Failures       int                `json:"failures"`                 // posts that failed since the last one that succeeded
-	FailingSince   collab.Timestamp   `json:"failingSince,omitzero"`
+	DisabledReason string             `json:"disabledReason,omitempty" doc:"Why the service disabled it"`
+	Failures       int                `json:"failures" doc:"Posts that failed since the last one that succeeded"`
+	FailingSince   collab.Timestamp   `json:"failingSince,omitzero" doc:"When the first of these failures was"`
 	Resting        bool               `json:"resting"` // after too many failures posts are held back, but for a probe from time to time
-	Secrets        []Secret           `json:"secrets"` // those that sign, the present one first
+	Secrets        []Secret           `json:"secrets" doc:"Those that sign, the present one first"`
 	CreatedAt      collab.Timestamp   `json:"createdAt"`
 	LastUpdated    collab.Timestamp   `json:"lastUpdated"`
 }
