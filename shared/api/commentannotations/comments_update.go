@@ -13,7 +13,7 @@ type UpdateCommentsRequest struct {
 	Target
 	AnnotationID string               `json:"annotationId" rule:"required,id"`
 	CommentIDs   []int64              `json:"commentIds" rule:"required,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once"`
-	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required"`
+	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty"`
 }
 
 // CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
@@ -35,12 +35,8 @@ type UpdateCommentsResult struct {
 	ID int64 `json:"id"`
 }
 
-// Validate demands that there is something to update. It refuses attachment ids given twice and more tagged users than an event names.
+// Validate refuses attachment ids given twice and more tagged users than an event names.
 func (d *CommentData) Validate(m *rpc.Violations) {
-	if !anySent(d.CommentText.Raw, d.CommentHTML.Raw, d.Context.Raw, d.IsCommentResolverUsed.Raw, d.IsCommentTextAvailable.Raw,
-		d.From.Raw, d.TaggedUserContacts.Raw, d.Attachments.Raw) {
-		m.Add("", "must have at least one field")
-	}
 	checkAttachments(m, d.Attachments.Value)
 	checkPeople(m, "taggedUserContacts", taggedBy([]NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}}))
 }

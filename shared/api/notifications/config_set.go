@@ -12,7 +12,7 @@ type ConfigSetRequest struct {
 	OrganizationID string         `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents for which it holds, which need not exist; left out: the whole organization"`
 	UserID         string         `json:"userId" rule:"required,id"`
-	Config         ChannelsChange `json:"config" rule:"required"`
+	Config         ChannelsChange `json:"config" rule:"required,nonempty"`
 }
 
 // ChannelsChange replaces a user's preferences. A channel that is left out, or null, has none of its own: it falls back from the document to
@@ -20,13 +20,6 @@ type ConfigSetRequest struct {
 type ChannelsChange struct {
 	Inbox rpc.Opt[collab.Preference] `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
 	Email rpc.Opt[collab.Preference] `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
-}
-
-// Validate demands that a channel is named.
-func (c *ChannelsChange) Validate(m *rpc.Violations) {
-	if !c.Inbox.Sent() && !c.Email.Sent() {
-		m.Add("", "must name inbox or email")
-	}
 }
 
 // ConfigSetResult is the answer to a config set.

@@ -13,7 +13,7 @@ type UpdateRequest struct {
 	OrganizationID  string                      `json:"organizationId" rule:"required,id"`
 	UserID          string                      `json:"userId" rule:"required,id"`
 	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id" doc:"Notifications"`
-	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required" doc:"What the user did: read, clicked or both"`
+	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required,nonempty" doc:"What the user did: read, clicked or both"`
 }
 
 // NotificationChange is what the user did with the notifications. A click is reading, too.
@@ -22,11 +22,8 @@ type NotificationChange struct {
 	Clicked *bool `json:"clicked" rule:"notnull"`
 }
 
-// Validate demands that something was done: what was read or clicked stays so.
+// Validate refuses to undo what was done.
 func (d *NotificationChange) Validate(m *rpc.Violations) {
-	if d.Read == nil && d.Clicked == nil {
-		m.Add("", "must have at least one field")
-	}
 	const stays = "must be true: what was read or clicked stays so"
 	if d.Read != nil && !*d.Read {
 		m.Add("read", stays)

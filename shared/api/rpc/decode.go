@@ -111,7 +111,7 @@ func (d *decoder) value(p *plan, v reflect.Value) error {
 		if got != '{' {
 			return d.wrong("an object", got)
 		}
-		return d.object(p.object, v)
+		return d.object(p, v)
 	}
 }
 

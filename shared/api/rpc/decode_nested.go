@@ -59,7 +59,8 @@ func (d *decoder) elements(p *plan, most int, v reflect.Value) (n int, err error
 	return n, err
 }
 
-func (d *decoder) object(o *objectPlan, v reflect.Value) error {
+func (d *decoder) object(p *plan, v reflect.Value) error {
+	o := p.object
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -88,6 +89,9 @@ func (d *decoder) object(o *objectPlan, v reflect.Value) error {
 		if o.fields[i].required && seen&(1<<i) == 0 {
 			d.note(join(d.at(), o.fields[i].name), "is required")
 		}
+	}
+	if p.nonEmpty && seen == 0 {
+		d.Add("", "must have at least one field")
 	}
 	if o.validates {
 		v.Addr().Interface().(Validator).Validate(&d.Violations)

@@ -40,7 +40,7 @@ type things struct {
 	State  rpc.Opt[state]          `json:"state"`
 	Seen   rpc.Opt[collab.JSON]    `json:"seen" rule:"object"`
 	Size   rpc.Opt[int64]          `json:"size" rule:"notnull,min=1"`
-	Change *rpc.One[change]        `json:"change"`
+	Change *rpc.One[change]        `json:"change" rule:"nonempty"`
 	Tree   *tree                   `json:"tree"`
 	Own    map[string]*collab.User `json:"-"`
 }
@@ -126,7 +126,6 @@ func TestDecode(t *testing.T) {
 		{`"seen":{ }`, things{Seen: rpc.Opt[collab.JSON]{Value: collab.JSON(`{}`), Raw: collab.JSON(`{}`)}}},
 		{`"size" :1e1`, things{Size: rpc.Opt[int64]{Value: 10, Raw: collab.JSON(`1e1`)}}},
 		{`"change":{"state":null}`, things{Change: &rpc.One[change]{Value: change{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}}}}},
-		{`"change":[{}]`, things{Change: &rpc.One[change]{}}},
 		{`"tree":{"branches":[{"leaf":"a","branches":[]},{"leaf":"b"}]}`, things{Tree: &tree{Branches: []tree{{Leaf: "a", Branches: []tree{}}, {Leaf: "b"}}}}},
 	}
 	for _, test := range tests {
@@ -202,6 +201,8 @@ func TestViolations(t *testing.T) {
 		{`"free":[{}]`, "data.free", "must be an object, not an array"},
 		{`"user":{}`, "data.user.userId", "is required"},
 		{`"user":{"userId":null}`, "data.user.userId", "is required and must not be null"},
+		{`"change":[{}]`, "data.change[0]", "must have at least one field"},
+		{`"change":{"stat":{}}`, "data.change.stat", "is not a known field"},
 		{`"user":{"userId":"u","nick":1}`, "data.user.nick", "is not a known field"},
 		{`"user":"u"`, "data.user", "must be an object, not a string"},
 		{`"must":[{"userId":"u"},null]`, "data.must[1]", "must be an object, not null"},
@@ -213,7 +214,7 @@ func TestViolations(t *testing.T) {
 		{`"size":null`, "data.size", "must not be null"},
 		{`"size":0`, "data.size", "must be an integer from 1 to 9007199254740991"},
 		{`"change":[]`, "data.change", "must be one value, or an array of exactly one, not of 0"},
-		{`"change":[{},{"x":1},3]`, "data.change", "must be one value, or an array of exactly one, not of 3"},
+		{`"change":[{"state":null},{"x":1},3]`, "data.change", "must be one value, or an array of exactly one, not of 3"},
 		{`"change":[[{}]]`, "data.change[0]", "must be an object, not an array"},
 		{`"change":[{"state":{}}]`, "data.change[0].state.id", "is required, or name"},
 		{`"change":{"state":{}}`, "data.change.state.id", "is required, or name"},

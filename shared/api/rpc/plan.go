@@ -33,7 +33,7 @@ type plan struct {
 	min, max int64              // kindInteger: bounds
 	maxLen   int                // kindString, kindArray: bytes, items; 0 for no limit
 	rest     string             // kindArray: the path that takes what is beyond maxLen, "" for none
-	nonEmpty bool               // kindString, kindArray
+	nonEmpty bool               // kindString, kindArray, kindStruct
 	check    func(string) error // kindString: nil for none
 	only     bool               // kindRaw: an object only
 
@@ -182,7 +182,7 @@ func (p *plan) add(rule, where string) {
 	case "id", "docid", "notificationid", "time", "commentid":
 		p.form = name
 	}
-	text, integer, array := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray
+	text, integer, array, object := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray, p.kind == kindStruct
 	switch {
 	case name == "id" && text:
 		p.check = func(s string) error { return collab.CheckID(s, collab.MaxID) }
@@ -190,7 +190,7 @@ func (p *plan) add(rule, where string) {
 		p.check = func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) }
 	case name == "notificationid" && text:
 		p.check = collab.CheckNotificationID
-	case name == "nonempty" && (text || array):
+	case name == "nonempty" && (text || array || object):
 		p.nonEmpty = true
 	case name == "max" && (text || array):
 		p.maxLen = int(number())

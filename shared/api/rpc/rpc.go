@@ -28,7 +28,7 @@
 //	notnull           null is a violation
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
-//	nonempty          string, array: not empty
+//	nonempty          string, array: not empty; struct: at least one of its fields is sent, be it as null
 //	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
 //	rest=PATH         array: which operation takes what is beyond max, for the violation to say
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis

@@ -184,14 +184,21 @@ func (s *Schemas) plan(p *plan) Schema {
 		}
 		return schema
 	}
+	make := func() Schema {
+		schema := s.object(p.object)
+		if p.nonEmpty {
+			schema = append(schema, Member[any]{"minProperties", 1})
+		}
+		return schema
+	}
 	if p.object.name == "" {
-		return s.object(p.object)
+		return make()
 	}
 	name := upper(p.object.name)
 	if s.answered[name] {
 		name += "Input"
 	}
-	return s.component(name, p.object.of, func() Schema { return s.object(p.object) })
+	return s.component(name, p.object.of, make)
 }
 
 // component refers to the component of a type, and makes it where it is new. It panics where another type has the name.

@@ -20,8 +20,8 @@ type AddRequest struct {
 // be posted to, with ALREADY_EXISTS when there is an endpoint with its id, and with FAILED_PRECONDITION when the account has
 // as many of them as its quota.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (WebhookWithSecret, error) {
-	if err := s.checkURL("data.url", req.URL); err != nil {
-		return WebhookWithSecret{}, err
+	if err := s.CheckURL(req.URL); err != nil {
+		return WebhookWithSecret{}, collab.FieldErrorf("data.url", "%s", err)
 	}
 	secret, err := s.NewSecret()
 	if err != nil {

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"errors"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -29,19 +28,14 @@ func (s *Service) RotateSecret(ctx context.Context, call *rpc.Call, req *RotateS
 	}
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {
 		if _, made := w.Secret(id); made {
-			return errMade
+			return nil // by an earlier attempt at this request
 		}
 		w.LastUpdated = call.Now.UnixMilli()
 		return w.Rotate(id, secret, call.Now.UnixMilli())
 	})
-	if errors.Is(err, errMade) {
-		return s.showMade(ctx, call, req.WebhookID, id)
-	}
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	return showWithSecret(call, w, w.Secrets[0]), nil
+	made, _ := w.Secret(id)
+	return showWithSecret(call, w, made), nil
 }
-
-// errMade says that an earlier attempt at the request has done it.
-var errMade = errors.New("the secret is there")

@@ -10,7 +10,7 @@ import (
 // UpdateRequest is the data of POST /v2/webhooks/update.
 type UpdateRequest struct {
 	WebhookID   string                 `json:"webhookId" rule:"required,id"`
-	UpdatedData rpc.One[WebhookChange] `json:"updatedData" rule:"required"`
+	UpdatedData rpc.One[WebhookChange] `json:"updatedData" rule:"required,nonempty"`
 }
 
 // WebhookChange is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
@@ -22,20 +22,13 @@ type WebhookChange struct {
 	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it again, and forgets how it failed"`
 }
 
-// Validate demands that there is something to update.
-func (d *WebhookChange) Validate(m *rpc.Violations) {
-	if !d.URL.Sent() && !d.Description.Sent() && !d.EventTypes.Sent() && !d.Disabled.Sent() {
-		m.Add("", "must have at least one field")
-	}
-}
-
 // Update changes a webhook endpoint, and forgets how it failed: it begins afresh. It fails with INVALID_ARGUMENT for a URL that nothing may
 // be posted to, and with NOT_FOUND when there is no such endpoint.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (Webhook, error) {
 	data := req.UpdatedData.Value
 	if data.URL.Given() {
-		if err := s.checkURL("data.updatedData.url", data.URL.Value); err != nil {
-			return Webhook{}, err
+		if err := s.CheckURL(data.URL.Value); err != nil {
+			return Webhook{}, collab.FieldErrorf("data.updatedData.url", "%s", err)
 		}
 	}
 	w, err := s.Store.UpdateWebhook(ctx, call.Account, req.WebhookID, func(w *collab.Webhook) error {

@@ -77,11 +77,3 @@ func showWithSecret(call *rpc.Call, w collab.Webhook, made collab.WebhookSecret)
 	call.Secret = true
 	return WebhookWithSecret{show(w, call.Now), made.Secret}
 }
-
-// checkURL fails with INVALID_ARGUMENT where nothing may be posted to the URL of a field.
-func (s *Service) checkURL(field, url string) error {
-	if err := s.CheckURL(url); err != nil {
-		return collab.FieldErrorf(field, "%s", err)
-	}
-	return nil
-}
