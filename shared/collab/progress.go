@@ -53,22 +53,22 @@ const (
 // Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its
 // webhook endpoint's. A lane has neither Stage nor Cursor nor what follows Next.
 type Work struct {
-	EventRef
-	Kind    WorkKind
-	Stage   Stage
-	Cursor  string // with which of the recipients the stage goes on, in the words of package delivery; "" is the first
-	Since   Millis // when it was first to be done
-	Next    Millis // when it is sent again
-	Moves   int64  // how often the relay has moved that on
-	Deaths  int64  // how often the handling began of which it is not known whether it ended
-	Expires Millis // when it is pointless
+	EventRef `dynamodbav:"-"`
+	Kind     WorkKind `dynamodbav:"kind"`
+	Stage    Stage    `dynamodbav:"stg"`
+	Cursor   string   `dynamodbav:"cur"`  // with which of the recipients the stage goes on, in the words of package delivery; "" is the first
+	Since    Millis   `dynamodbav:"at"`   // when it was first to be done
+	Next     Millis   `dynamodbav:"next"` // when it is sent again
+	Moves    int64    `dynamodbav:"try"`  // how often the relay has moved that on
+	Deaths   int64    `dynamodbav:"dead"` // how often the handling began of which it is not known whether it ended
+	Expires  int64    `dynamodbav:"ttl"`  // when it is pointless, in seconds since epoch
 }
 
 // Quarantined is an event in the quarantine.
 type Quarantined struct {
-	EventRef
-	At     Millis
-	Reason string
+	Work          // as its delivery stood
+	At     Millis `dynamodbav:"ca"`
+	Reason string `dynamodbav:"why"`
 }
 
 // MailThread is a thread as one person gets mail about it. Annotation is "" for events that belong to none.

@@ -15,31 +15,31 @@ const (
 
 // Webhook is an endpoint of an account to which events are posted.
 type Webhook struct {
-	ID             string
-	URL            string
-	Description    string
-	EventTypes     []EventType // those that it wants; nil for all
-	Secrets        []WebhookSecret
-	Disabled       bool   // nothing is posted to it
-	DisabledReason string // why, when the service disabled it
-	CreatedAt      Millis
-	LastUpdated    Millis
-	Health         WebhookHealth
+	ID             string          `dynamodbav:"-"`
+	URL            string          `dynamodbav:"url"`
+	Description    string          `dynamodbav:"desc,omitempty"`
+	EventTypes     []EventType     `dynamodbav:"types,omitempty"` // those that it wants; nil for all
+	Secrets        []WebhookSecret `dynamodbav:"keys"`
+	Disabled       bool            `dynamodbav:"off,omitempty"` // nothing is posted to it
+	DisabledReason string          `dynamodbav:"why,omitempty"` // why, when the service disabled it
+	CreatedAt      Millis          `dynamodbav:"ca"`
+	LastUpdated    Millis          `dynamodbav:"lu"`
+	Health         WebhookHealth   `dynamodbav:"-"`
 }
 
 // WebhookSecret is one of the secrets that sign what an endpoint gets.
 type WebhookSecret struct {
-	ID        string `json:"id,omitempty"` // generated: tells which request made it
-	Secret    string `json:"secret"`       // `whsec_` and base64
-	CreatedAt Millis `json:"createdAt"`
-	Expires   Millis `json:"expires,omitempty"` // it signs until then; 0 for the endpoint's present secret
+	ID        string `dynamodbav:"id,omitempty"` // generated: tells which request made it
+	Secret    string `dynamodbav:"secret"`       // `whsec_` and base64
+	CreatedAt Millis `dynamodbav:"ca"`
+	Expires   Millis `dynamodbav:"until,omitempty"` // it signs until then; 0 for the endpoint's present secret
 }
 
 // WebhookHealth is how an endpoint has answered. The zero value is that of an endpoint whose last post succeeded.
 type WebhookHealth struct {
-	Failures     int     // posts that failed since the last one that succeeded
-	FailingSince Millis  // the first of them, 0 for none
-	Days         []int64 // the last disableDays of the days on which they failed, in days since epoch, ascending
+	Failures     int     `dynamodbav:"n"`     // posts that failed since the last one that succeeded
+	FailingSince Millis  `dynamodbav:"since"` // the first of them, 0 for none
+	Days         []int64 `dynamodbav:"days"`  // the last disableDays of the days on which they failed, in days since epoch, ascending
 }
 
 // When an endpoint rests, and when it is disabled.
@@ -138,19 +138,19 @@ func (DeliveryState) Values() []string {
 
 // Delivery is one event on its way to one webhook endpoint. It is kept for 30 days.
 type Delivery struct {
-	WebhookID   string
-	EventID     string // also the webhook-id of its posts
-	Type        EventType
-	State       DeliveryState
-	Made        int               // attempts since it was added, or replayed last
-	NextAttempt Millis            // pending: the time of the next attempt, unless the endpoint rests or is disabled
-	Attempts    []DeliveryAttempt // oldest first, the last MaxDeliveryAttempts
-	CreatedAt   Millis
-	LastUpdated Millis
+	WebhookID   string            `dynamodbav:"-"`
+	EventID     string            `dynamodbav:"-"` // also the webhook-id of its posts
+	Type        EventType         `dynamodbav:"typ"`
+	State       DeliveryState     `dynamodbav:"sta"`
+	Made        int               `dynamodbav:"made"`          // attempts since it was added, or replayed last
+	NextAttempt Millis            `dynamodbav:"next"`          // pending: the time of the next attempt, unless the endpoint rests or is disabled
+	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // oldest first, the last MaxDeliveryAttempts
+	CreatedAt   Millis            `dynamodbav:"ca"`
+	LastUpdated Millis            `dynamodbav:"lu"`
 
-	Waits bool  // it waits at NextAttempt; else, while it is pending, it is one of the new ones, which go in order of their events
-	Rev   int64 // 1 when added, one more with every write
-	Shard int   // partition of the lane that holds it
+	Waits bool  `dynamodbav:"wait,omitempty"` // it waits at NextAttempt; else, while it is pending, it is one of the new ones, which go in order of their events
+	Rev   int64 `dynamodbav:"rev"`            // 1 when added, one more with every write
+	Shard int   `dynamodbav:"-"`              // partition of the lane that holds it
 }
 
 // LaneRef names the lane of a webhook endpoint.
@@ -158,18 +158,18 @@ type LaneRef struct{ Account, WebhookID string }
 
 // Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: whoever has claimed it.
 type Lane struct {
-	LaneRef
-	Made   Millis // when its endpoint was made: one that is deleted and made again has a new lane
-	Holder string // mark of the claim; "" for none
-	Until  Millis // of the claim
-	Woken  Millis // until then a message that asks for work on the lane is taken to be under way
-	Next   Millis // when the relay wakes the lane, 0 for never
-	Due    Millis // the earliest time for which a delivery waits, 0 for none
-	Low    string // every delivery of an earlier event was posted, or waits
-	Late   string // changes when deliveries that wait are added by others than the holder
-	Pause  Millis // nothing is posted before: the endpoint rests, or asked for it
-	Shards int    // partitions of its deliveries, 0 as 1; grows when it is busy
-	Health WebhookHealth
+	LaneRef `dynamodbav:"-"`
+	Made    Millis        `dynamodbav:"-"`               // when its endpoint was made: one that is deleted and made again has a new lane
+	Holder  string        `dynamodbav:"by,omitempty"`    // mark of the claim; "" for none
+	Until   Millis        `dynamodbav:"until,omitempty"` // of the claim
+	Woken   Millis        `dynamodbav:"wk,omitempty"`    // until then a message that asks for work on the lane is taken to be under way
+	Next    Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes the lane, 0 for never
+	Due     Millis        `dynamodbav:"due,omitempty"`   // the earliest time for which a delivery waits, 0 for none
+	Low     string        `dynamodbav:"low,omitempty"`   // every delivery of an earlier event was posted, or waits
+	Late    string        `dynamodbav:"late"`            // changes when deliveries that wait are added by others than the holder
+	Pause   Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
+	Shards  int           `dynamodbav:"shn,omitempty"`   // partitions of its deliveries, 0 as 1; grows when it is busy
+	Health  WebhookHealth `dynamodbav:"health"`
 }
 
 // Held reports whether somebody has claimed the lane, or is about to.
@@ -177,10 +177,10 @@ func (l *Lane) Held(now Millis) bool { return l.Until > now || l.Woken > now }
 
 // DeliveryAttempt is one post of a delivery.
 type DeliveryAttempt struct {
-	At       Millis `json:"at"`
-	Status   int    `json:"status,omitempty"` // HTTP status of the answer, 0 for none
-	Reason   string `json:"reason,omitempty"` // why it failed, "" when it succeeded
-	Duration int64  `json:"durationMs"`
+	At       Millis `dynamodbav:"at"`
+	Status   int    `dynamodbav:"code,omitempty"` // HTTP status of the answer, 0 for none
+	Reason   string `dynamodbav:"why,omitempty"`  // why it failed, "" when it succeeded
+	Duration int64  `dynamodbav:"ms"`             // milliseconds
 }
 
 // Keep adds an attempt and forgets the oldest beyond MaxDeliveryAttempts.

@@ -238,7 +238,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 // move moves an event on before it is sent, and reports whether it is to be. Work that has expired is dropped.
 func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
 	now := k.Now()
-	if w.Expires != 0 && w.Expires <= now.UnixMilli() {
+	if w.Expires != 0 && w.Expires <= now.Unix() {
 		return false, k.Store.Finish(ctx, w)
 	}
 	wait := lastMove

@@ -29,9 +29,6 @@ func ItemOf(k table.Key, v any) Item {
 	return it
 }
 
-// Encode is ItemOf.
-func Encode(k table.Key, v any) (Item, error) { return ItemOf(k, v), nil }
-
 // Decode reads the item's attributes into a struct. It leaves out those that the struct does not know.
 func (it Item) Decode(v any) error {
 	err := attributevalue.UnmarshalMapWithOptions(it, v, func(o *attributevalue.DecoderOptions) { o.UseEncodingUnmarshalers = true })

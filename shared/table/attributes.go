@@ -69,7 +69,17 @@ const (
 	Pause    = "pause"  // milliseconds
 	Health   = "health" // map
 	Deaths   = "dead"   // runs that ended with their process
+	Delayed  = "wait"   // a delivery waits
 	WorkKind = "kind"
+
+	Description = "desc"
+	EventTypes  = "types" // list
+	Secrets     = "keys"  // list of maps
+	SecretID    = "id"    // within such a map
+	Duration    = "ms"    // within that of an attempt
+	Failures    = "n"     // within health, as those below
+	FailedSince = "since" // milliseconds
+	FailedDays  = "days"  // list
 
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
 	PaidEvents = "pde" // the same for events

@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -14,63 +13,25 @@ import (
 // A delivery is one item for as long as it is kept. While it is new it is found by its event's id, behind the lane's Low. Once it waits
 // for a time, a pointer beside it says so.
 
-// deliveryItem is the delivery of an event to a webhook endpoint.
-type deliveryItem struct {
-	Type        collab.EventType     `dynamodbav:"typ"`
-	State       collab.DeliveryState `dynamodbav:"sta"`
-	Made        int                  `dynamodbav:"made"`
-	NextAttempt collab.Millis        `dynamodbav:"next"`
-	Due         collab.Millis        `dynamodbav:"due,omitempty"` // it waits for then
-	CreatedAt   collab.Millis        `dynamodbav:"ca"`
-	LastUpdated collab.Millis        `dynamodbav:"lu"`
-	Rev         int64                `dynamodbav:"rev"`
-	Expires     int64                `dynamodbav:"ttl"`
-	Attempts    store.JSON           `dynamodbav:"try,omitempty"`
-}
-
 func shards(l *collab.Lane) int { return max(l.Shards, 1) }
 
 func deliveryKey(l *collab.Lane, d *collab.Delivery) table.Key {
 	return table.Delivery(l.Account, l.WebhookID, l.Made, d.Shard, d.EventID)
 }
 
-func encodeDelivery(l *collab.Lane, d *collab.Delivery) (store.Item, error) {
-	k := deliveryKey(l, d)
-	it := deliveryItem{
-		Type: d.Type, State: d.State, Made: d.Made, NextAttempt: d.NextAttempt,
-		CreatedAt: d.CreatedAt, LastUpdated: d.LastUpdated, Rev: d.Rev, Expires: expiry(d.CreatedAt),
-	}
-	if d.Waits {
-		it.Due = d.NextAttempt
-	}
-	if len(d.Attempts) > 0 {
-		attempts, err := json.Marshal(d.Attempts)
-		if err != nil {
-			return nil, store.Unreadable(k, err)
-		}
-		it.Attempts = attempts
-	}
-	return store.Encode(k, it)
+func deliveryItem(l *collab.Lane, d collab.Delivery) store.Item {
+	it := store.ItemOf(deliveryKey(l, &d), d)
+	it[table.Expires] = store.Number(expiry(d.CreatedAt))
+	return it
 }
 
 func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
-	shard, err := table.ParseDeliveryPartition(it.Text(table.PK))
-	if err != nil {
-		return d, store.Unreadable(it.Key(), err)
-	}
-	var stored deliveryItem
-	if err := it.Decode(&stored); err != nil {
+	if err := it.Decode(&d); err != nil {
 		return d, err
 	}
-	d = collab.Delivery{
-		WebhookID: hook, EventID: it.Text(table.SK), Type: stored.Type, State: stored.State, Made: stored.Made, NextAttempt: stored.NextAttempt,
-		CreatedAt: stored.CreatedAt, LastUpdated: stored.LastUpdated, Waits: stored.Due != 0, Rev: stored.Rev,
-		Shard: shard,
-	}
-	if stored.Attempts != nil {
-		if err := json.Unmarshal(stored.Attempts, &d.Attempts); err != nil {
-			return d, store.Unreadable(it.Key(), err)
-		}
+	d.WebhookID, d.EventID = hook, it.Text(table.SK)
+	if d.Shard, err = table.ParseDeliveryPartition(it.Text(table.PK)); err != nil {
+		return d, store.Unreadable(it.Key(), err)
 	}
 	return d, nil
 }
@@ -79,11 +40,7 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 // to know Made and Shards; fewer shards than there are do no harm.
 func (s *Store) AddDelivery(ctx context.Context, l *collab.Lane, d collab.Delivery) (collab.Delivery, error) {
 	d.Rev, d.Shard = 1, table.DeliveryShard(d.EventID, shards(l))
-	it, err := encodeDelivery(l, &d)
-	if err != nil {
-		return d, err
-	}
-	there, err := s.PutNew(ctx, it)
+	there, err := s.PutNew(ctx, deliveryItem(l, d))
 	if err != nil || there == nil {
 		return d, err
 	}
@@ -110,28 +67,18 @@ func (s *Store) Delivery(ctx context.Context, l *collab.Lane, event string) (d c
 // SaveDelivery writes a delivery that was read as before, with where it waits. It fails with ABORTED when another has written it since.
 func (s *Store) SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error {
 	mark := s.NewMark()
-	writes, err := s.saveDelivery(l, before, after, mark)
-	if err != nil {
-		return err
-	}
-	refused, err := s.Write(ctx, writes...)
+	refused, err := s.Write(ctx, s.saveDelivery(l, before, after, mark)...)
 	if err == nil && refused != nil && !refused.By(mark) {
 		err = store.ErrAborted("the delivery of event " + after.EventID)
 	}
 	return err
 }
 
-func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark string) ([]store.Write, error) {
-	after.LastUpdated = s.Millis()
-	old, err := encodeDelivery(l, &before)
-	if err != nil {
-		return nil, err
-	}
-	it, err := encodeDelivery(l, &after)
-	if err != nil {
-		return nil, err
-	}
-	writes := []store.Write{s.Change(old, it, mark)}
+func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark string) []store.Write {
+	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
+	it := deliveryItem(l, after)
+	it[table.Writer] = store.Text(mark)
+	writes := []store.Write{s.ReplaceIf(it, store.Item{table.Rev: store.Number(before.Rev)})}
 	if before.Waits && (!after.Waits || after.NextAttempt != before.NextAttempt) {
 		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
 	}
@@ -140,7 +87,7 @@ func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark
 		pointer[table.Expires] = store.Number(expiry(after.CreatedAt))
 		writes = append(writes, s.Replace(pointer))
 	}
-	return writes, nil
+	return writes
 }
 
 // shareMargin is what is read of a shard beyond its share of a page: of shards that are alike one always has more than the others.

@@ -22,8 +22,8 @@ type eventItem[T any] struct {
 	Expires int64            `dynamodbav:"ttl"`
 }
 
-func encodeEvent[T any](k table.Key, v T, expires int64) (store.Item, error) {
-	return store.Encode(k, eventItem[T]{store.Encoded[T]{Value: v}, expires})
+func newEventItem[T any](v T, expires int64) eventItem[T] {
+	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
 }
 
 // Record returns the writes that record events in the transaction of their data: each event, and the work that is due until it was
@@ -42,28 +42,18 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
-				it, err := encodeEvent(table.EventPeople(ev.Account, ev.ID, n), part, expires)
-				if err != nil {
-					return nil, err
-				}
-				ahead = append(ahead, it)
+				ahead = append(ahead, store.ItemOf(table.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
 			}
 		}
 		if err := stored.Shorten(); err != nil {
 			return nil, store.Fail(ctx, err)
 		}
-		it, err := encodeEvent(table.Event(ev.Account, ev.ID), &stored, expires)
-		if err != nil {
-			return nil, err
-		}
-		work, err := encodeWork(collab.Work{
+		work := collab.Work{
 			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork,
-			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires * 1000,
-		})
-		if err != nil {
-			return nil, err
+			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires,
 		}
-		writes = append(writes, s.Replace(it), s.Replace(work))
+		it := store.ItemOf(table.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
+		writes = append(writes, s.Replace(it), s.Replace(store.ItemOf(workKey(work), work)))
 	}
 	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
 }

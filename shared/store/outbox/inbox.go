@@ -142,15 +142,15 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		if it == nil {
 			continue
 		}
-		n, err := readNotification(it)
-		if err != nil {
+		var n notificationItem
+		if err := it.Decode(&n); err != nil {
 			return nil, err
 		}
 		var did stateItem
 		if err := states[p.sk].Decode(&did); err != nil {
 			return nil, err
 		}
-		e := collab.InboxEntry{Notification: n, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
+		e := collab.InboxEntry{Notification: n.Body.Value, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
 		if p.toAll {
 			if e.ActionUser.UserID == user {
 				continue

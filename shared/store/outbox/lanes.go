@@ -18,35 +18,14 @@ const (
 	wakeAgain   = 2 * time.Minute // a lane that was woken or claimed: then the relay wakes it again
 )
 
-// laneItem is a lane. Whoever adds deliveries that wait, or changes how the endpoint is, changes Late, so that the holder notices.
-type laneItem struct {
-	Holder string               `dynamodbav:"by,omitempty"`
-	Until  collab.Millis        `dynamodbav:"until,omitempty"`
-	Woken  collab.Millis        `dynamodbav:"wk,omitempty"`
-	Since  collab.Millis        `dynamodbav:"at,omitempty"` // when it was first woken and not claimed yet
-	Next   collab.Millis        `dynamodbav:"next,omitempty"`
-	Due    collab.Millis        `dynamodbav:"due,omitempty"`
-	Low    string               `dynamodbav:"low,omitempty"`
-	Late   string               `dynamodbav:"late,omitempty"`
-	Pause  collab.Millis        `dynamodbav:"pause,omitempty"`
-	Shards int                  `dynamodbav:"shn,omitempty"`
-	Health collab.WebhookHealth `dynamodbav:"health"`
-}
-
-// laneAttributes are those of laneItem that may be absent.
-var laneAttributes = []string{
-	table.Holder, table.Lease, table.Woken, table.StartedAt, table.Next, table.DueAt, table.Low, table.Late, table.Pause, table.Shards,
-}
+// Whoever adds deliveries that wait to a lane, or changes how the endpoint is, changes Late, so that the holder notices.
 
 func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.WebhookID) }
 
 func readLane(ref collab.LaneRef, it store.Item) (l collab.Lane, err error) {
-	var stored laneItem
-	err = it.Decode(&stored)
-	return collab.Lane{
-		LaneRef: ref, Holder: stored.Holder, Until: stored.Until, Woken: stored.Woken, Next: stored.Next, Due: stored.Due,
-		Low: stored.Low, Late: stored.Late, Pause: stored.Pause, Shards: stored.Shards, Health: stored.Health,
-	}, err
+	err = it.Decode(&l)
+	l.LaneRef = ref
+	return l, err
 }
 
 // Lanes returns the lanes, in the order asked for. Strongly consistent.
@@ -80,16 +59,12 @@ func (s *Store) WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.
 	mark, now := s.NewMark(), s.Millis()
 	woken = now + messageTime.Milliseconds()
 	since := expression.Name(table.StartedAt)
-	free := s.passed(table.Lease).And(s.passed(table.Woken))
-	w, err := s.update(laneKey(ref), expression.
+	refused, err := s.Write(ctx, s.Update(laneKey(ref), expression.
 		Set(expression.Name(table.Woken), expression.Value(woken)).
 		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
 		Set(since, expression.IfNotExists(since, expression.Value(now))).
-		Set(expression.Name(table.Writer), expression.Value(mark)), &free)
-	if err != nil {
-		return 0, err
-	}
-	refused, err := s.Write(ctx, w)
+		Set(expression.Name(table.Writer), expression.Value(mark)),
+		s.passed(table.Lease), s.passed(table.Woken)))
 	if err != nil || refused != nil && !refused.By(mark) {
 		return 0, err
 	}
@@ -101,17 +76,16 @@ func (s *Store) WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.
 // not know: then Due is now.
 func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.Millis, lease time.Duration) (*collab.Lane, error) {
 	mark, now := s.NewMark(), s.Millis()
-	free := s.passed(table.Lease).And(s.passed(table.Woken).Or(expression.Name(table.Woken).Equal(expression.Value(woken))))
-	w, err := s.update(laneKey(ref), expression.
+	late := expression.Name(table.Late)
+	before, refused, err := s.WriteOne(ctx, s.Update(laneKey(ref), expression.
 		Set(expression.Name(table.Holder), expression.Value(mark)).
 		Set(expression.Name(table.Lease), expression.Value(now+lease.Milliseconds())).
 		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
+		Set(late, expression.IfNotExists(late, expression.Value(""))).
 		Set(expression.Name(table.Writer), expression.Value(mark)).
-		Remove(expression.Name(table.Woken)).Remove(expression.Name(table.StartedAt)), &free)
-	if err != nil {
-		return nil, err
-	}
-	before, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllOld)
+		Remove(expression.Name(table.Woken)).Remove(expression.Name(table.StartedAt)),
+		s.passed(table.Lease), s.passed(table.Woken).Or(expression.Name(table.Woken).Equal(expression.Value(woken)))),
+		types.ReturnValueAllOld)
 	if err != nil || refused != nil && !refused.By(mark) {
 		return nil, err
 	}
@@ -129,33 +103,11 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.
 // ReleaseLane writes a lane as its holder leaves it; with Woken the holder sends a message. It reports false, and nothing has changed,
 // when others have added to the lane meanwhile, which l then tells, or have claimed it, which leaves it without a holder.
 func (s *Store) ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error) {
-	mark := s.NewMark()
-	late := expression.Name(table.Late)
-	same := expression.AttributeNotExists(late)
-	if l.Late != "" {
-		same = late.Equal(expression.Value(l.Late))
-	}
-	same = same.And(expression.Name(table.Holder).Equal(expression.Value(l.Holder)))
-	it, err := store.Encode(laneKey(l.LaneRef), laneItem{
-		Woken: l.Woken, Next: l.Next, Due: l.Due, Low: l.Low, Late: l.Late, Pause: l.Pause, Shards: l.Shards, Health: l.Health,
-	})
-	if err != nil {
-		return false, err
-	}
-	u := expression.Set(expression.Name(table.Writer), expression.Value(mark)).
-		Set(expression.Name(table.Health), expression.Value(it[table.Health]))
-	for _, name := range laneAttributes {
-		if v := it[name]; v != nil {
-			u = u.Set(expression.Name(name), expression.Value(v))
-		} else {
-			u = u.Remove(expression.Name(name))
-		}
-	}
-	w, err := s.update(laneKey(l.LaneRef), u, &same)
-	if err != nil {
-		return false, err
-	}
-	refused, err := s.Write(ctx, w)
+	released, mark := *l, s.NewMark()
+	released.Holder, released.Until = "", 0
+	it := store.ItemOf(laneKey(l.LaneRef), released)
+	it[table.Writer] = store.Text(mark)
+	refused, err := s.Write(ctx, s.ReplaceIf(it, store.Item{table.Holder: store.Text(l.Holder), table.Late: store.Text(l.Late)}))
 	if err != nil || refused == nil || refused.By(mark) {
 		return err == nil, err
 	}
@@ -173,23 +125,19 @@ func (s *Store) ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error) {
 
 // addedTo is the write that tells the holder of a lane, and else the relay, that there is something new. afresh forgets how the endpoint
 // has failed.
-func (s *Store) addedTo(ref collab.LaneRef, afresh bool) (store.Write, error) {
+func (s *Store) addedTo(ref collab.LaneRef, afresh bool) store.Write {
 	now := expression.Value(s.Millis())
 	u := expression.Set(expression.Name(table.Late), expression.Value(s.NewMark())).
 		Set(expression.Name(table.DueAt), now).Set(expression.Name(table.Next), now)
 	if afresh {
 		u = u.Remove(expression.Name(table.Pause)).Remove(expression.Name(table.Health))
 	}
-	return s.update(laneKey(ref), u, nil)
+	return s.Update(laneKey(ref), u)
 }
 
 // addedToLane tells the holder of a lane, and else the relay, that deliveries were added that wait.
 func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
-	w, err := s.addedTo(ref, false)
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, w)
+	_, err := s.Write(ctx, s.addedTo(ref, false))
 	return err
 }
 

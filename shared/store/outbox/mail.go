@@ -28,11 +28,7 @@ func mailKey(t collab.MailThread, event string) table.Key {
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
 // nothing.
 func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) error {
-	it, err := store.Encode(mailKey(t, event), mailItem{Expires: expiry(s.Millis())})
-	if err != nil {
-		return err
-	}
-	_, err = s.PutNew(ctx, it)
+	_, err := s.PutNew(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
 	return err
 }
 
@@ -72,7 +68,7 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 	sent, until := expression.Name(table.SentAt), expression.Name(table.Lease)
 	free := expression.AttributeNotExists(sent).And(expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(s.Millis()))))
 	claim := expression.Set(until, expression.Value(lease)).Set(expression.Name(table.Writer), expression.Value(mark))
-	refused, err := s.writeMails(ctx, t, claimed, claim, &free)
+	refused, err := s.writeMails(ctx, t, claimed, claim, free)
 	if err != nil {
 		return nil, err
 	}
@@ -86,27 +82,25 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 	return claimed, nil
 }
 
-// writeMails updates the mails about events, all or none; condition nil is none.
-func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []string, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (*store.Refusal, error) {
-	u = s.keepUntilExpiry(u) // once: Set changes the builder that it is called on
+// writeMails updates the mails about events, all or none, where all conditions hold.
+func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*store.Refusal, error) {
+	expires := expression.Name(table.Expires)
+	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
 	writes := make([]store.Write, len(events))
 	for i, ev := range events {
-		var err error
-		if writes[i], err = s.update(mailKey(t, ev), u, condition); err != nil {
-			return nil, err
-		}
+		writes[i] = s.Update(mailKey(t, ev), u, conditions...)
 	}
 	return s.Write(ctx, writes...)
 }
 
 // MailSent records that the mail about events that were claimed was sent.
 func (s *Store) MailSent(ctx context.Context, t collab.MailThread, events []string) error {
-	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.SentAt), expression.Value(s.Millis())), nil)
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.SentAt), expression.Value(s.Millis())))
 	return err
 }
 
 // FreeMail lets go of a claim: the mail was not sent.
 func (s *Store) FreeMail(ctx context.Context, t collab.MailThread, events []string) error {
-	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.Lease), expression.Value(0)), nil)
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.Lease), expression.Value(0)))
 	return err
 }

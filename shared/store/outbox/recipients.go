@@ -23,11 +23,7 @@ func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor s
 // KeepRecipientPage keeps a page of an event's recipients, unless it was kept before, and returns the one that is kept.
 func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *collab.RecipientPage) (*collab.RecipientPage, error) {
 	page := recipientPageItem{store.Encoded[*collab.RecipientPage]{Value: c}, expiry(s.Millis())}
-	it, err := store.Encode(table.RecipientPage(ref.Account, ref.ID, cursor), page)
-	if err != nil {
-		return nil, err
-	}
-	there, err := s.PutNew(ctx, it)
+	there, err := s.PutNew(ctx, store.ItemOf(table.RecipientPage(ref.Account, ref.ID, cursor), page))
 	if err == nil && there != nil {
 		err = there.Decode(&page)
 	}

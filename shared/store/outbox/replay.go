@@ -71,7 +71,7 @@ func (s *Store) changeDelivery(ctx context.Context, l *collab.Lane, event string
 		if !change(&after) {
 			return nil, nil
 		}
-		return s.saveDelivery(l, before, after, mark)
+		return s.saveDelivery(l, before, after, mark), nil
 	})
 }
 

@@ -8,9 +8,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // Store is the outbox part of the table. Safe for concurrent use. Its methods fail as those of store.Table do.
@@ -32,17 +29,3 @@ const retention = 30 * 24 * time.Hour // of events and what is about them
 
 // expiry is when what was made at a time expires, in seconds since epoch.
 func expiry(made collab.Millis) int64 { return made/1000 + int64(retention.Seconds()) }
-
-// keepUntilExpiry adds to an update when its item expires, unless that is set.
-func (s *Store) keepUntilExpiry(u expression.UpdateBuilder) expression.UpdateBuilder {
-	name := expression.Name(table.Expires)
-	return u.Set(name, expression.IfNotExists(name, expression.Value(expiry(s.Millis()))))
-}
-
-// update is the write of an update expression; condition nil is none.
-func (s *Store) update(k table.Key, u expression.UpdateBuilder, condition *expression.ConditionBuilder) (store.Write, error) {
-	if condition == nil {
-		return s.Update(k, u), nil
-	}
-	return s.Update(k, u, *condition), nil
-}

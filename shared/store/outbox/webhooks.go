@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"strconv"
 
 	"collabdata/shared/collab"
@@ -11,55 +9,14 @@ import (
 	"collabdata/shared/table"
 )
 
-// webhookItem is a webhook endpoint.
-type webhookItem struct {
-	Body        store.JSON    `dynamodbav:"body"` // webhookBody
-	Disabled    bool          `dynamodbav:"off,omitempty"`
-	Reason      string        `dynamodbav:"why,omitempty"`
-	CreatedAt   collab.Millis `dynamodbav:"ca"`
-	LastUpdated collab.Millis `dynamodbav:"lu"`
-}
-
-// webhookBody is what the owner of a webhook endpoint set.
-type webhookBody struct {
-	URL         string                 `json:"url"`
-	Description string                 `json:"description,omitempty"`
-	EventTypes  []collab.EventType     `json:"eventTypes,omitempty"`
-	Secrets     []collab.WebhookSecret `json:"secrets"`
-}
-
-func (it *webhookItem) set(w collab.Webhook) error {
-	body, err := json.Marshal(webhookBody{w.URL, w.Description, w.EventTypes, w.Secrets})
-	if err == nil && len(body) > collab.MaxItemBytes {
-		err = collab.Errorf(collab.InvalidArgument, "the webhook is too large: %d bytes stored, at most %d", len(body), collab.MaxItemBytes)
-	}
-	*it = webhookItem{
-		Body: body, Disabled: w.Disabled, Reason: w.DisabledReason, CreatedAt: w.CreatedAt, LastUpdated: w.LastUpdated,
-	}
-	return err
-}
-
-func (it *webhookItem) webhook(id string) (w collab.Webhook, err error) {
-	var body webhookBody
-	if err := json.Unmarshal(it.Body, &body); err != nil {
-		return w, store.Unreadable(table.Webhook("", id), err)
-	}
-	return collab.Webhook{
-		ID: id, URL: body.URL, Description: body.Description, EventTypes: body.EventTypes, Secrets: body.Secrets,
-		Disabled: it.Disabled, DisabledReason: it.Reason, CreatedAt: it.CreatedAt, LastUpdated: it.LastUpdated,
-	}, nil
-}
-
 func readWebhook(it store.Item) (w collab.Webhook, err error) {
-	id, err := table.Unescape(it.Text(table.SK))
-	if err != nil {
-		return w, store.Unreadable(it.Key(), err)
-	}
-	var stored webhookItem
-	if err := it.Decode(&stored); err != nil {
+	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
-	return stored.webhook(id)
+	if w.ID, err = table.Unescape(it.Text(table.SK)); err != nil {
+		return w, store.Unreadable(it.Key(), err)
+	}
+	return w, nil
 }
 
 func noWebhook(id string) error {
@@ -68,19 +25,8 @@ func noWebhook(id string) error {
 
 // AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id.
 func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
-	var stored webhookItem
-	if err := stored.set(w); err != nil {
-		return store.Fail(ctx, err)
-	}
-	it, err := store.Encode(table.Webhook(acct, w.ID), stored)
-	if err != nil {
-		return err
-	}
-	lane, err := store.Encode(table.Lane(acct, w.ID), laneItem{})
-	if err != nil {
-		return err
-	}
-	refused, err := s.Write(ctx, s.Change(nil, it, s.NewMark()), s.Replace(lane))
+	refused, err := s.Write(ctx,
+		s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), s.NewMark()), s.Replace(store.ItemOf(table.Lane(acct, w.ID), collab.Lane{})))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
 	}
@@ -90,23 +36,11 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) e
 // UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. How it has failed is forgotten:
 // whoever changes an endpoint gives it a fresh start; the relay wakes its lane. change may be called again with what others wrote meanwhile;
 // its error leaves the endpoint as it is.
-func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
-	var w collab.Webhook
-	err := s.changeWebhook(ctx, acct, id, func(stored *webhookItem, exists bool) (more []store.Write, err error) {
-		if !exists {
-			return nil, noWebhook(id)
-		}
-		if w, err = stored.webhook(id); err == nil {
-			err = change(&w)
-		}
-		if err == nil {
-			err = stored.set(w)
-		}
-		if err != nil {
-			return nil, err
-		}
-		lane, err := s.addedTo(collab.LaneRef{Account: acct, WebhookID: id}, true)
-		return []store.Write{lane}, err
+func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
+	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
+		err := change(stored)
+		w = *stored
+		return []store.Write{s.addedTo(collab.LaneRef{Account: acct, WebhookID: id}, true)}, err
 	})
 	return w, err
 }
@@ -114,37 +48,40 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 // DisableWebhook disables a webhook endpoint for a reason and records the event that tells of it, both or neither. disabled is false, and
 // nothing has changed, when it is disabled already or does not exist.
 func (s *Store) DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (disabled bool, err error) {
-	err = s.changeWebhook(ctx, acct, id, func(stored *webhookItem, exists bool) ([]store.Write, error) {
-		if disabled = exists && !stored.Disabled; !disabled {
-			return nil, errNothing
+	err = s.changeWebhook(ctx, acct, id, func(w *collab.Webhook) ([]store.Write, error) {
+		if disabled = !w.Disabled; !disabled {
+			return nil, nil
 		}
-		stored.Disabled, stored.Reason, stored.LastUpdated = true, reason, s.Millis()
-		return s.recordOne(ctx, ev)
+		w.Disabled, w.DisabledReason, w.LastUpdated = true, reason, s.Millis()
+		return s.Record(ctx, []*collab.Event{ev})
 	})
+	if collab.CodeOf(err) == collab.NotFound {
+		return false, nil
+	}
 	return disabled && err == nil, err
 }
 
-// errNothing says that there is nothing to change.
-var errNothing = errors.New("nothing to change")
-
-// changeWebhook changes the item of a webhook endpoint, together with more writes, as store.Rewrite does. errNothing changes nothing.
-func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(stored *webhookItem, exists bool) ([]store.Write, error)) error {
+// changeWebhook changes a webhook endpoint, together with more writes, unless change returns none: see store.Try. NOT_FOUND when it does not
+// exist. What this version does not know of it is kept.
+func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) ([]store.Write, error)) error {
 	k, mark := table.Webhook(acct, id), s.NewMark()
 	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Get(ctx, k)
+		if err == nil && before == nil {
+			err = noWebhook(id)
+		}
 		if err != nil {
 			return nil, err
 		}
-		var stored webhookItem
-		var more []store.Write
-		write, err := store.Rewritten(s.Table, k, before, mark, &stored, func(stored *webhookItem, exists bool) (err error) {
-			more, err = change(stored, exists)
-			return err
-		})
-		if errors.Is(err, errNothing) {
-			return nil, nil
+		w, err := readWebhook(before)
+		if err != nil {
+			return nil, err
 		}
-		return append([]store.Write{write}, more...), err
+		more, err := change(&w)
+		if err != nil || len(more) == 0 {
+			return nil, err
+		}
+		return append(more, s.Change(before, store.Overlay[collab.Webhook](before, store.ItemOf(k, w)), mark)), nil
 	})
 }
 
@@ -196,10 +133,8 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 // of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	removal := table.Removal(acct, mark)
-	done, err := store.Encode(removal, removalItem{s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds())})
-	if err != nil {
-		return err
-	}
+	done := store.NewItem(removal) // of use as long as the request may be repeated
+	done[table.Expires] = store.Number(s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds()))
 	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)), s.Replace(done))
 	if err != nil || refused == nil {
 		return err
@@ -209,9 +144,4 @@ func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error 
 		err = noWebhook(id)
 	}
 	return err
-}
-
-// removalItem says that a request has removed something. It is of use as long as the request may be repeated.
-type removalItem struct {
-	Expires int64 `dynamodbav:"ttl"` // seconds
 }

@@ -14,35 +14,18 @@ import (
 
 // Pending work says how far the delivery of an event has come. Once that is done there is none.
 
-// workItem is a pending event; its key says which. A lane has those of its attributes that are no part of a delivery.
-type workItem struct {
-	Stage   collab.Stage  `dynamodbav:"stg"`
-	Cursor  string        `dynamodbav:"cur"`
-	Since   collab.Millis `dynamodbav:"at"`
-	Next    collab.Millis `dynamodbav:"next"`
-	Moves   int64         `dynamodbav:"try"`
-	Deaths  int64         `dynamodbav:"dead"`
-	Expires int64         `dynamodbav:"ttl"`
-}
-
 func workKey(w collab.Work) table.Key { return table.Work(string(w.Kind), w.Account, w.ID) }
 
-func encodeWork(w collab.Work) (store.Item, error) {
-	return store.Encode(workKey(w), workItem{w.Stage, w.Cursor, w.Since, w.Next, w.Moves, w.Deaths, w.Expires / 1000})
-}
-
 func readWork(kind collab.WorkKind, it store.Item) (w collab.Work, err error) {
-	acct, id, err := table.ParseWork(it.Text(table.SK))
-	if err != nil {
+	if err := it.Decode(&w); err != nil {
+		return w, err
+	}
+	if w.Account, w.ID, err = table.ParseWork(it.Text(table.SK)); err != nil {
 		return w, store.Unreadable(it.Key(), err)
 	}
-	var stored workItem
-	err = it.Decode(&stored)
-	since := cmp.Or(stored.Since, stored.Next) // a lane that nobody has woken is to be
-	return collab.Work{
-		EventRef: collab.EventRef{Account: acct, ID: id}, Kind: kind, Stage: stored.Stage, Cursor: stored.Cursor,
-		Since: since, Next: stored.Next, Moves: stored.Moves, Deaths: stored.Deaths, Expires: stored.Expires * 1000,
-	}, err
+	w.Kind = kind
+	w.Since = cmp.Or(w.Since, w.Next) // a lane that nobody has woken is to be
+	return w, nil
 }
 
 // Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on, ""
@@ -78,11 +61,8 @@ func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.Wo
 
 // CountDeath is Pending, and notes that the handling of the event begins once more, of which it is not known whether it will end.
 func (s *Store) CountDeath(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error) {
-	w, err := s.ifPending(collab.Work{EventRef: ref, Kind: kind}, expression.Add(expression.Name(table.Deaths), expression.Value(1)))
-	if err != nil {
-		return nil, err
-	}
-	it, _, err := s.WriteOne(ctx, w, types.ReturnValueAllNew)
+	k := workKey(collab.Work{EventRef: ref, Kind: kind})
+	it, _, err := s.WriteOne(ctx, s.Update(k, expression.Add(expression.Name(table.Deaths), expression.Value(1)), isThere), types.ReturnValueAllNew)
 	return pending(kind, it, err)
 }
 
@@ -94,19 +74,12 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*collab.Work, erro
 	return &w, err
 }
 
-// ifPending is the write that updates pending work, on condition that it is there.
-func (s *Store) ifPending(w collab.Work, u expression.UpdateBuilder) (store.Write, error) {
-	there := expression.AttributeExists(expression.Name(table.PK))
-	return s.update(workKey(w), u, &there)
-}
+// isThere is the condition that an item is there.
+var isThere = expression.AttributeExists(expression.Name(table.PK))
 
 // Survived notes that the handling of an event has ended in order, where it is pending still.
 func (s *Store) Survived(ctx context.Context, w collab.Work) error {
-	write, err := s.ifPending(w, expression.Set(expression.Name(table.Deaths), expression.Value(0)))
-	if err != nil {
-		return err
-	}
-	_, err = s.Write(ctx, write)
+	_, err := s.Write(ctx, s.Update(workKey(w), expression.Set(expression.Name(table.Deaths), expression.Value(0)), isThere))
 	return err
 }
 
@@ -123,11 +96,7 @@ func (s *Store) Advance(ctx context.Context, from, to collab.Work) (bool, error)
 	if to.Kind != from.Kind || to.Since != from.Since {
 		to.Next = to.Since
 	}
-	it, err := encodeWork(to)
-	if err != nil {
-		return false, err
-	}
-	mark := s.NewMark()
+	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	it[table.Writer] = store.Text(mark)
 	writes := []store.Write{s.ReplaceIf(it, where(from))}
 	if to.Kind != from.Kind {
@@ -147,13 +116,9 @@ func (s *Store) Finish(ctx context.Context, w collab.Work) error {
 // done.
 func (s *Store) MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error) {
 	next, mark := expression.Name(table.Next), s.NewMark()
-	same := next.Equal(expression.Value(w.Next))
-	write, err := s.update(workKey(w), expression.Set(next, expression.Value(to)).
-		Set(expression.Name(table.Writer), expression.Value(mark)).Add(expression.Name(table.Attempts), expression.Value(1)), &same)
-	if err != nil {
-		return false, err
-	}
-	refused, err := s.Write(ctx, write)
+	refused, err := s.Write(ctx, s.Update(workKey(w), expression.Set(next, expression.Value(to)).
+		Set(expression.Name(table.Writer), expression.Value(mark)).Add(expression.Name(table.Attempts), expression.Value(1)),
+		next.Equal(expression.Value(w.Next))))
 	return err == nil && (refused == nil || refused.By(mark)), err
 }
 
@@ -164,10 +129,7 @@ func (s *Store) Backlog(ctx context.Context, queue string, long bool) (collab.Mi
 		return 0, s.Delete(ctx, k)
 	}
 	at := expression.Name(table.StartedAt)
-	w, err := s.update(k, expression.Set(at, expression.IfNotExists(at, expression.Value(s.Millis()))), nil)
-	if err != nil {
-		return 0, err
-	}
-	it, _, err := s.WriteOne(ctx, w, types.ReturnValueAllNew)
+	since := expression.Set(at, expression.IfNotExists(at, expression.Value(s.Millis())))
+	it, _, err := s.WriteOne(ctx, s.Update(k, since), types.ReturnValueAllNew)
 	return it.Number(table.StartedAt), err
 }
