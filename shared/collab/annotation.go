@@ -72,8 +72,6 @@ type Annotation struct {
 	CreatorID  string `dynamodbav:"cr,omitempty"` // From.userId, "" for none
 	LocationID string `dynamodbav:"lo,omitempty"` // Location.id, "" for none
 	StatusID   string `dynamodbav:"si,omitempty"` // Status.id
-
-	Rev int64 `dynamodbav:"rev"` // 1 when added, one more with every update
 }
 
 // Comment is one comment of an annotation.
@@ -90,7 +88,6 @@ type Comment struct {
 	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
 	CreatedAt          Millis  `dynamodbav:"ca"`
 	LastUpdated        Millis  `dynamodbav:"lu"`
-	Rev                int64   `dynamodbav:"rev"` // 1 when added, one more with every update
 }
 
 // HasContent reports whether the comment has what a comment needs: a text, HTML, an attachment, or a comment resolver that knows it.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -55,12 +54,11 @@ type Error struct {
 
 // Error is the text for the log: code, message and cause.
 func (e *Error) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", e.Code, e.Message)
+	text := string(e.Code) + ": " + e.Message
 	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", e.Err)
+		text += ": " + e.Err.Error()
 	}
-	return b.String()
+	return text
 }
 
 // ErrUnreadable is the cause of the failure to read what is stored in a form that this version does not know.

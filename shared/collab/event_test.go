@@ -83,7 +83,7 @@ func TestShorten(t *testing.T) {
 				test.event.ID, test.event.AnnotationID, test.event.People = "e", "thread", people
 				before := encoded(&test.event)
 				ev := test.event
-				if err := ev.Shorten(); err != nil {
+				if err := ev.Shorten(MaxEventBytes); err != nil {
 					t.Fatal(err)
 				}
 				body := encoded(&ev)

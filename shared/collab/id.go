@@ -80,11 +80,8 @@ func NewIDs(start time.Time, seed []byte) *IDs { return &IDs{start: start, seed:
 
 // Mark returns the mark that items of this request carry: 26 characters that only this start and seed give.
 func (g *IDs) Mark() string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(g.start.UnixMilli())<<16)
 	sum := sha256.Sum256(append([]byte("mark"), g.seed...))
-	copy(b[6:], sum[:10])
-	return idAlphabet.EncodeToString(b[:])
+	return encodeID(g.start.UnixMilli(), sum[:10])
 }
 
 // Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
@@ -100,12 +97,16 @@ func (g *IDs) NextFor(name string) string {
 }
 
 func (g *IDs) next(unique []byte) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(g.start.UnixMilli())<<16|uint64(g.n))
 	sum := sha256.Sum256(unique)
-	copy(b[8:], sum[:8])
+	id := encodeID(g.start.UnixMilli(), append([]byte{byte(g.n >> 8), byte(g.n)}, sum[:8]...))
 	g.n++
-	return idAlphabet.EncodeToString(b[:])
+	return id
+}
+
+// encodeID writes a time and 10 bytes that stand behind it.
+func encodeID(at Millis, behind []byte) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(at)<<16)
+	return idAlphabet.EncodeToString(append(b[:6], behind...))
 }
 
 // NumberComments gives ids to the comments of one annotation whose id is 0, ascending from FirstCommentID + taken on; ids that others of them
@@ -141,8 +142,4 @@ func (g *IDs) FirstCommentID(comments []Comment) int64 {
 }
 
 // EarliestID returns the first of the ids that can be generated at a time: it sorts behind those of every time before.
-func EarliestID(at Millis) string {
-	var b [16]byte
-	binary.BigEndian.PutUint64(b[:], uint64(at)<<16)
-	return idAlphabet.EncodeToString(b[:])
-}
+func EarliestID(at Millis) string { return encodeID(at, make([]byte, 10)) }

@@ -13,14 +13,11 @@ const (
 	shortText   = 1_000 // of a value of a headline's template
 )
 
-// Shorten makes the event's JSON fit into MaxEventBytes: see ShortenTo.
-func (e *Event) Shorten() error { return e.ShortenTo(MaxEventBytes) }
-
-// ShortenTo makes the event's JSON fit into limit bytes. What it cuts it says in Truncated: first the
-// recent comments, the context and long members such as the icon of a status go; then texts are cut, a notification's and the comments'; then
-// the last comments are left out. People are never left out: who acted, the assignee, those in People, and the author of each
-// comment that is kept. They alone may exceed the limit. What the event points to is copied before it is changed.
-func (e *Event) ShortenTo(limit int) error {
+// Shorten makes the event's JSON fit into limit bytes. What it cuts it says in Truncated: first the recent comments, the context and long
+// members such as the icon of a status go; then texts are cut, a notification's and the comments'; then the last comments are left out. People
+// are never left out: who acted, the assignee, those in People, and the author of each comment that is kept. They alone may exceed the limit.
+// What the event points to is copied before it is changed.
+func (e *Event) Shorten(limit int) error {
 	fits := func() (bool, error) {
 		body, err := EncodeJSON(e)
 		return len(body) <= limit, err
@@ -134,10 +131,7 @@ func shortUser(object JSON) JSON {
 	if len(object) <= shortName+shortEmail || json.Unmarshal(object, &u) != nil {
 		return object
 	}
-	text, err := EncodeJSON(u.Short())
-	if err != nil {
-		return object
-	}
+	text, _ := EncodeJSON(u.Short()) // a user always has a JSON form
 	return text
 }
 
@@ -157,10 +151,7 @@ func shortObject(object JSON) JSON {
 			delete(members, name)
 		}
 	}
-	text, err := EncodeJSON(members)
-	if err != nil {
-		return object
-	}
+	text, _ := EncodeJSON(members) // as they had one before
 	return text
 }
 
@@ -177,15 +168,12 @@ func shortTags(tags JSON, limit int) JSON {
 		if c := list[i].Contact; c != nil {
 			*c = c.Short()
 		}
-		tag, err := EncodeJSON(list[i])
-		if limit -= len(tag) + len(","); err != nil || limit < len("[]") {
+		tag, _ := EncodeJSON(list[i]) // a tag always has a JSON form
+		if limit -= len(tag) + len(","); limit < len("[]") {
 			list = slices.Delete(list, i, len(list))
 			break
 		}
 	}
-	text, err := EncodeJSON(list)
-	if err != nil {
-		return nil
-	}
+	text, _ := EncodeJSON(list)
 	return text
 }

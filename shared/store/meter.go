@@ -11,9 +11,10 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// addMeter makes every call report the capacity that it consumed, and counts it into the context's collab.Usage.
-func addMeter(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CountCapacity", func(
+// addMeter makes every call report the capacity that it consumed, counts it into the context's collab.Usage, and notes in the context what is
+// called.
+func (t *Table) addMeter(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Meter", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
 		const total = types.ReturnConsumedCapacityTotal
@@ -33,7 +34,7 @@ func addMeter(stack *middleware.Stack) error {
 		case *dynamodb.TransactWriteItemsInput:
 			p.ReturnConsumedCapacity = total
 		}
-		out, meta, err := next.HandleInitialize(ctx, in)
+		out, meta, err := next.HandleInitialize(context.WithValue(ctx, callKey{}, &call{input: in.Parameters, began: t.now()}), in)
 		var read, write float64
 		switch r := out.Result.(type) {
 		case *dynamodb.GetItemOutput:

@@ -119,13 +119,6 @@ func WatchIndex(ctx context.Context, index string) (watched context.Context, hot
 
 // addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that fail.
 func (t *Table) addAttempts(stack *middleware.Stack) error {
-	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("BeginCall", func(
-		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-	) (middleware.InitializeOutput, middleware.Metadata, error) {
-		return next.HandleInitialize(context.WithValue(ctx, callKey{}, &call{input: in.Parameters, began: t.now()}), in)
-	}), middleware.Before); err != nil {
-		return err
-	}
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
 	) (out middleware.FinalizeOutput, meta middleware.Metadata, err error) {

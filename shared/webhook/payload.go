@@ -79,7 +79,7 @@ func Payload(ev *collab.Event) ([]byte, error) {
 	}
 	short := *ev
 	short.Truncated, short.People = true, nil
-	if err := short.ShortenTo(shortPayload); err != nil {
+	if err := short.Shorten(shortPayload); err != nil {
 		return nil, err
 	}
 	shortData := dataOf(&short)

@@ -13,20 +13,12 @@ import (
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
 // not exist. Strongly consistent.
 func (s *Store) Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
-	of := make([]concern, len(documents))
-	for i, d := range documents {
-		of[i] = concern{user, d}
-	}
-	return s.preferences(ctx, org, of, true)
+	return s.preferences(ctx, org, len(documents), true, func(i int) (string, string) { return user, documents[i] })
 }
 
 // UserPreferences returns the preferences of each of the users for a document, by user id, as Preferences does, but eventually consistent.
 func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error) {
-	of := make([]concern, len(users))
-	for i, u := range users {
-		of[i] = concern{u, doc.Document}
-	}
-	list, err := s.preferences(ctx, doc.OrganizationRef, of, false)
+	list, err := s.preferences(ctx, doc.OrganizationRef, len(users), false, func(i int) (string, string) { return users[i], doc.Document })
 	if err != nil {
 		return nil, err
 	}
@@ -37,21 +29,21 @@ func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, use
 	return all, nil
 }
 
-// concern is a user and a document.
-type concern struct{ user, document string }
-
-// preferences returns the effective preferences, in their order.
-func (s *Store) preferences(ctx context.Context, org collab.OrganizationRef, of []concern, strong bool) ([]collab.Preferences, error) {
-	keys := make([]table.Key, 0, 2*len(of))
-	for _, c := range of {
-		keys = append(keys, preferenceKey(org, c.user, c.document), preferenceKey(org, c.user, ""))
+// preferences returns n effective preferences, each of a user and for a document.
+func (s *Store) preferences(
+	ctx context.Context, org collab.OrganizationRef, n int, strong bool, of func(i int) (user, document string),
+) ([]collab.Preferences, error) {
+	keys := make([]table.Key, 0, 2*n)
+	for i := range n {
+		user, document := of(i)
+		keys = append(keys, preferenceKey(org, user, document), preferenceKey(org, user, ""))
 	}
 	found, err := s.GetAll(ctx, keys, strong)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]collab.Preferences, len(of))
-	for i := range of {
+	list := make([]collab.Preferences, n)
+	for i := range n {
 		var document, organization collab.Preferences
 		if err := errors.Join(found[keys[2*i]].Decode(&document), found[keys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err

@@ -45,7 +45,7 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 				ahead = append(ahead, store.ItemOf(table.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
 			}
 		}
-		if err := stored.Shorten(); err != nil {
+		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
 			return nil, store.Fail(ctx, err)
 		}
 		work := collab.Work{

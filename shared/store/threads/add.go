@@ -16,7 +16,6 @@ import (
 func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
-	t.Rev = 1
 	head := headItem(doc, &t.Annotation)
 	head[table.AddedBy] = store.Text(add.Mark)
 	if err := s.setTimeKey(ctx, head, doc, t.ID, t.Latest()); err != nil {
@@ -60,7 +59,6 @@ func (s *Store) AddAnnotations(ctx context.Context, doc collab.DocumentRef, list
 func (s *Store) newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark, field string) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))
 	for i := range comments {
-		comments[i].Rev = 1
 		var err error
 		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("%s[%d]", field, i)); err != nil {
 			return nil, err

@@ -230,14 +230,11 @@ func testModel(t *testing.T, s *Store) {
 					th.Comments = drawComments(t, 1)
 					th.SetCreator(&th.Comments[0])
 				}
-				th.LastUpdated, th.Rev = th.Latest(), 1
+				th.LastUpdated = th.Latest()
 				th.key = th.LastUpdated
 				sent := th.Thread
 				sent.Comments = slices.Clone(sent.Comments)
 				must(s.AddAnnotation(ctx, org.Document(th.Document), &sent, collab.NewAnnotation{Mark: ids.Mark()}))
-				for i := range th.Comments {
-					th.Comments[i].Rev = 1
-				}
 				m.threads[th.Document][th.ID] = th
 			},
 			"comment": func(t *rapid.T) {
@@ -255,7 +252,7 @@ func testModel(t *testing.T, s *Store) {
 				must(err)
 				at := collab.Millis(0)
 				for _, c := range comments {
-					c.Rev, at = 1, max(at, c.LastUpdated)
+					at = max(at, c.LastUpdated)
 					th.Comments = append(th.Comments, c)
 				}
 				th.SetCreator(&comments[0])

@@ -203,7 +203,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 			}
 			th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
 			th.Status = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.StatusID))
-			th.CreatedAt, th.LastUpdated, th.Rev = int64(1_000_000+n*10), int64(1_000_000+n*10), 1
+			th.CreatedAt, th.LastUpdated = int64(1_000_000+n*10), int64(1_000_000+n*10)
 			l.head(doc, &th.Annotation, 0)
 			if d < 5 || rare {
 				l.comment(doc, th.ID, &th.Comments[0])

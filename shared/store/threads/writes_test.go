@@ -241,8 +241,10 @@ func TestUpdateComments(t *testing.T) {
 		w.must(err)
 		mustCode(t, "a refused change", failures[2], collab.InvalidArgument)
 		mustCode(t, "no such comment", failures[999], collab.NotFound)
+		first, err := w.Get(t.Context(), commentKey(w.doc, "a", 1))
+		w.must(err)
 		head, comments := w.items("a")
-		if len(failures) != 2 || *comments[0].Text != "new" || comments[0].Rev != 2 || *comments[1].Text != "hello" || head.Number(table.LastUpdated) != 6_000 {
+		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(table.Rev) != 1 || *comments[1].Text != "hello" || head.Number(table.LastUpdated) != 6_000 {
 			t.Errorf("%v: %v", failures, comments)
 		}
 		w.mustHold("then")
