@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
@@ -264,13 +265,29 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 // TestSpreadDeliveriesCost holds that a page of deliveries which are spread is not read eight times: each partition by its share alone.
 func TestSpreadDeliveriesCost(t *testing.T) {
 	s := New(storetest.New(t), nil)
+	const page = 200 // deliveries
 	cost := map[int]float64{}
 	for _, shards := range []int{1, 8} {
 		l := &collab.Lane{LaneRef: theLane, Made: int64(shards), Shards: shards}
-		s.deliver(t, l, time.UnixMilli(1_700_000_000_000), 1_600)
+		var writes []store.Write
+		for i := range shards * page * 5 / 4 { // more than a page in each partition
+			d := collab.Delivery{Rev: 1, Type: collab.CommentAdded, State: collab.DeliveryPending}
+			d.EventID = collab.NewIDs(time.UnixMilli(1_700_000_000_000+int64(i)), []byte("seed")).Next()
+			d.Shard = table.DeliveryShard(d.EventID, shards)
+			it, err := encodeDelivery(l, &d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes = append(writes, s.Replace(it))
+		}
+		for some := range slices.Chunk(writes, 100) {
+			if _, err := s.Write(t.Context(), some...); err != nil {
+				t.Fatal(err)
+			}
+		}
 		var usage collab.Usage
-		list, next, err := s.NewDeliveries(collab.WithUsage(t.Context(), &usage), l, "", 200, func(err error) { t.Error(err) })
-		if err != nil || next == "" || len(list) < 100 || len(list) > 200 {
+		list, next, err := s.NewDeliveries(collab.WithUsage(t.Context(), &usage), l, "", page, func(err error) { t.Error(err) })
+		if err != nil || next == "" || len(list) < page/2 || len(list) > page {
 			t.Fatal(len(list), next, err)
 		}
 		read, _, _ := usage.Total()

@@ -3,6 +3,7 @@ package threads
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,54 +143,68 @@ func testLargeThread(t *testing.T, s *Store) {
 	}
 }
 
-// TestForgedPositions walks from positions that no walk gave: each is refused, or gives annotations that pass the filters.
+// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, behind and beside those of the
+// query. It gives annotations that pass the filters, or refuses what could be no position of the query at all.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	org := s.mustOrganization(t, "org", "d1", "d2")
-	for i := range 8 {
+	for i := range 4 {
 		th := newThread(fmt.Sprint("a", i), fmt.Sprint("u", i%2), 1, 10)
 		th.LocationID = fmt.Sprint("l", i%3)
-		s.mustAdd(t, org.Document([]string{"d1", "d2"}[i/4]), th)
+		s.mustAdd(t, org.Document([]string{"d1", "d2"}[i/2]), th)
 	}
-	queries := []collab.AnnotationQuery{
-		{}, {Documents: []string{"d2"}}, {Documents: []string{"d1", "d2"}, Locations: []string{"l1", "l2"}}, {Creators: []string{"u1"}},
-		{Folder: collab.RootFolder}, {IDs: []string{"a1", "a7"}}, {UpdatedAfter: ptr(int64(1))}, {Documents: []string{"d1"}, UpdatedAfter: ptr(int64(1))},
-		{Folder: collab.RootFolder, Statuses: []string{"OPEN"}},
-	}
-	var positions []string
-	for _, d := range []string{"", "d1", "d2", "other", "d#", "\x01", strings.Repeat("d", 700)} {
-		for _, v := range []int{-1, 0, 1, 2, 3, 1 << 40} {
-			for _, k := range []string{"", "A", "~", "\x00", "d1#a1", "ANN#a1", "ANN#a1#CMT#~", "d2", strings.Repeat("k", 1025)} {
-				p, err := json.Marshal(position{d, v, k})
-				if err != nil {
-					t.Fatal(err)
-				}
-				positions = append(positions, string(p))
-			}
-		}
-	}
-	positions = append(positions, "", "null", "[]", "{", `{"v":"x"}`, `{"v":1.5}`, "\xff")
-	for _, q := range queries {
-		whole := map[string]bool{}
-		for _, e := range s.list(t, org, q, 1000) {
-			whole[e] = true
-		}
-		for _, p := range positions {
-			_, err := s.Walk(t.Context(), org, q, []byte(p), 1000, func(id string, th *collab.Thread) bool {
-				if th != nil && !whole[fmt.Sprintf("%s/%s:%d", th.Document, th.ID, len(th.Comments))] {
-					t.Errorf("%+v from %s gives %s of %s", q, p, id, th.Document)
+	heads, entries := []string{"ANN#a0", "ANN#a0#CMT#~"}, []string{"d1#a0", "d2"}
+	for _, of := range []struct {
+		q      collab.AnnotationQuery
+		values int
+		within []string // keys
+	}{
+		{collab.AnnotationQuery{}, 1, heads},
+		{collab.AnnotationQuery{Documents: []string{"d2"}}, 1, []string{"ANN#a2", "ANN#a2#CMT#~"}},
+		{collab.AnnotationQuery{Folder: collab.RootFolder}, 1, heads},
+		{collab.AnnotationQuery{Documents: []string{"d1", "d2"}, Locations: []string{"l1", "l2"}}, 2, entries},
+		{collab.AnnotationQuery{Creators: []string{"u1"}}, 1, entries},
+		{collab.AnnotationQuery{Folder: collab.RootFolder, Statuses: []string{"OPEN"}}, 1, entries},
+		{collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}, 1, []string{table.UpdatedInOrganization(1_000, "d1", "a0")}},
+		{collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: ptr(int64(1))}, 1, []string{table.UpdatedInDocument(1_000, "a0")}},
+		{collab.AnnotationQuery{IDs: []string{"a1", "a3"}}, 3, []string{"d1", "d2"}},
+	} {
+		whole := s.list(t, org, of.q, 1000)
+		walk := func(from string) error {
+			_, err := s.Walk(t.Context(), org, of.q, []byte(from), 1000, func(id string, th *collab.Thread) bool {
+				if th != nil && !slices.Contains(whole, fmt.Sprintf("%s/%s:%d", th.Document, th.ID, len(th.Comments))) {
+					t.Errorf("%+v from %s gives %s of %s", of.q, from, id, th.Document)
 				}
 				return true
 			})
-			if err != nil && collab.CodeOf(err) != collab.InvalidArgument {
-				t.Errorf("%+v from %s: %v", q, p, err)
+			return err
+		}
+		at := func(document string, value int, key string) string {
+			p, err := json.Marshal(position{document, value, key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(p)
+		}
+		if err := walk("null"); err != nil { // as from the start
+			t.Error(err)
+		}
+		for _, d := range []string{"", "d#", "d1", "d2", "other"} {
+			for v := range of.values {
+				for _, k := range append([]string{"", "\x00", "~"}, of.within...) {
+					if err := walk(at(d, v, k)); err != nil {
+						t.Errorf("%+v from %s: %v", of.q, at(d, v, k), err)
+					}
+				}
 			}
 		}
-	}
-	for _, p := range []string{`{"v":1}`, `{"v":-1}`, `{"k":"` + strings.Repeat("k", 1025) + `"}`, `{"d":""}x`, "x"} {
-		_, err := s.Walk(t.Context(), org, collab.AnnotationQuery{}, []byte(p), 1000, nil)
-		mustCode(t, p[:min(len(p), 20)], err, collab.InvalidArgument)
+		for _, p := range []string{
+			at("", -1, ""), at("d1", of.values, ""), at("", 1<<40, "~"), at("\x01", 0, ""), at(strings.Repeat("d", 700), 0, "~"),
+			at("d1", 0, strings.Repeat("k", table.MaxSortKey+1)), "", "[]", "{", `{"d":""}x`, `{"v":"x"}`, `{"v":1.5}`, "x", "\xff",
+		} {
+			mustCode(t, fmt.Sprintf("%+v from %.40q", of.q, p), walk(p), collab.InvalidArgument)
+		}
 	}
 }
 
