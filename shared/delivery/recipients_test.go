@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -356,7 +357,8 @@ func TestManyRecipients(t *testing.T) {
 			questions.Store(0)
 			a := w.account()
 			a.provider(r.URL+"/may", "s")
-			const n = 450
+			const page = collab.RecipientPageSize
+			const n = 2*page + 10
 			var people []collab.User
 			for i := range n {
 				u := collab.User{UserID: fmt.Sprintf("user %03d", i)}
@@ -371,10 +373,10 @@ func TestManyRecipients(t *testing.T) {
 				}
 			})
 			p := w.start()
-			for part, want := range []int{200, 400, 450} {
+			for part, want := range []int{page, 2 * page, n} {
 				w.must(p.Event(t.Context(), event(ev)))
 				got := 0
-				for _, i := range []int{0, 199, 200, 399, 400, 449} {
+				for _, i := range []int{0, page - 1, page, 2*page - 1, 2 * page, n - 1} {
 					got += len(a.inbox(people[i].UserID))
 				}
 				if got != 2*(part+1) {
@@ -385,10 +387,12 @@ func TestManyRecipients(t *testing.T) {
 				t.Errorf("%d messages, %v; want two for the other inboxes, and one for the mails of the second part", messages, err)
 			}
 			w.settle(p)
+			var entries []table.Key
 			for _, u := range people {
-				if got := a.inbox(u.UserID); len(got) != 1 {
-					t.Fatalf("%s has %v", u.UserID, got)
-				}
+				entries = append(entries, table.UserNotification(a.id, "org", u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
+			}
+			if found, err := a.outbox.GetAll(t.Context(), entries, true); len(found) != n || err != nil {
+				t.Errorf("%d of %d have it, %v", len(found), n, err)
 			}
 			if questions.Load() != 9 {
 				t.Errorf("%d questions", questions.Load())
