@@ -20,6 +20,7 @@ import (
 // the region in which the tools of this repository use them.
 const (
 	Region          = "us-east-1"
+	Account         = "000000000000" // of the access key: one of twelve digits is that of the account so called
 	AccessKeyID     = "test"
 	SecretAccessKey = "test"
 )

@@ -14,9 +14,6 @@ import (
 	"strconv"
 )
 
-// account is the one that AccessKeyID belongs to.
-const account = "000000000000"
-
 // MiniStackOptions says how to start MiniStack.
 type MiniStackOptions struct {
 	Port       int       // 0: the one that DataDir was last used with, else a free one
@@ -123,9 +120,9 @@ type Mail struct {
 	At      float64 `json:"Timestamp"` // when it was accepted, in seconds since epoch
 }
 
-// Mails returns the mails that the MiniStack at url has accepted since its
-// start, oldest first.
-func Mails(ctx context.Context, url string) ([]Mail, error) {
+// Mails returns the mails that the MiniStack at url has accepted from an account
+// since its start, oldest first.
+func Mails(ctx context.Context, url, account string) ([]Mail, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/_ministack/ses/messages?account="+account, nil)
 	if err != nil {
 		return nil, err

@@ -174,7 +174,7 @@ func TestMiniStackShowsMail(t *testing.T) {
 	if err := send("hello"); err != nil {
 		t.Fatal(err)
 	}
-	mails, err := localstack.Mails(t.Context(), server)
+	mails, err := localstack.Mails(t.Context(), server, localstack.Account)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func (d *deployment) told(t *testing.T, annotations ...string) {
 	var mails []localstack.Mail
 	eventually(t, "mails to bob", func() bool {
 		var err error
-		if mails, err = localstack.Mails(t.Context(), d.cloud); err != nil {
+		if mails, err = localstack.Mails(t.Context(), d.cloud, localstack.Account); err != nil {
 			t.Fatal(err)
 		}
 		return about(mails, annotations[len(annotations)-1]) > 0

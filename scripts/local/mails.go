@@ -33,7 +33,7 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	if c.ses == nil {
 		return nil, errNoMailService
 	}
-	list, err := localstack.Mails(r.Context(), c.ses.url("AWS_ENDPOINT_URL_SESV2"))
+	list, err := localstack.Mails(r.Context(), c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
 	if err != nil {
 		return nil, err
 	}

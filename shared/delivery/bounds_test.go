@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 	"collabdata/shared/heaptest"
 )
 
@@ -41,22 +42,32 @@ func TestLargeIcon(t *testing.T) {
 	}
 }
 
-// TestManyEscapes: people whose names and addresses take up to six bytes of JSON for each of their own are told, however many they are: as many
-// as an event may name where an escaping of HTML would do it, as many as are served at once, and more, where JSON itself does.
+// TestManyEscapes: people whose names and addresses take up to six bytes of JSON for each of their own are told, however many they are: more than
+// are served at once, and as many as an event may name.
 func TestManyEscapes(t *testing.T) {
-	for filler, n := range map[string]int{"&": collab.MaxPeople, "\x01": collab.RecipientPageSize + 1} {
-		t.Run(fmt.Sprintf("%q", filler), func(t *testing.T) {
+	mailed := func(*delivery.Options) {}
+	notMailed := func(o *delivery.Options) { o.Mailer = nil }
+	for _, tt := range []struct {
+		filler string
+		people int
+		how    func(*delivery.Options)
+	}{
+		{"&", collab.RecipientPageSize + 1, mailed}, // where HTML is escaped
+		{"\x01", collab.RecipientPageSize + 1, mailed},
+		{"&", collab.MaxPeople, notMailed},
+	} {
+		t.Run(fmt.Sprintf("%d of %q", tt.people, tt.filler), func(t *testing.T) {
 			w := newWorld(t)
 			a := w.account()
-			name, email := strings.Repeat(filler, 600/len(filler)), strings.Repeat(filler, 300/len(filler))
+			name, email := strings.Repeat(tt.filler, 600), strings.Repeat(tt.filler, 300)
 			ev := a.notification(func(ev *collab.Event) {
-				for i := range n {
+				for i := range tt.people {
 					ev.People = append(ev.People, collab.User{UserID: fmt.Sprintf("u%03d", i), Name: &name, Email: &email})
 				}
 			})
 			w.send(ev)
-			w.settle(w.start())
-			ends := []string{"u000", fmt.Sprintf("u%03d", n-1)}
+			w.settle(w.start(tt.how))
+			ends := []string{"u000", fmt.Sprintf("u%03d", tt.people-1)}
 			a.checkReached(t, ev, ends, ends, nil)
 		})
 	}

@@ -7,8 +7,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -35,6 +37,7 @@ import (
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -75,6 +78,7 @@ type world struct {
 	sender string
 
 	dynamo, cloud aws.Config
+	awsAccount    string // of the mail service and the queues, so that no other world's mails have to be read
 
 	events, webhooks *queue.Queue
 
@@ -109,9 +113,10 @@ func newWorld(t testing.TB) *world {
 	w := &world{
 		TB: t, clock: clock{now: time.UnixMilli(time.Now().UnixMilli())}, table: "delivery-" + rand.Text(),
 		dynamo: localstacktest.Config(localstacktest.DynamoDB(t)), cloud: localstacktest.Config(localstacktest.MiniStack(t)),
-		sender: strings.ToLower(rand.Text()) + "@collab.example",
+		sender: strings.ToLower(rand.Text()) + "@collab.example", awsAccount: fmt.Sprintf("%012d", mathrand.Int64N(1e12)),
 	}
 	w.dynamo.HTTPClient, w.cloud.HTTPClient = client, client
+	w.cloud.Credentials = credentials.NewStaticCredentialsProvider(w.awsAccount, localstack.SecretAccessKey, "")
 	w.tables = w.open(w.dynamo)
 	w.must(w.outbox.CreateTable(t.Context()))
 	var err error
@@ -581,18 +586,11 @@ func (a *account) inbox(user string) []string {
 	return ids
 }
 
-// mails returns the mails sent to each address since the start of the mail service.
+// mails returns the mails that were sent to each address.
 func (w *world) mails() map[string][]localstack.Mail {
 	w.Helper()
-	return mails(w.Context(), w.TB)
-}
-
-func mails(ctx context.Context, t testing.TB) map[string][]localstack.Mail {
-	t.Helper()
-	all, err := localstack.Mails(ctx, localstacktest.MiniStack(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, err := localstack.Mails(w.Context(), *w.cloud.BaseEndpoint, w.awsAccount)
+	w.must(err)
 	to := map[string][]localstack.Mail{}
 	for _, m := range all {
 		for _, address := range m.To {

@@ -1,15 +1,12 @@
 package delivery_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"collabdata/localstack"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/queue"
@@ -122,33 +119,18 @@ func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			var mu sync.Mutex
-			var runs []*run
-			do := func(t *testing.T, sent bool, killAt int) *run {
-				r := s.run(t, sent, killAt)
-				mu.Lock()
-				defer mu.Unlock()
-				runs = append(runs, r)
-				return r
-			}
-			t.Cleanup(func() { // once for all: they grow
-				mails := mails(context.WithoutCancel(t.Context()), t)
-				for _, r := range runs {
-					s.checkMails(t, fmt.Sprintf("after %v", r.calls), r.account, mails, r.twice)
-				}
-			})
-			calls := do(t, true, 0).calls
+			calls := s.run(t, true, 0)
 			if len(calls) < 10 {
 				t.Fatalf("calls %v", calls)
 			}
 			t.Run("never sent", func(t *testing.T) {
 				t.Parallel()
-				do(t, false, 0)
+				s.run(t, false, 0)
 			})
 			for k := 1; k <= len(calls)+1; k++ {
 				t.Run(fmt.Sprintf("before call %d", k), func(t *testing.T) {
 					t.Parallel()
-					do(t, true, k)
+					s.run(t, true, k)
 				})
 			}
 			t.Logf("%d calls: %v", len(calls), calls)
@@ -156,16 +138,9 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// run is a scenario that has happened, and a process that may have been killed.
-type run struct {
-	*account
-	calls []string // of the process
-	twice int      // mails that it has sent and not marked: these may be sent twice
-}
-
 // run has the scenario happen in a world of its own, where the first process is killed before a call of it, from 1; 0 for none. It checks
-// what that led to, but for the mails.
-func (s scenario) run(t *testing.T, sent bool, killAt int) *run {
+// what that led to, and returns the calls of that process.
+func (s scenario) run(t *testing.T, sent bool, killAt int) []string {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
 	a := w.account(grouping(s.atOnce))
@@ -181,8 +156,8 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) *run {
 	if killAt == 0 && twice != 0 {
 		t.Errorf("%d mails, %d marks", p.mails, p.marked)
 	}
-	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r)
-	return &run{a, p.calls, twice}
+	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r, twice)
+	return p.calls
 }
 
 // settleKilled is settle until the process is dead.
@@ -211,7 +186,8 @@ func (w *world) settleKilled(p *process) {
 	}
 }
 
-func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver) {
+// check reports where the scenario has not led to what it must; so many mails may have been sent twice.
+func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event, r *receiver, twice int) {
 	for user, want := range s.inbox {
 		if got := a.inbox(user); len(got) != want {
 			t.Errorf("%s: %s has %d notifications, want %d", title, user, len(got), want)
@@ -234,9 +210,7 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 	if work := a.work(ev); work != nil {
 		t.Errorf("%s: pending %+v", title, work)
 	}
-}
-
-func (s scenario) checkMails(t *testing.T, title string, a *account, mails map[string][]localstack.Mail, twice int) {
+	mails := a.mails()
 	for user, want := range s.mail {
 		got := len(mails[a.address(user)])
 		if got < want || got > 2*want || got-want > twice {
@@ -285,11 +259,8 @@ func TestDoubledAndDisordered(t *testing.T) {
 		<-done
 	}
 	w.settle(processes[0])
-	mails := w.mails()
 	for i, x := range runs {
-		title := fmt.Sprintf("%d, %s", i, x.s.name)
-		x.s.check(t, title, x.a, x.ev, r)
-		x.s.checkMails(t, title, x.a, mails, 0)
+		x.s.check(t, fmt.Sprintf("%d, %s", i, x.s.name), x.a, x.ev, r, 0)
 	}
 }
 

@@ -86,7 +86,7 @@ func sender(t *testing.T, url string, w *wire, unsubscribe string) (*Mailer, str
 // sentBy returns the mails of a sender.
 func sentBy(t *testing.T, url, from string) []localstack.Mail {
 	t.Helper()
-	mails, err := localstack.Mails(t.Context(), url)
+	mails, err := localstack.Mails(t.Context(), url, localstack.Account)
 	if err != nil {
 		t.Fatal(err)
 	}

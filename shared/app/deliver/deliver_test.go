@@ -259,7 +259,7 @@ func TestLocal(t *testing.T) {
 	}
 	for !done(lost) {
 	}
-	mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint)
+	mails, err := localstack.Mails(t.Context(), *c.SES.BaseEndpoint, localstack.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
