@@ -274,11 +274,7 @@ func TestSpreadDeliveriesCost(t *testing.T) {
 			d := collab.Delivery{Rev: 1, Type: collab.CommentAdded, State: collab.DeliveryPending}
 			d.EventID = collab.NewIDs(time.UnixMilli(1_700_000_000_000+int64(i)), []byte("seed")).Next()
 			d.Shard = table.DeliveryShard(d.EventID, shards)
-			it, err := encodeDelivery(l, &d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			writes = append(writes, s.Replace(it))
+			writes = append(writes, s.Replace(deliveryItem(l, d)))
 		}
 		for some := range slices.Chunk(writes, 100) {
 			if _, err := s.Write(t.Context(), some...); err != nil {
