@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -68,7 +69,7 @@ func CheckNotificationID(id string) error {
 var idAlphabet = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
 // IDs generates the ids of one request. The same start and seed give the same ids in the same order, so that a request that is
-// repeated under an Idempotency-Key names what it made the first time. Not safe for concurrent use.
+// repeated under an Idempotency-Key names what it made the first time. Safe for concurrent use, but for Next.
 type IDs struct {
 	start time.Time // of the first attempt at the request
 	seed  []byte
@@ -87,20 +88,20 @@ func (g *IDs) Mark() string {
 // Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
 // of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.
 func (g *IDs) Next() string {
-	return g.next(binary.BigEndian.AppendUint16(append([]byte("id"), g.seed...), g.n))
-}
-
-// NextFor is Next for something of the request that a name tells from all others: nothing else gets the id, at any attempt at the request,
-// also where an attempt makes fewer of them than the one before.
-func (g *IDs) NextFor(name string) string {
-	return g.next(append(append([]byte("for"), g.seed...), name...))
-}
-
-func (g *IDs) next(unique []byte) string {
-	sum := sha256.Sum256(unique)
-	id := encodeID(g.start.UnixMilli(), append([]byte{byte(g.n >> 8), byte(g.n)}, sum[:8]...))
+	id := g.id(g.n, "id", binary.BigEndian.AppendUint16(nil, g.n))
 	g.n++
 	return id
+}
+
+// For returns an id for something of the request that a name tells from all others: the same at every attempt at the request, whatever else the
+// attempt makes. It sorts by position, 0 to 65,535.
+func (g *IDs) For(position int, name string) string {
+	return g.id(uint16(position), "for", []byte(name))
+}
+
+func (g *IDs) id(position uint16, kind string, of []byte) string {
+	sum := sha256.Sum256(slices.Concat([]byte(kind), g.seed, of))
+	return encodeID(g.start.UnixMilli(), append(binary.BigEndian.AppendUint16(nil, position), sum[:8]...))
 }
 
 // encodeID writes a time and 10 bytes that stand behind it.

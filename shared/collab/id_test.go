@@ -41,18 +41,15 @@ func TestNumberComments(t *testing.T) {
 	}
 }
 
-// TestNextFor holds that what has another name has another id, also at the same position of another attempt at the request.
-func TestNextFor(t *testing.T) {
+// TestFor holds that the id of what has a name is the same at every attempt, whatever else that makes, and nothing else's.
+func TestFor(t *testing.T) {
 	start, seed := time.UnixMilli(1), []byte("sixteen random b")
-	first, second := NewIDs(start, seed), NewIDs(start, seed)
-	a, b := first.NextFor("a"), first.NextFor("b")
-	if other := second.NextFor("b"); other == a || len(other) != len(a) || b <= a {
-		t.Errorf("a is %s, b is %s, and %s where it is the first", a, b, other)
+	g, again := NewIDs(start, seed), NewIDs(start, seed)
+	a := g.For(0, "a")
+	if b, c := g.For(0, "b"), g.For(1, "a"); a == b || c <= a || c <= b || len(c) != len(a) {
+		t.Errorf("at position 0 %s and %s, at 1 %s", a, b, c)
 	}
-	if again := NewIDs(start, seed); again.NextFor("a") != a || again.NextFor("b") != b {
-		t.Error("the same attempt again gives other ids")
-	}
-	if next := NewIDs(start, seed).Next(); next == a {
-		t.Errorf("%s is of nothing, too", next)
+	if next := again.Next(); next == a || again.For(0, "a") != a {
+		t.Errorf("%s and %s, where another attempt has %s", next, again.For(0, "a"), a)
 	}
 }

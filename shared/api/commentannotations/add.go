@@ -134,16 +134,13 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	for i := range list {
 		threads[i] = list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
+		adds[i] = collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Mark: call.IDs.Mark()}
+		if wanted(call, list[i].comments) {
+			adds[i].Event = annotationAdded(newEvent(call, doc, i, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)
+		}
 	}
 	if len(list) == 1 {
 		adds[0].Claim = call.Claim
-	}
-	for i := range list { // behind the annotations' ids, which must not depend on the account's settings
-		adds[i].Field = fmt.Sprintf("data.commentAnnotations[%d]", i)
-		adds[i].Mark = call.IDs.Mark()
-		if wanted(call, list[i].comments) {
-			adds[i].Event = annotationAdded(newEvent(call, doc, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)
-		}
 	}
 	errs := s.Threads.AddAnnotations(ctx, doc, threads, adds)
 	if errors.Is(errs[0], collab.ErrClaimRefused) {

@@ -37,12 +37,10 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Now.UnixMilli()))
 	}
-	var events []*collab.Event // that will be recorded
+	ev := newEvent(call, doc, 0, req.AnnotationID)
 	if wanted(call, sent) {
-		blank := newEvent(call, doc, req.AnnotationID)
-		events = []*collab.Event{&blank}
 		add.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
-			return commentsAdded(blank, head, comments, sent, call.Settings.AllEvents)
+			return commentsAdded(ev, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
 	ids, err := s.Threads.AddComments(ctx, doc, req.AnnotationID, add)
@@ -50,7 +48,9 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 		return nil, err
 	}
 	call.Claimed = call.Claim != nil
-	call.Recorded(events...)
+	if add.Event != nil {
+		call.Recorded(&ev)
+	}
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil

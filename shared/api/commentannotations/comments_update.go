@@ -2,6 +2,7 @@ package commentannotations
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"collabdata/shared/api/rpc"
@@ -51,19 +52,16 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	}
 	now := call.Now.UnixMilli()
 	ids := rpc.Distinct(req.CommentIDs)
-	events := map[int64]collab.Event{} // by the first of its comments: the store may compute one several times
+	events := map[int64]*collab.Event{} // by the first of its comments: the store may compute one several times
 	change := collab.CommentChange{
 		IDs: ids, Mark: call.IDs.Mark(), Now: now,
 		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, now) },
 	}
 	if call.Settings.AllEvents {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
-			blank, made := events[comments[0].ID]
-			if !made {
-				blank = newEvent(call, doc, strconv.FormatInt(comments[0].ID, 10))
-				events[comments[0].ID] = blank
-			}
-			return commentsUpdated(blank, head, comments)
+			first := comments[0].ID
+			events[first] = commentsUpdated(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), head, comments)
+			return events[first]
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, doc, req.AnnotationID, change)
@@ -75,8 +73,8 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		results[i] = rpc.Member[UpdateCommentsResult]{
 			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{call.Outcome(failures[id], "the comment was updated"), id},
 		}
-		if ev, ok := events[id]; ok && failures[id] == nil {
-			call.Recorded(&ev)
+		if events[id] != nil && failures[id] == nil {
+			call.Recorded(events[id])
 		}
 	}
 	call.Sum("comment", "updated")

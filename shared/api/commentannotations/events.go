@@ -17,10 +17,10 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 	return call.Settings.AllEvents || slices.ContainsFunc(comments, func(c NewComment) bool { return c.TriggerNotification })
 }
 
-// newEvent returns an event of a call without its subject, which a name tells from the call's others.
-func newEvent(call *rpc.Call, doc collab.DocumentRef, of string) collab.Event {
+// newEvent returns an event of a call without its subject, which a name tells from the call's others. Events of a call sort by position.
+func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
 	return collab.Event{
-		ID: call.IDs.NextFor(of), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
+		ID: call.IDs.For(position, of), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
 		Time: call.Now.UnixMilli(),
 	}
 }

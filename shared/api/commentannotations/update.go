@@ -114,16 +114,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, collab.Errorf(collab.FailedPrecondition,
 			"one answer does not hold what would become of these %d annotations: select fewer", len(ids))
 	}
-	var (
-		events = make([][]*collab.Event, len(ids))
-		blank  = make([][2]collab.Event, len(ids))
-		change = collab.AnnotationChange{Mark: call.IDs.Mark(), Now: u.now, Select: u.selects}
-	)
-	for i := range blank {
-		if raise {
-			blank[i] = [2]collab.Event{newEvent(call, doc, "0"+ids[i]), newEvent(call, doc, "1"+ids[i])}
-		}
-	}
+	events := make([][]*collab.Event, len(ids))
+	change := collab.AnnotationChange{Mark: call.IDs.Mark(), Now: u.now, Select: u.selects}
 	if len(u.users) > 0 {
 		change.Comment = u.comment
 	}
@@ -132,7 +124,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		if err := u.head(a, commentsChanged); err != nil || !raise {
 			return nil, err
 		}
-		events[i] = annotationUpdated(blank[i], &before, a, req.TriggerNotification)
+		blank := [2]collab.Event{newEvent(call, doc, 2*i, "0"+ids[i]), newEvent(call, doc, 2*i+1, "1"+ids[i])}
+		events[i] = annotationUpdated(blank, &before, a, req.TriggerNotification)
 		return events[i], nil
 	}
 	results := rpc.Keyed[UpdateResult]{}

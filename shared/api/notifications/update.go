@@ -51,8 +51,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, err
 	}
 	var results rpc.Keyed[UpdateResult]
-	for _, id := range rpc.Distinct(req.NotificationIDs) {
-		err := s.mark(ctx, call, org, req, id)
+	for i, id := range rpc.Distinct(req.NotificationIDs) {
+		err := s.mark(ctx, call, org, req, i, id)
 		if code := collab.CodeOf(err); err != nil && code != collab.NotFound && code != collab.Aborted {
 			return nil, err
 		}
@@ -62,10 +62,10 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	return results, nil
 }
 
-// mark records what the user did with one notification, and the event of a first click.
-func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, id string) error {
+// mark records what the user did with the i-th notification, and the event of a first click.
+func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, i int, id string) error {
 	ev := &collab.Event{
-		ID:             call.IDs.NextFor(id),
+		ID:             call.IDs.For(i, id),
 		Type:           collab.NotificationClicked,
 		Account:        call.Account,
 		OrganizationID: org.Organization,
