@@ -2,9 +2,9 @@ package auth
 
 import (
 	"context"
-	"sync"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 )
 
@@ -17,39 +17,23 @@ const maxCached = 10_000
 // Cached returns a KeyStore that remembers the keys it found for TTL. Keys that do not exist, and failures, are not remembered: what an
 // operator adds holds at once.
 func Cached(keys KeyStore, now func() time.Time) KeyStore {
-	return &cache{keys: keys, now: now, found: make(map[string]entry)}
+	return &cached{keys: keys, now: now, found: cache.New[string, collab.APIKey](maxCached)}
 }
 
-type cache struct {
+type cached struct {
 	keys  KeyStore
 	now   func() time.Time
-	mu    sync.Mutex
-	found map[string]entry
+	found *cache.Cache[string, collab.APIKey]
 }
 
-type entry struct {
-	key   collab.APIKey
-	until time.Time
-}
-
-func (c *cache) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
+func (c *cached) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
 	now := c.now()
-	c.mu.Lock()
-	e, ok := c.found[key]
-	c.mu.Unlock()
-	if ok && now.Before(e.until) {
-		return e.key, nil
+	if record, ok := c.found.Get(key, now); ok {
+		return record, nil
 	}
 	record, err := c.keys.APIKey(ctx, key)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err != nil {
-		delete(c.found, key)
-		return collab.APIKey{}, err
+	if err == nil {
+		c.found.Put(key, record, now.Add(TTL))
 	}
-	if len(c.found) >= maxCached {
-		clear(c.found)
-	}
-	c.found[key] = entry{key: record, until: now.Add(TTL)}
-	return record, nil
+	return record, err
 }

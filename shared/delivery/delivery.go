@@ -22,11 +22,13 @@ import (
 	"runtime/debug"
 	"time"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
@@ -53,14 +55,6 @@ type Threads interface {
 	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
 }
 
-// Outbox is what there is to deliver, and how far it is: of each step its part. Package outbox documents the methods.
-type Outbox interface {
-	Progress
-	Inboxes
-	Mails
-	Lanes
-}
-
 // Events is the queue of events.
 type Events interface {
 	SendEvents(ctx context.Context, events ...queue.Event) error
@@ -80,7 +74,7 @@ type Mailer interface {
 type Options struct {
 	Directory Directory
 	Threads   Threads
-	Outbox    Outbox
+	Outbox    *outbox.Store
 	Events    Events
 	Webhooks  Webhooks
 	Mailer    Mailer // nil: no mail is sent
@@ -101,9 +95,16 @@ type Deliverer struct {
 	poster   *webhook.Client
 	provider *webhook.Client
 	postTime time.Duration
-	spread   spread
-	accounts accounts
+	accounts *cache.Cache[string, collab.Account]
+	shards   *cache.Cache[collab.LaneRef, int] // partitions of the deliveries of busy lanes
 }
+
+// How long what was read is taken for what it was, and how much of it.
+const (
+	accountFor = time.Second
+	shardsFor  = time.Hour
+	mostKnown  = 1_000
+)
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
@@ -115,6 +116,7 @@ func New(o Options) *Deliverer {
 	d := &Deliverer{
 		Options: o, postTime: o.Client.Timeout,
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
+		accounts: cache.New[string, collab.Account](mostKnown), shards: cache.New[collab.LaneRef, int](mostKnown),
 	}
 	if d.postTime == 0 {
 		d.postTime = webhook.DefaultTimeout

@@ -30,27 +30,6 @@ type work struct {
 	notices     notices
 }
 
-// Progress is what moving the delivery of an event on needs of the table.
-type Progress interface {
-	Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error)
-	CountDeath(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error)
-	Survived(ctx context.Context, w collab.Work) error
-	Event(ctx context.Context, acct, id string) (*collab.Event, error)
-	Advance(ctx context.Context, from, to collab.Work) (bool, error)
-	Finish(ctx context.Context, w collab.Work) error
-	Quarantine(ctx context.Context, w collab.Work, reason string) error
-	RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*collab.RecipientPage, error)
-	KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *collab.RecipientPage) (*collab.RecipientPage, error)
-}
-
-// Inboxes are what putting notifications into inboxes needs of the table.
-type Inboxes interface {
-	Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error)
-	MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
-	AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error
-	AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error
-}
-
 // mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
 const mostDeaths = 3
 

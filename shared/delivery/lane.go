@@ -3,11 +3,10 @@ package delivery
 import (
 	"context"
 	"errors"
-	"log/slog"
+	"sync"
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 )
 
@@ -31,25 +30,6 @@ const (
 	busyPosts   = 150             // a second: then a lane's deliveries are spread
 	busyShards  = 8               // over so many partitions
 )
-
-// Lanes are what the deliveries to webhook endpoints need of the table. Package outbox documents the methods.
-type Lanes interface {
-	ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.Millis, lease time.Duration) (*collab.Lane, error)
-	ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error)
-	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
-	DropLane(ctx context.Context, l *collab.Lane) error
-	Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lane, error)
-
-	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
-	Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error)
-	DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (bool, error)
-
-	AddDelivery(ctx context.Context, l *collab.Lane, d collab.Delivery) (collab.Delivery, error)
-	AddLate(ctx context.Context, l *collab.Lane, event string) error
-	NewDeliveries(ctx context.Context, l *collab.Lane, from string, most int, skip func(error)) ([]collab.Delivery, string, error)
-	WaitingDeliveries(ctx context.Context, l *collab.Lane, until collab.Millis, most int, skip func(error)) ([]collab.Delivery, collab.Millis, error)
-	SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error
-}
 
 // slice is the work of one holder of a lane.
 type slice struct {
@@ -94,12 +74,7 @@ func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 }
 
 // skip passes over what can't be read.
-func (d *Deliverer) skip(ctx context.Context) func(error) {
-	return func(err error) {
-		d.Metrics.Add(metrics.Unreadable, "", 1)
-		d.Log.LogAttrs(ctx, slog.LevelError, "unreadable work passed over", slog.Any("cause", err))
-	}
-}
+func (d *Deliverer) skip(ctx context.Context) func(error) { return d.Metrics.PassOver(ctx, d.Log) }
 
 // work posts until nothing is due, or the slice is over.
 func (s *slice) work(ctx context.Context) error {
@@ -243,20 +218,17 @@ func (s *slice) lookAgain(ctx context.Context, all bool) error {
 
 // wake sends messages for lanes that nobody works on, and for which none is under way.
 func (d *Deliverer) wake(ctx context.Context, refs ...collab.LaneRef) error {
-	messages := make([]*queue.Lane, len(refs))
+	var mu sync.Mutex
+	var send []queue.Lane
 	err := each(len(refs), sideBySide, func(i int) error {
 		woken, err := d.Outbox.WakeLane(ctx, refs[i])
 		if woken != 0 {
-			messages[i] = &queue.Lane{LaneRef: refs[i], Woken: woken}
+			mu.Lock()
+			defer mu.Unlock()
+			send = append(send, queue.Lane{LaneRef: refs[i], Woken: woken})
 		}
 		return err
 	})
-	var send []queue.Lane
-	for _, m := range messages {
-		if m != nil {
-			send = append(send, *m)
-		}
-	}
 	if len(send) > 0 {
 		err = errors.Join(err, d.Webhooks.SendLanes(ctx, 0, send...))
 	}

@@ -15,14 +15,6 @@ import (
 // mailLease is how long a claim on mails holds: then another run may take it over. No run takes as long.
 const mailLease = 2 * time.Minute
 
-// Mails are what sending mails needs of the table.
-type Mails interface {
-	AddMail(ctx context.Context, t collab.MailThread, event string) error
-	ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error)
-	MailSent(ctx context.Context, t collab.MailThread, events []string) error
-	FreeMail(ctx context.Context, t collab.MailThread, events []string) error
-}
-
 // thread is the thread of the work's event as a recipient gets mail about it.
 func (w *work) thread(r collab.Recipient) collab.MailThread {
 	return collab.MailThread{DocumentRef: w.document, Annotation: w.event.AnnotationID, User: r.UserID}

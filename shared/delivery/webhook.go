@@ -5,8 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
@@ -28,7 +26,8 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 	now := d.millis()
 	refs, there := make([]collab.LaneRef, len(hooks)), make([]collab.Delivery, len(hooks))
 	lane := func(i int) *collab.Lane {
-		return &collab.Lane{LaneRef: refs[i], Made: hooks[i].CreatedAt, Shards: d.spread.of(refs[i])}
+		shards, _ := d.shards.Get(refs[i], d.Now())
+		return &collab.Lane{LaneRef: refs[i], Made: hooks[i].CreatedAt, Shards: shards}
 	}
 	err = each(len(hooks), sideBySide, func(i int) (err error) {
 		refs[i] = collab.LaneRef{Account: ref.Account, WebhookID: hooks[i].ID}
@@ -47,7 +46,9 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 	}
 	var asleep []collab.LaneRef
 	for i, l := range lanes {
-		d.spread.note(l)
+		if l.Shards > 1 {
+			d.shards.Put(l.LaneRef, l.Shards, d.Now().Add(shardsFor))
+		}
 		del := there[i]
 		if del.State != collab.DeliveryPending {
 			continue
@@ -63,21 +64,6 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 		}
 	}
 	return d.wake(ctx, asleep...)
-}
-
-// spread remembers over how many partitions the deliveries of busy lanes are spread.
-type spread struct{ lanes sync.Map }
-
-func (s *spread) of(ref collab.LaneRef) int {
-	n, _ := s.lanes.Load(ref)
-	shards, _ := n.(int)
-	return shards
-}
-
-func (s *spread) note(l collab.Lane) {
-	if l.Shards > 1 {
-		s.lanes.Store(l.LaneRef, l.Shards)
-	}
 }
 
 // disable disables an endpoint and tells of it.
@@ -104,40 +90,17 @@ func (d *Deliverer) disable(ctx context.Context, ref collab.LaneRef, reason stri
 	return nil
 }
 
-// enabledFor is how long an account is taken for what it was.
-const enabledFor = time.Second
-
-// accounts remembers for a moment whether accounts are disabled.
-type accounts struct {
-	mu    sync.Mutex
-	known map[string]knownAccount
-}
-
-type knownAccount struct {
-	account collab.Account
-	until   time.Time
-}
-
 // account reads an account, or knows it for a moment.
 func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
 	now := d.Now()
-	d.accounts.mu.Lock()
-	k := d.accounts.known[id]
-	d.accounts.mu.Unlock()
-	if now.Before(k.until) {
-		return k.account, nil
+	if a, ok := d.accounts.Get(id, now); ok {
+		return a, nil
 	}
 	a, err := d.Directory.Account(ctx, id)
-	if err != nil {
-		return a, err
+	if err == nil {
+		d.accounts.Put(id, a, now.Add(accountFor))
 	}
-	d.accounts.mu.Lock()
-	defer d.accounts.mu.Unlock()
-	if d.accounts.known == nil || len(d.accounts.known) >= 1_000 {
-		d.accounts.known = map[string]knownAccount{}
-	}
-	d.accounts.known[id] = knownAccount{a, now.Add(enabledFor)}
-	return a, nil
+	return a, err
 }
 
 // enabled reports whether neither an account nor its organization, "" for none, is disabled: else nothing of theirs goes out.

@@ -2,8 +2,10 @@
 package metrics
 
 import (
+	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -56,6 +58,14 @@ func (m *Metrics) Add(name, channel string, n float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.of(channel)[name] += n
+}
+
+// PassOver returns what counts and logs an entry of the table that can't be read and is passed over; its error is the cause.
+func (m *Metrics) PassOver(ctx context.Context, log *slog.Logger) func(error) {
+	return func(err error) {
+		m.Add(Unreadable, "", 1)
+		log.LogAttrs(ctx, slog.LevelError, "unreadable entry passed over", slog.Any("cause", err))
+	}
 }
 
 // Set sets a figure that has no channel.

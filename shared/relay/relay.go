@@ -113,14 +113,6 @@ func inTime(ctx context.Context) bool {
 	return ctx.Err() == nil && time.Until(deadline) > endsBefore
 }
 
-// skip passes over what can't be read.
-func (r *Relay) skip(ctx context.Context) func(error) {
-	return func(err error) {
-		r.Metrics.Add(metrics.Unreadable, "", 1)
-		r.Log.LogAttrs(ctx, slog.LevelError, "unreadable work passed over", slog.Any("cause", err))
-	}
-}
-
 // kindRun is what a run does of one kind of work.
 type kindRun struct {
 	*Relay
@@ -149,7 +141,7 @@ func (k *kindRun) run(ctx context.Context) {
 	for len(turns) > 0 && inTime(ctx) {
 		t := turns[0]
 		turns = turns[1:]
-		list, next, err := k.Store.Work(ctx, k.kind, t.shard, t.from, portion, k.skip(ctx))
+		list, next, err := k.Store.Work(ctx, k.kind, t.shard, t.from, portion, k.Metrics.PassOver(ctx, k.Log))
 		if err != nil {
 			k.errs = append(k.errs, err)
 			continue

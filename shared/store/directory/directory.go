@@ -10,6 +10,7 @@ import (
 	"context"
 	"iter"
 
+	"collabdata/shared/cache"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
@@ -17,12 +18,12 @@ import (
 // Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
 type Store struct {
 	*store.Table
-	known known
+	known *cache.Cache[table.Key, spread] // organizations that are enabled, and documents that exist, without a spread
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: known{facts: map[table.Key]fact{}}}
+	return &Store{Table: t, known: cache.New[table.Key, spread](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.

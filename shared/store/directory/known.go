@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"maps"
-	"sync"
 	"time"
 
 	"collabdata/shared/collab"
@@ -17,36 +16,8 @@ const (
 	organizationFor = 5 * time.Second  // an organization: that it is enabled, and its shards
 )
 
-// fact is what is known of an organization or a document that exists.
-type fact struct {
-	until  time.Time
-	spread spread // of an organization
-}
-
-// known remembers organizations that were seen to be enabled, and documents that were seen to exist.
-type known struct {
-	mu    sync.Mutex
-	facts map[table.Key]fact
-}
-
-// mostKnown bounds the memory: when it is reached all is forgotten.
+// mostKnown bounds the memory of organizations that were seen to be enabled, and documents that were seen to exist.
 const mostKnown = 20_000
-
-func (k *known) get(key table.Key, now time.Time) (f fact, ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f = k.facts[key]
-	return f, now.Before(f.until)
-}
-
-func (k *known) add(key table.Key, f fact) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.facts) >= mostKnown {
-		clear(k.facts)
-	}
-	k.facts[key] = f
-}
 
 // organization checks the item of an organization as it was read at a time, nil for none, and remembers it.
 func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.Time) (spread, error) {
@@ -63,7 +34,7 @@ func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.
 	if o.Disabled {
 		return spread{}, collab.Errorf(collab.FailedPrecondition, "organization %q is disabled", org.Organization)
 	}
-	s.known.add(it.Key(), fact{at.Add(organizationFor), o.spread})
+	s.known.Put(it.Key(), o.spread, at.Add(organizationFor))
 	return o.spread, nil
 }
 
@@ -72,12 +43,12 @@ func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.
 // quotas. It fails like CheckOrganization; found is whole even then.
 func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, of spread, err error) {
 	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
-	f, orgKnown := s.known.get(orgKey, now)
+	of, orgKnown := s.known.Get(orgKey, now)
 	if !orgKnown {
 		keys = append(keys[:len(keys):len(keys)], orgKey)
 	}
 	if len(keys) == 0 {
-		return nil, f.spread, nil
+		return nil, of, nil
 	}
 	if found, err = s.readWithQuota(ctx, org.Account, keys); err != nil {
 		return nil, spread{}, err
@@ -96,7 +67,7 @@ func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []tab
 		maps.Copy(found, late)
 	}
 	if orgKnown {
-		return found, f.spread, nil
+		return found, of, nil
 	}
 	of, err = s.organization(org, found[orgKey], now)
 	return found, of, err
@@ -114,7 +85,7 @@ func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRe
 func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error {
 	k, now := table.Document(doc.Account, doc.Organization, doc.Document), s.Now()
 	var keys []table.Key
-	_, docKnown := s.known.get(k, now)
+	_, docKnown := s.known.Get(k, now)
 	if !docKnown {
 		keys = append(keys, k)
 	}
@@ -134,7 +105,7 @@ func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef, creat
 		}
 	}
 	if !docKnown {
-		s.known.add(k, fact{until: now.Add(existsFor)})
+		s.known.Put(k, spread{}, now.Add(existsFor))
 	}
 	return nil
 }
@@ -152,7 +123,7 @@ func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, f
 	sure := map[string]bool{}
 	for _, id := range ids {
 		k := table.Document(org.Account, org.Organization, id)
-		if _, sure[id] = s.known.get(k, now); folder != "" || !sure[id] {
+		if _, sure[id] = s.known.Get(k, now); folder != "" || !sure[id] {
 			keys = append(keys, k)
 		}
 	}
@@ -171,7 +142,7 @@ func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, f
 		k := table.Document(org.Account, org.Organization, id)
 		it := found[k]
 		if it != nil {
-			s.known.add(k, fact{until: now.Add(existsFor)})
+			s.known.Put(k, spread{}, now.Add(existsFor))
 		}
 		if folder == "" && sure[id] || it != nil && (folder == "" || it.Text(table.Parent) == folder) {
 			list = append(list, id)

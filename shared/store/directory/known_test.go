@@ -2,13 +2,11 @@ package directory
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -104,12 +102,6 @@ func TestKnown(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
-	}
-	for i := range mostKnown + 10 {
-		s.known.add(table.Document("acct", "org", fmt.Sprint(i)), fact{until: now})
-	}
-	if n := len(s.known.facts); n > mostKnown {
-		t.Errorf("%d are remembered", n)
 	}
 }
 
