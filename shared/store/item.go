@@ -106,9 +106,6 @@ func AttributeSize(v types.AttributeValue) int {
 	return 1
 }
 
-// JSON is a collab.JSON.
-type JSON = collab.JSON
-
 // Encoded is a value that is stored as its JSON text.
 type Encoded[T any] struct{ Value T }
 

@@ -53,16 +53,6 @@ type Scan struct {
 	Project []string // only these attributes; nil for all
 }
 
-// KeyNames returns the names of the key attributes of an index, or of the table for "".
-func KeyNames(index string) (pk, sk string) {
-	for _, ix := range table.Indexes() {
-		if ix.Name == index {
-			return ix.PartitionKey, ix.SortKey
-		}
-	}
-	return table.PK, table.SK
-}
-
 // QueryPage runs one Query. more reports that the range goes on. It fails with INVALID_ARGUMENT for a key longer than DynamoDB takes, as
 // only a forged position makes one.
 func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
@@ -76,7 +66,8 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	if names == nil {
 		names = make(map[string]string, 2)
 	}
-	names["#pk"], names["#sk"] = KeyNames(q.Index)
+	index := table.IndexOf(q.Index)
+	names["#pk"], names["#sk"] = index.PartitionKey, index.SortKey
 	values := map[string]types.AttributeValue{":pk": Text(q.PK), ":from": Text(q.Keys.From)}
 	condition := "#pk = :pk AND #sk >= :from"
 	if q.Keys.To != "" {
@@ -113,7 +104,7 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 // wants, so that no more are read unless it goes on behind them.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		_, sk := KeyNames(q.Index)
+		sk := table.IndexOf(q.Index).SortKey
 		wanted := q.Limit
 		for more := true; more; {
 			var items []Item

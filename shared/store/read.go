@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"golang.org/x/sync/errgroup"
 )
 
 // Concurrency bounds the calls to the table that one request has under way.
@@ -36,9 +37,9 @@ func Read[T any](ctx context.Context, t *Table, k table.Key) (v T, exists bool, 
 	return v, true, it.Decode(&v)
 }
 
-// GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. project names the attributes
-// to read, those of the key among them; none for all. What DynamoDB leaves over is asked for again until the deadline is near.
-func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool, project ...string) (map[table.Key]Item, error) {
+// GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is asked for
+// again until the deadline is near.
+func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool) (map[table.Key]Item, error) {
 	var (
 		mu    sync.Mutex
 		found = make(map[table.Key]Item, len(keys))
@@ -53,7 +54,6 @@ func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool, proje
 	}
 	const most = 100 // keys in one BatchGetItem
 	parts := slices.Collect(slices.Chunk(todo, most))
-	list, names := projection(project)
 	err := Each(ctx, len(parts), func(ctx context.Context, i int) error {
 		ask := parts[i]
 		for n := 0; len(ask) > 0; n++ {
@@ -61,9 +61,7 @@ func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool, proje
 				return Fail(ctx, cmp.Or[error](ctx.Err(), busy(nil)))
 			}
 			out, err := t.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems: map[string]types.KeysAndAttributes{t.name: {
-					Keys: ask, ConsistentRead: &strong, ProjectionExpression: list, ExpressionAttributeNames: names,
-				}},
+				RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: ask, ConsistentRead: &strong}},
 			})
 			if err != nil {
 				return Fail(ctx, err)
@@ -97,16 +95,10 @@ func projection(attributes []string) (*string, map[string]string) {
 
 // All calls f with each of 0 to n-1, Concurrency at a time.
 func All(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, Concurrency)
-	for i := range n {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			f(i)
-		})
-	}
-	wg.Wait()
+	_ = Each(context.Background(), n, func(_ context.Context, i int) error {
+		f(i)
+		return nil
+	})
 }
 
 // Each is All for calls that may fail. It returns the first error; then, and once the context has ended, no further call is started.
@@ -114,18 +106,15 @@ func Each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	if n == 1 {
 		return f(ctx, 0)
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	All(n, func(i int) {
-		if ctx.Err() != nil {
-			return
-		}
-		if err := f(ctx, i); err != nil {
-			cancel(err)
-		}
-	})
-	if err := context.Cause(ctx); err != nil {
-		return Fail(ctx, err)
+	g, inner := errgroup.WithContext(ctx)
+	g.SetLimit(Concurrency)
+	for i := range n {
+		g.Go(func() error {
+			if err := inner.Err(); err != nil {
+				return err
+			}
+			return f(inner, i)
+		})
 	}
-	return nil
+	return Fail(ctx, g.Wait())
 }

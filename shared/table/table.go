@@ -113,6 +113,16 @@ func Indexes() []Index {
 	}
 }
 
+// IndexOf returns the index of a name; for "" what is the table's own: its keys.
+func IndexOf(name string) Index {
+	for _, ix := range Indexes() {
+		if ix.Name == name {
+			return ix
+		}
+	}
+	return Index{PartitionKey: PK, SortKey: SK}
+}
+
 // Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check. Ids that passed collab.CheckID never give
 // a longer one.
 const (

@@ -88,7 +88,7 @@ func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
 	if keys == nil {
 		return false, nil
 	}
-	found, err := a.s.GetAll(ctx, keys, true, table.PK, table.SK, table.AddedBy)
+	found, err := a.s.GetAll(ctx, keys, true)
 	if err != nil {
 		return false, err
 	}

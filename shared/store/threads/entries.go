@@ -34,7 +34,7 @@ func (s *shard) read(ctx context.Context, t *store.Table) error {
 
 func newEntries(w *walk, r keyRange) *entries {
 	src := &entries{w: w, keyRange: r, passes: sieve(w.q, r.index)}
-	_, src.skName = store.KeyNames(r.index)
+	src.skName = table.IndexOf(r.index).SortKey
 	for i := range r.partitions {
 		src.shards = append(src.shards, &shard{scan: scanOf(r, i)})
 	}

@@ -84,12 +84,7 @@ func matches(q *collab.AnnotationQuery, a *collab.Annotation) bool {
 
 // sieve returns what reports whether the head of an entry of an index may pass the filters: those on what the index does not project do.
 func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
-	var projected []string
-	for _, ix := range table.Indexes() {
-		if ix.Name == index {
-			projected = ix.Projected
-		}
-	}
+	projected := table.IndexOf(index).Projected
 	var asked []*filter
 	for _, f := range filters {
 		if f.asked(q) != nil && slices.Contains(projected, f.attribute) {
