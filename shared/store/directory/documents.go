@@ -59,6 +59,9 @@ func (s *Store) makeDocument(ctx context.Context, doc collab.DocumentRef) error 
 	_, err := s.PutNew(ctx, store.ItemOf(documentKey(doc), newDocumentItem(doc, collab.Document{
 		Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis(),
 	})))
+	if err == nil {
+		s.known.Put(documentKey(doc), spread{}, s.Now().Add(existsFor))
+	}
 	return err
 }
 

@@ -40,7 +40,7 @@ func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.
 
 // seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
 // is missing: the second look is strongly consistent. For a request that writes the same read tells until when the account has paid for its
-// quotas. It fails like CheckOrganization; found is whole even then.
+// quotas. It fails like CheckOrganization.
 func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, of spread, err error) {
 	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
 	of, orgKnown := s.known.Get(orgKey, now)
@@ -66,10 +66,9 @@ func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []tab
 		}
 		maps.Copy(found, late)
 	}
-	if orgKnown {
-		return found, of, nil
+	if !orgKnown {
+		of, err = s.organization(org, found[orgKey], now)
 	}
-	of, err = s.organization(org, found[orgKey], now)
 	return found, of, err
 }
 
@@ -83,31 +82,17 @@ func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRe
 // CheckDocument is CheckOrganization, and NOT_FOUND when the document does not exist. What create names is made instead when it is
 // missing: the organization with its id as its name, the document in no folder.
 func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error {
-	k, now := table.Document(doc.Account, doc.Organization, doc.Document), s.Now()
-	var keys []table.Key
-	_, docKnown := s.known.Get(k, now)
-	if !docKnown {
-		keys = append(keys, k)
-	}
-	found, _, err := s.seek(ctx, doc.OrganizationRef, keys)
+	found, err := s.FindDocuments(ctx, doc.OrganizationRef, "", []string{doc.Document})
 	if collab.CodeOf(err) == collab.NotFound && create.Organization {
 		err = s.makeOrganization(ctx, doc.OrganizationRef)
 	}
-	if err != nil {
+	switch {
+	case err != nil || len(found) > 0:
 		return err
+	case !create.Document:
+		return collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", doc.Document, doc.Organization)
 	}
-	if !docKnown && found[k] == nil {
-		if !create.Document {
-			return collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", doc.Document, doc.Organization)
-		}
-		if err := s.makeDocument(ctx, doc); err != nil {
-			return err
-		}
-	}
-	if !docKnown {
-		s.known.Put(k, spread{}, now.Add(existsFor))
-	}
-	return nil
+	return s.makeDocument(ctx, doc)
 }
 
 // FindDocuments returns those of the documents that exist, and lie directly in the folder unless that is "", in the order asked; nil for

@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store/storetest"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
@@ -74,15 +73,5 @@ func TestBusyThread(t *testing.T) {
 		if diff := cmp.Diff(step.want, step.in.sent); diff != "" {
 			t.Errorf("%s: %s", step.name, diff)
 		}
-	}
-}
-
-func TestBusyThreadsAreBounded(t *testing.T) {
-	var b busyThreads
-	for i := range 2*mostBusy + 1 {
-		b.note(table.Annotation("acct", "org", "doc", string(rune('a'+i))), 1)
-	}
-	if len(b.key) != 1 {
-		t.Errorf("%d threads are remembered", len(b.key))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/cache"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -30,12 +31,12 @@ type Store struct {
 	// collab.HotShards unless it is set before the Store is used. An organization that is spread over more stays so.
 	HotShards int
 
-	busy busyThreads
+	busy *cache.Cache[table.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o, HotShards: collab.HotShards}
+	return &Store{Table: t, Directory: d, Outbox: o, HotShards: collab.HotShards, busy: cache.New[table.Key, collab.Millis](mostBusy)}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {

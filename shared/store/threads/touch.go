@@ -2,10 +2,9 @@ package threads
 
 import (
 	"context"
-	"math"
 	"strconv"
 	"strings"
-	"sync"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -16,6 +15,11 @@ import (
 
 // quarter is the step, in milliseconds, by which a busy thread's time key moves.
 const quarter = 250
+
+const (
+	mostBusy = 1000        // threads whose time keys are remembered
+	busyFor  = time.Minute // then a thread is taken to be quiet
+)
 
 // keyFor returns the time key that a thread needs, which has the key now, for a comment of the time at: the same key, if that is late
 // enough; the comment's time itself in a thread that was quiet for a quarter of a second; else the end of that quarter.
@@ -55,8 +59,8 @@ func timeKey(it store.Item) collab.Millis {
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := headKey(doc, ann)
 	key, bound := at, at-quarter
-	switch seen := s.busy.seen(k); {
-	case seen >= at:
+	switch seen, ok := s.busy.Get(k, s.Now()); {
+	case ok && seen >= at:
 		head, err := s.Get(ctx, k)
 		if err != nil {
 			return nil, err
@@ -64,7 +68,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		if timeKey(head) >= at {
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
-	case seen >= bound:
+	case ok && seen >= bound:
 		key = keyFor(seen, at)
 		bound = key
 	}
@@ -78,13 +82,13 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 			return nil, err
 		}
 		if refused == nil {
-			s.busy.note(k, key)
+			s.busy.Put(k, key, s.Now().Add(busyFor))
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 		if head = refused.Of[0].There; head == nil {
 			return nil, annotationMissing(doc, ann)
 		}
-		s.busy.note(k, timeKey(head))
+		s.busy.Put(k, timeKey(head), s.Now().Add(busyFor))
 		if timeKey(head) >= at {
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
@@ -126,32 +130,4 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 		return annotationMissing(doc, ann)
 	}
 	return err
-}
-
-// busyThreads are the time keys that this process saw last, by head. They only save writes: whoever relies on a key looks again.
-type busyThreads struct {
-	mu  sync.Mutex
-	key map[table.Key]collab.Millis
-}
-
-// mostBusy is how many threads are remembered.
-const mostBusy = 1000
-
-// seen returns where a time key stood; before all times where that is not known.
-func (b *busyThreads) seen(head table.Key) collab.Millis {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if key, ok := b.key[head]; ok {
-		return key
-	}
-	return math.MinInt64
-}
-
-func (b *busyThreads) note(head table.Key, key collab.Millis) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.key == nil || len(b.key) >= mostBusy {
-		b.key = map[table.Key]collab.Millis{}
-	}
-	b.key[head] = key
 }
