@@ -14,8 +14,8 @@ import (
 	"context"
 	"strconv"
 
-	"collabdata/shared/collab"
 	"collabdata/shared/cache"
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
