@@ -63,7 +63,7 @@ func appendThread(b []byte, t *collab.Thread, room int) (text []byte, size int, 
 	o.text("annotationId", &t.ID)
 	o.text("documentId", &t.Document)
 	o.json("from", t.From)
-	o.json("color", color(t.Status))
+	o.json("color", member(t.Status, "color"))
 	o.json("status", t.Status)
 	o.json("location", t.Location)
 	o.json("targetElement", t.TargetElement)
@@ -93,16 +93,6 @@ func appendThread(b []byte, t *collab.Thread, room int) (text []byte, size int, 
 		return append(o, end...), size + len(end), true
 	}
 	return append(o, endTruncated...), size + len(endTruncated) + escapes, false
-}
-
-// color returns the color of a status where it has one.
-func color(status collab.JSON) collab.JSON {
-	for name, value := range rpc.Members(status) {
-		if name == "color" && value[0] == '"' {
-			return value
-		}
-	}
-	return nil
 }
 
 // object is a JSON object under construction, `{` and the members so far. What is absent is left out.

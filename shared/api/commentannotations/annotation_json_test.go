@@ -32,15 +32,15 @@ func jsonThread(n int, text string) *collab.Thread {
 	return t
 }
 
-func TestColor(t *testing.T) {
+func TestMember(t *testing.T) {
 	for _, test := range []struct{ status, want string }{
 		{`{"id":"OPEN"}`, ``},
 		{`{"id":"OPEN","color":"#fff"}`, `"#fff"`},
 		{`{"id":"OPEN","color":""}`, `""`},
 		{`{"id":"OPEN","lightColor":"#eee","x":{"color":"red"}}`, ``},
-		{`{"id":"OPEN","color":null}`, ``},
+		{`null`, ``},
 	} {
-		if got := color(js(test.status)); text(got) != test.want {
+		if got := member(js(test.status), "color"); text(got) != test.want {
 			t.Errorf("%s: got %s, want %s", test.status, got, test.want)
 		}
 	}

@@ -190,14 +190,20 @@ func unique[T any, ID comparable](m *rpc.Violations, path string, list []T, id f
 	}
 }
 
-// idOf returns the text of a member of a stored or sent object, "" where there is none.
-func idOf(object collab.JSON, name string) (id string) {
+// member returns the text of a member of a stored or sent object, nil where there is none.
+func member(object collab.JSON, name string) collab.JSON {
 	for n, value := range rpc.Members(object) {
 		if n == name {
-			_ = json.Unmarshal(value, &id) // what is no text is no id
+			return value
 		}
 	}
-	return id
+	return nil
+}
+
+// textOf returns a member that is a text, "" where there is none.
+func textOf(object collab.JSON, name string) (text string) {
+	_ = json.Unmarshal(member(object, name), &text)
+	return text
 }
 
 // encode is rpc.JSON, nil for a nil pointer or slice.

@@ -1,7 +1,6 @@
 package commentannotations
 
 import (
-	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -65,7 +64,7 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	if before.StatusID != after.StatusID {
 		add(collab.AnnotationStatusChanged, &collab.EventAnnotation{Status: before.Status})
 	}
-	if idOf(before.AssignedTo, "userId") != idOf(after.AssignedTo, "userId") {
+	if textOf(before.AssignedTo, "userId") != textOf(after.AssignedTo, "userId") {
 		add(collab.AnnotationAssigned, &collab.EventAnnotation{AssignedTo: before.AssignedTo})
 	}
 	if made == nil {
@@ -79,19 +78,8 @@ func describe(ev *collab.Event, a *collab.Annotation) {
 	ev.AnnotationID = a.ID
 	ev.Annotation = &collab.EventAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: a.CreatedAt, TargetText: collab.Cut(targetText(a.TargetElement), collab.MaxTargetText),
+		CreatedAt: a.CreatedAt, TargetText: collab.Cut(textOf(a.TargetElement, "targetText"), collab.MaxTargetText),
 	}
-}
-
-// targetText returns the text that a target element anchors its annotation on, "" for none.
-func targetText(element collab.JSON) string {
-	var target struct {
-		Text string `json:"targetText"`
-	}
-	if len(element) == 0 || json.Unmarshal(element, &target) != nil {
-		return ""
-	}
-	return target.Text
 }
 
 // putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all

@@ -40,12 +40,12 @@ func merge(stored, sent collab.JSON) collab.JSON {
 // which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for an
 // object that has none.
 func change(stored, sent collab.JSON, id string) collab.JSON {
-	switch given := idOf(sent, id); {
+	switch given := textOf(sent, id); {
 	case sent == nil:
 		return stored
 	case string(sent) == null:
 		return nil
-	case given != "" && given != idOf(stored, id):
+	case given != "" && given != textOf(stored, id):
 		stored = nil
 	}
 	return merge(stored, sent)

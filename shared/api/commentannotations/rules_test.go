@@ -35,7 +35,7 @@ func TestCompleteStatus(t *testing.T) {
 		{`{"id":"open"}`, `{"id":"open"}`},
 		{`{"id":"MINE","name":"Mine"}`, `{"id":"MINE","name":"Mine"}`},
 	} {
-		if got := text(completeStatus(js(test.status), idOf(js(test.status), "id"))); got != test.want {
+		if got := text(completeStatus(js(test.status), textOf(js(test.status), "id"))); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.status, got, test.want)
 		}
 	}
@@ -242,12 +242,12 @@ func TestReplaceUsers(t *testing.T) {
 func (u *update) all(t *collab.Thread) (changed bool, err error) {
 	for i := range t.Comments {
 		c := &t.Comments[i]
-		c.AuthorID = idOf(c.From, "userId")
+		c.AuthorID = textOf(c.From, "userId")
 		hit, err := u.comment(c)
 		if err != nil {
 			return false, err
 		}
-		if got := idOf(c.From, "userId"); got != c.AuthorID {
+		if got := textOf(c.From, "userId"); got != c.AuthorID {
 			return false, fmt.Errorf("the author is %s, beside it stands %s", got, c.AuthorID)
 		}
 		c.AuthorID = ""
@@ -448,7 +448,7 @@ func TestTaggedBy(t *testing.T) {
 func TestAnnotationUpdatedEvents(t *testing.T) {
 	open, resolved := defaultStatus("OPEN"), defaultStatus("RESOLVED")
 	head := func(status collab.JSON, assignee string) *collab.Annotation {
-		a := &collab.Annotation{ID: "a1", Status: status, AssignedTo: js(assignee), From: js(`{"userId":"z"}`), CreatorID: "z", StatusID: idOf(status, "id")}
+		a := &collab.Annotation{ID: "a1", Status: status, AssignedTo: js(assignee), From: js(`{"userId":"z"}`), CreatorID: "z", StatusID: textOf(status, "id")}
 		return a
 	}
 	for _, test := range []struct {

@@ -236,7 +236,7 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 	} {
 		made := *f.object == nil
 		*f.object = change(*f.object, f.sent, f.id)
-		if made && f.id != "" && *f.object != nil && idOf(*f.object, f.id) == "" {
+		if made && f.id != "" && *f.object != nil && textOf(*f.object, f.id) == "" {
 			return collab.FieldErrorf("data.updatedData."+f.name+"."+f.id, "is required, as there is no %s yet", f.name)
 		}
 	}

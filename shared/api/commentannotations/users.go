@@ -15,7 +15,7 @@ type replacements map[string]collab.User
 // replaceInHead replaces an annotation's creator and assignee, and reports whether there was anything to replace.
 func (r replacements) replaceInHead(a *collab.Annotation) (changed bool) {
 	creator := r.replace(&a.From, &a.CreatorID)
-	assignee := idOf(a.AssignedTo, "userId")
+	assignee := textOf(a.AssignedTo, "userId")
 	return r.replace(&a.AssignedTo, &assignee) || creator
 }
 

@@ -115,23 +115,11 @@ func (pl planner) object(t reflect.Type) *objectPlan {
 	}
 	o := &objectPlan{name: t.Name(), of: t.String(), byName: make(map[string]int), validates: validates(t)}
 	pl[t] = o
-	pl.fields(o, t, nil)
-	if len(o.fields) > 64 {
-		panic(fmt.Sprintf("rpc: %s has more than 64 fields", t))
-	}
-	return o
-}
-
-// fields adds the fields of t, which stand at index within the struct that o is the plan of.
-func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		at := append(index[:len(index):len(index)], i)
+	for _, f := range reflect.VisibleFields(t) {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			if validates(f.Type) && !o.validates {
 				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))
 			}
-			pl.fields(o, f.Type, at)
 			continue
 		}
 		where := t.String() + "." + f.Name
@@ -145,7 +133,7 @@ func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
 		if _, twice := o.byName[name]; twice {
 			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))
 		}
-		field := fieldPlan{name: name, index: at, doc: f.Tag.Get("doc")}
+		field := fieldPlan{name: name, index: f.Index, doc: f.Tag.Get("doc")}
 		var rules []string
 		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 			switch rule {
@@ -162,6 +150,10 @@ func (pl planner) fields(o *objectPlan, t reflect.Type, index []int) {
 		o.byName[name] = len(o.fields)
 		o.fields = append(o.fields, field)
 	}
+	if len(o.fields) > 64 {
+		panic(fmt.Sprintf("rpc: %s has more than 64 fields", t))
+	}
+	return o
 }
 
 func validates(t reflect.Type) bool {
@@ -219,15 +211,12 @@ func valuesOf(t reflect.Type) []string {
 	return nil
 }
 
-// organizationField returns the index of the string field organizationId within the request type of an envelope's plan, or nil.
+// organizationField returns the index of the field organizationId within the request type of an envelope's plan, or nil.
 func (p *plan) organizationField() []int {
-	request := p.object.fields[0].plan
-	if request.kind != kindStruct {
-		return nil
+	if request := p.object.fields[0].plan.object; request != nil {
+		if i, ok := request.byName["organizationId"]; ok {
+			return request.fields[i].index
+		}
 	}
-	i, ok := request.object.byName["organizationId"]
-	if !ok || request.object.fields[i].plan.kind != kindString {
-		return nil
-	}
-	return request.object.fields[i].index
+	return nil
 }
