@@ -2,7 +2,6 @@ package organizations
 
 import (
 	"context"
-	"iter"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -31,7 +30,21 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	for o, err := range s.list(ctx, call.Account, req.OrganizationIDs, last, page.Most()) {
+	list := s.Directory.ListOrganizations(ctx, call.Account, last, page.Most())
+	if asked := rpc.Distinct(req.OrganizationIDs); asked != nil {
+		found, err := s.Directory.Organizations(ctx, call.Account, asked[slices.Index(asked, last)+1:])
+		if err != nil {
+			return nil, err
+		}
+		list = func(yield func(collab.Organization, error) bool) {
+			for _, o := range found {
+				if !yield(o, nil) {
+					return
+				}
+			}
+		}
+	}
+	for o, err := range list {
 		if err != nil {
 			return nil, err
 		}
@@ -43,26 +56,6 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		last = o.ID
 	}
 	return page, nil
-}
-
-// list is Directory.ListOrganizations, for those of the ids where there are any, in their order.
-func (s *Service) list(ctx context.Context, acct string, ids []string, after string, most int) iter.Seq2[collab.Organization, error] {
-	if ids == nil {
-		return s.Directory.ListOrganizations(ctx, acct, after, most)
-	}
-	return func(yield func(collab.Organization, error) bool) {
-		all, err := s.Directory.Organizations(ctx, acct, ids)
-		if err != nil {
-			yield(collab.Organization{}, err)
-			return
-		}
-		start := slices.IndexFunc(all, func(o collab.Organization) bool { return o.ID == after }) + 1
-		for _, o := range all[start:] {
-			if !yield(o, nil) {
-				return
-			}
-		}
-	}
 }
 
 // organization returns an organization as it is answered: its metadata stand beside the fields of its own, which win.
