@@ -55,4 +55,5 @@ type InboxEntry struct {
 	ToAll     bool   // it was sent to everyone of the organization
 	ReadAt    Millis // 0 for not yet
 	ClickedAt Millis // 0 for not yet
+	Position  string // of it in the inbox
 }

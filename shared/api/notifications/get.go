@@ -1,7 +1,6 @@
 package notifications
 
 import (
-	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -46,23 +45,10 @@ func show(e collab.InboxEntry, recipient collab.User) Notification {
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
-// inboxPosition is a place in a user's inbox: behind the notification that was made at At with the id ID, which is before or in what is
-// behind Chunk.
-type inboxPosition struct {
-	Chunk string        `json:"c,omitempty"`
-	At    collab.Millis `json:"t,omitempty"`
-	ID    string        `json:"n,omitempty"` // "" for none
-}
-
-// passed reports whether an entry is before the position.
-func (p inboxPosition) passed(e collab.InboxEntry) bool {
-	return p.ID != "" && cmp.Or(cmp.Compare(e.CreatedAt, p.At), cmp.Compare(e.ID, p.ID)) >= 0
-}
-
 // Get returns a page of a user's notifications, newest first: the user's own, and those to everyone of the organization that the user did not
 // cause and wants. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the user is a member does not matter.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
-	var at inboxPosition
+	var at string // behind which the page begins
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)
 	if err != nil {
 		return nil, err
@@ -83,26 +69,23 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 }
 
 // fill fills a page with the notifications behind a position. It may end earlier where many in a row are not for the user.
-func (s *Service) fill(ctx context.Context, page *rpc.Page[Notification], org collab.OrganizationRef, recipient collab.User, at inboxPosition) error {
+func (s *Service) fill(ctx context.Context, page *rpc.Page[Notification], org collab.OrganizationRef, recipient collab.User, at string) error {
 	for {
-		entries, behind, err := s.Outbox.Inbox(ctx, org, recipient.UserID, at.Chunk, min(page.Most(), chunk))
+		entries, behind, err := s.Outbox.Inbox(ctx, org, recipient.UserID, at, min(page.Most(), chunk))
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if at.passed(e) {
-				continue
-			}
 			if !page.Add(show(e, recipient)) {
 				page.Next(at)
 				return nil
 			}
-			at.At, at.ID = e.CreatedAt, e.ID
+			at = e.Position
 		}
 		if behind == "" {
 			return nil
 		}
-		at.Chunk = behind
+		at = behind
 		if page.Most() == 0 || len(entries) == 0 {
 			page.Next(at)
 			return nil

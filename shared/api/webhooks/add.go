@@ -40,28 +40,24 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if call.Again {
 		return s.showMade(ctx, call, w.ID, w.Secrets[0].ID)
 	}
-	added, err := s.add(ctx, call, w)
+	all, err := s.Store.Webhooks(ctx, call.Account)
+	if err != nil {
+		return WebhookWithSecret{}, err
+	}
+	there := slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID })
+	if most := call.Settings.Webhooks(); !there && len(all) >= most {
+		return WebhookWithSecret{}, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
+	}
+	err = s.Store.AddWebhook(ctx, call.Account, w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
-		if made, ok := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); ok == nil {
+		if made, gone := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); gone == nil {
 			return made, nil // by an earlier attempt at this request
 		}
 	}
 	if err != nil {
 		return WebhookWithSecret{}, err
 	}
-	return showWithSecret(call, added, added.Secrets[0]), nil
-}
-
-func (s *Service) add(ctx context.Context, call *rpc.Call, w collab.Webhook) (collab.Webhook, error) {
-	all, err := s.Store.Webhooks(ctx, call.Account)
-	if err != nil {
-		return w, err
-	}
-	there := slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID })
-	if most := call.Settings.Webhooks(); !there && len(all) >= most {
-		return w, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
-	}
-	return w, s.Store.AddWebhook(ctx, call.Account, w)
+	return showWithSecret(call, w, w.Secrets[0]), nil
 }
 
 // showMade shows a secret that this same request made before, by its id. It fails with NOT_FOUND when the endpoint or the secret is gone.

@@ -150,7 +150,7 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		if err := states[p.sk].Decode(&did); err != nil {
 			return nil, err
 		}
-		e := collab.InboxEntry{Notification: n.Body.Value, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
+		e := collab.InboxEntry{Notification: n.Body.Value, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk}
 		if p.toAll {
 			if e.ActionUser.UserID == user {
 				continue
