@@ -96,7 +96,13 @@ type Deliverer struct {
 	provider *webhook.Client
 	postTime time.Duration
 	accounts *cache.Cache[string, collab.Account]
-	shards   *cache.Cache[collab.LaneRef, int] // partitions of the deliveries of busy lanes
+	shards   *cache.Cache[madeLane, int] // partitions of the deliveries of busy lanes
+}
+
+// madeLane is the lane of an endpoint that was made at a time: one that is made again under its id has another.
+type madeLane struct {
+	collab.LaneRef
+	made collab.Millis
 }
 
 // How long what was read is taken for what it was, and how much of it.
@@ -116,7 +122,7 @@ func New(o Options) *Deliverer {
 	d := &Deliverer{
 		Options: o, postTime: o.Client.Timeout,
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
-		accounts: cache.New[string, collab.Account](mostKnown), shards: cache.New[collab.LaneRef, int](mostKnown),
+		accounts: cache.New[string, collab.Account](mostKnown), shards: cache.New[madeLane, int](mostKnown),
 	}
 	if d.postTime == 0 {
 		d.postTime = webhook.DefaultTimeout

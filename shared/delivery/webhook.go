@@ -26,7 +26,7 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 	now := d.millis()
 	refs, there := make([]collab.LaneRef, len(hooks)), make([]collab.Delivery, len(hooks))
 	lane := func(i int) *collab.Lane {
-		shards, _ := d.shards.Get(refs[i], d.Now())
+		shards, _ := d.shards.Get(madeLane{refs[i], hooks[i].CreatedAt}, d.Now())
 		return &collab.Lane{LaneRef: refs[i], Made: hooks[i].CreatedAt, Shards: shards}
 	}
 	err = each(len(hooks), sideBySide, func(i int) (err error) {
@@ -47,7 +47,7 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 	var asleep []collab.LaneRef
 	for i, l := range lanes {
 		if l.Shards > 1 {
-			d.shards.Put(l.LaneRef, l.Shards, d.Now().Add(shardsFor))
+			d.shards.Put(madeLane{l.LaneRef, hooks[i].CreatedAt}, l.Shards, d.Now().Add(shardsFor))
 		}
 		del := there[i]
 		if del.State != collab.DeliveryPending {

@@ -369,6 +369,36 @@ func TestAddedAgain(t *testing.T) {
 	}
 }
 
+// TestBusyAddedAgain: an endpoint that is made under the id of a busy one gets everything, though the process knows that one's deliveries to be
+// spread over partitions.
+func TestBusyAddedAgain(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("crm", r.URL+"/old")
+	l, err := w.outbox.ClaimLane(t.Context(), collab.LaneRef{Account: a.id, WebhookID: "crm"}, 0, time.Minute)
+	w.must(err)
+	l.Shards = 8
+	_, err = w.outbox.ReleaseLane(t.Context(), l)
+	w.must(err)
+	p := w.start()
+	w.send(a.quiet(), a.quiet())
+	w.settle(p)
+	w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "crm", "mark"))
+	w.add(time.Minute)
+	a.webhook("crm", r.URL+"/new", collab.NotificationAdded)
+	want := map[string]int{}
+	for range 16 {
+		ev := a.quiet()
+		want[ev.ID] = 1
+		w.send(ev)
+	}
+	w.settle(p)
+	if diff := cmp.Diff(want, r.got("/new")); diff != "" || len(r.got("/old")) != 2 {
+		t.Errorf("the old endpoint got %v, the new one (-want +got)\n%s", r.got("/old"), diff)
+	}
+}
+
 // TestRest: after five failures an endpoint rests. Then it gets one post each half minute at most, until one succeeds, and in the end
 // everything.
 func TestRest(t *testing.T) {
