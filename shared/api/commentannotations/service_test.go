@@ -421,10 +421,16 @@ func TestTooLarge(t *testing.T) {
 	largeUser := `{"userId":"v","name":"` + large + `"}`
 
 	a := post(t, f, f.AddComments, `"annotationId":"a",`+list(comment(2, "u", ""), largeComment))
-	const field, rule = "data.commentData[1]", "is too large: "
-	if d := a.Error.Details; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, field+" "+rule) ||
-		len(d) != 1 || d[0].Field != field || !strings.HasPrefix(d[0].Message, rule) {
-		t.Errorf("comments add: %d %+v", a.code, a.Error)
+	many := list(repeat(11, func(int) string { return `{"commentText":"` + large[:330_000] + `","from":{"userId":"u"}}` }))
+	for field, a := range map[string]answer{
+		"data.commentData[1]": a,
+		"data.commentData":    post(t, f, f.AddComments, `"annotationId":"a",`+many),
+	} {
+		const rule = "is too large: "
+		if d := a.Error.Details; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, field+" "+rule) ||
+			len(d) != 1 || d[0].Field != field || !strings.HasPrefix(d[0].Message, rule) {
+			t.Errorf("comments add: %d %+v", a.code, a.Error)
+		}
 	}
 	for _, test := range []struct {
 		name string
@@ -433,13 +439,14 @@ func TestTooLarge(t *testing.T) {
 		text string
 	}{
 		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"b",`+list(comment(1, "u", ""), largeComment)+`}]`), "b", "data.commentAnnotations[0].commentData[1] is too large: "},
+		{"add, all together", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"d",`+many+`}]`), "d", "data.commentAnnotations[1] is too large: "},
 		{"add", post(t, f, f.Add, `"commentAnnotations":[{"annotationId":"c","assignedTo":`+largeUser+`}]`), "c", "data.commentAnnotations[0] is too large: "},
 		{"update", post(t, f, f.Update, `"updatedData":{"context":{"large":"`+large+`"}}`), "a", "the annotation is too large: "},
 		{"update of users", post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"u"},"newUser":`+largeUser+`}]`), "a", "comment 1 is too large: "},
 		{"comments update", post(t, f, f.UpdateComments, `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},
 	} {
 		_, items := test.a.items(t)
-		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) || !strings.HasSuffix(it.Message, " at most 350000") {
+		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) || !strings.Contains(it.Message, " at most 35000") {
 			t.Errorf("%s: %d %+v", test.name, test.a.code, it)
 		}
 	}
