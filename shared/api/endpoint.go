@@ -104,10 +104,10 @@ func Handler(d Deps, identify func(http.Handler) http.Handler) http.Handler {
 	}
 	notFound := d.Server.NotFound()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if h, ok := handlers[r.URL.Path]; ok {
-			h.ServeHTTP(w, r)
-			return
+		h, ok := handlers[r.URL.Path]
+		if !ok {
+			h = notFound
 		}
-		notFound.ServeHTTP(w, r)
+		h.ServeHTTP(w, r)
 	})
 }

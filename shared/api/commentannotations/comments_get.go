@@ -27,7 +27,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, req.Most()) {
+	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, page.Most()) {
 		if err != nil {
 			return nil, err
 		}

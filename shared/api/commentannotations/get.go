@@ -86,7 +86,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		}
 	}
 	p := page{GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID}
-	next, err := s.Threads.Walk(ctx, org, req.query(), from, req.Most(), p.take)
+	next, err := s.Threads.Walk(ctx, org, req.query(), from, p.Most(), p.take)
 	if err != nil {
 		return nil, err
 	}

@@ -126,13 +126,10 @@ func readAll(r io.Reader, size int64) ([]byte, error) {
 }
 
 func checkContentType(h http.Header) error {
-	const rule = "the Content-Type must be application/json in UTF-8"
 	mediaType, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || mediaType != "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, rule)
-	}
-	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return refuse(http.StatusUnsupportedMediaType, rule)
+	charset, named := params["charset"]
+	if err != nil || mediaType != "application/json" || named && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, "the Content-Type must be application/json in UTF-8")
 	}
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return refuse(http.StatusUnsupportedMediaType, "the body must not be compressed")

@@ -17,11 +17,6 @@ type PageRequest struct {
 	PageToken string `json:"pageToken"`
 }
 
-// Most returns how many items the page may have: pageSize, else collab.MaxPageSize.
-func (r PageRequest) Most() int {
-	return int(cmp.Or(collab.Deref(r.PageSize), collab.MaxPageSize))
-}
-
 // MaxPage is the most that the items of an answer take, in bytes as Lambda wraps them: 5 MB less what is around them.
 const MaxPage = 4_990_000
 
@@ -35,13 +30,14 @@ type Page[T any] struct {
 	items []collab.JSON
 }
 
-// NewPage returns an empty page of the list that req asks for, and reads the place where it begins into what position points at: see
-// Call.Position. The noun is that of its items, as for Count.
+// NewPage returns an empty page of the list that req asks for, of collab.MaxPageSize items where it names no pageSize, and reads the place where
+// it begins into what position points at: see Call.Position. The noun is that of its items, as for Count.
 func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Page[T], error) {
 	if err := call.Position(req.PageToken, position); err != nil {
 		return nil, err
 	}
-	return &Page[T]{call: call, noun: noun, most: req.Most(), left: MaxPage}, nil
+	most := cmp.Or(collab.Deref(req.PageSize), collab.MaxPageSize)
+	return &Page[T]{call: call, noun: noun, most: int(most), left: MaxPage}, nil
 }
 
 // NewList is NewPage for a list that is answered in one piece, however many items it has.
