@@ -7,7 +7,6 @@ import (
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // charge is what a call writes to one place: a partition of the table by its key, or, as "indexes of …", those of an organization.
@@ -18,32 +17,25 @@ type charge struct {
 }
 
 // charges are the places that each write of a call writes to: that of the table, then that of its indexes.
-func charges(input any) [][]charge {
-	switch in := input.(type) {
-	case *dynamodb.PutItemInput:
-		return [][]charge{putting(in.Item, 1)}
-	case *dynamodb.UpdateItemInput:
-		return [][]charge{changing(in.Key, 1)}
-	case *dynamodb.DeleteItemInput:
-		return [][]charge{changing(in.Key, 1)}
-	case *dynamodb.TransactWriteItemsInput:
-		const twice = 2 // a transaction's writes cost it
-		list := make([][]charge, len(in.TransactItems))
-		for i, w := range in.TransactItems {
-			switch {
-			case w.Put != nil:
-				list[i] = putting(w.Put.Item, twice)
-			case w.Update != nil:
-				list[i] = changing(w.Update.Key, twice)
-			case w.Delete != nil:
-				list[i] = changing(w.Delete.Key, twice)
-			case w.ConditionCheck != nil:
-				list[i] = changing(w.ConditionCheck.Key, twice)[:1]
-			}
-		}
-		return list
+func charges(writes []Write) [][]charge {
+	times := 1.0
+	if len(writes) > 1 {
+		times = 2 // a transaction's writes cost twice
 	}
-	return nil
+	list := make([][]charge, len(writes))
+	for i, w := range writes {
+		switch {
+		case w.Put != nil:
+			list[i] = putting(w.Put.Item, times)
+		case w.Update != nil:
+			list[i] = changing(w.Update.Key, times)
+		case w.Delete != nil:
+			list[i] = changing(w.Delete.Key, times)
+		case w.ConditionCheck != nil:
+			list[i] = changing(w.ConditionCheck.Key, times)[:1]
+		}
+	}
+	return list
 }
 
 func putting(it Item, times float64) []charge {

@@ -11,9 +11,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// addMeter makes every call report the capacity that it consumed, counts it into the context's collab.Usage, and notes in the context what is
-// called.
-func (t *Table) addMeter(stack *middleware.Stack) error {
+// addMeter makes every call report the capacity that it consumed, and counts it into the context's collab.Usage.
+func addMeter(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Meter", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -34,7 +33,7 @@ func (t *Table) addMeter(stack *middleware.Stack) error {
 		case *dynamodb.TransactWriteItemsInput:
 			p.ReturnConsumedCapacity = total
 		}
-		out, meta, err := next.HandleInitialize(context.WithValue(ctx, callKey{}, &call{input: in.Parameters, began: t.now()}), in)
+		out, meta, err := next.HandleInitialize(ctx, in)
 		var read, write float64
 		switch r := out.Result.(type) {
 		case *dynamodb.GetItemOutput:

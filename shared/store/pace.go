@@ -75,7 +75,7 @@ func newPaces(now func() time.Time, random io.Reader) *paces {
 
 // send has a call's next attempt sent in its turn, and notes what becomes of it.
 func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
-	writes := charges(c.input)
+	writes := charges(c.writes)
 	all := together(writes)
 	limited := p.wait(ctx, c.began, all)
 	sent := p.now()

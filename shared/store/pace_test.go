@@ -17,7 +17,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
@@ -73,15 +72,15 @@ func (p *partition) take(units float64) error {
 	return nil
 }
 
-func putTo(pk string, bytes int) *dynamodb.PutItemInput {
+func putTo(pk string, bytes int) []Write {
 	it := NewItem(table.Key{PK: pk, SK: "sk"})
 	it[table.Text] = Text(strings.Repeat("x", bytes))
-	return &dynamodb.PutItemInput{Item: it}
+	return []Write{{Put: &types.Put{Item: it}}}
 }
 
 // write sends a write until it is taken, as the SDK does.
-func write(ctx context.Context, p *paces, input any, attempt func() error) (attempts int, err error) {
-	c := &call{input: input, began: time.Now()}
+func write(ctx context.Context, p *paces, writes []Write, attempt func() error) (attempts int, err error) {
+	c := &call{writes: writes, began: time.Now()}
 	for {
 		attempts++
 		if err = p.send(ctx, c, attempt); !isThrottle(err) || ctx.Err() != nil {
@@ -170,7 +169,7 @@ func TestPaceOfOnePartition(t *testing.T) {
 			}
 			return nil
 		}
-		put := func() { _ = p.send(t.Context(), &call{input: putTo("hot", 100), began: time.Now()}, attempt) }
+		put := func() { _ = p.send(t.Context(), &call{writes: putTo("hot", 100), began: time.Now()}, attempt) }
 
 		put() // refused: 10 units a second from now on, so a gap of 50 ms
 		put() // refused, with the same gap behind it: 7
@@ -185,7 +184,7 @@ func TestPaceOfOnePartition(t *testing.T) {
 			t.Errorf("the rate is %v, not %v", got, want)
 		}
 
-		_ = p.send(t.Context(), &call{input: putTo("hot", 100), began: time.Now()}, func() error { return &types.ConditionalCheckFailedException{} })
+		_ = p.send(t.Context(), &call{writes: putTo("hot", 100), began: time.Now()}, func() error { return &types.ConditionalCheckFailedException{} })
 		if got, want := p.of["hot"].rate, (4.9*1.01+0.5)*1.01+0.5; math.Abs(got-want) > 1e-9 {
 			t.Errorf("the rate is %v, not %v, after a write whose condition did not hold", got, want)
 		}
@@ -211,7 +210,7 @@ func TestRefusalsOfOneBurst(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 100 {
 			wg.Go(func() {
-				_ = p.send(t.Context(), &call{input: putTo("hot", 100), began: time.Now()}, func() error {
+				_ = p.send(t.Context(), &call{writes: putTo("hot", 100), began: time.Now()}, func() error {
 					time.Sleep(5 * time.Millisecond)
 					return &types.ThrottlingException{}
 				})
@@ -255,7 +254,7 @@ func TestTurns(t *testing.T) {
 				ctx = gone
 			}
 			wg.Go(func() {
-				c := &call{input: putTo("hot", 100), began: base.Add(time.Duration(began))}
+				c := &call{writes: putTo("hot", 100), began: base.Add(time.Duration(began))}
 				_ = p.send(ctx, c, func() error {
 					if err := ctx.Err(); err != nil {
 						return err
@@ -286,7 +285,7 @@ func TestTurnThatComesTooLate(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), reserve+time.Second)
 		defer cancel()
-		c := &call{input: putTo("hot", 100), began: start}
+		c := &call{writes: putTo("hot", 100), began: start}
 		if err := p.send(ctx, c, func() error { return nil }); err != nil || time.Since(start) != time.Second {
 			t.Errorf("sent after %v: %v", time.Since(start), err)
 		}
@@ -317,12 +316,12 @@ func TestRefusedBy(t *testing.T) {
 	indexes := "indexes of " + table.OrganizationPartition("acct", "org")
 	head := NewItem(table.Annotation("acct", "org", "doc", "ann"))
 	head[table.OrgUpd] = Text("1")
-	update := &dynamodb.UpdateItemInput{Key: head}
-	comment := &dynamodb.PutItemInput{Item: NewItem(table.Comment("acct", "org", "doc", "ann", 1))}
+	update := []Write{{Update: &types.Update{Key: head}}}
+	comment := []Write{{Put: &types.Put{Item: NewItem(table.Comment("acct", "org", "doc", "ann", 1))}}}
 	due := NewItem(table.Key{PK: "DUE#1", SK: "1"})
-	transaction := &dynamodb.TransactWriteItemsInput{TransactItems: []Write{
+	transaction := []Write{
 		{Put: &types.Put{Item: due}}, {Put: &types.Put{Item: head}}, {ConditionCheck: &types.ConditionCheck{Key: NewItem(head.Key())}},
-	}}
+	}
 	cancelled := func(item int, code, message string) error {
 		reasons := make([]types.CancellationReason, 3)
 		for i := range reasons {
@@ -337,10 +336,10 @@ func TestRefusedBy(t *testing.T) {
 		index  = "Throughput exceeds the current capacity for one or more global secondary indexes."
 	)
 	for _, test := range []struct {
-		name  string
-		input any
-		err   error
-		want  string // "" for none
+		name   string
+		writes []Write
+		err    error
+		want   string // "" for none
 	}{
 		{"no reason given", update, &smithy.GenericAPIError{Code: "ThrottlingException"}, doc},
 		{"table", update, &types.ThrottlingException{ThrottlingReasons: of("TableWriteKeyRangeThroughputExceeded")}, doc},
@@ -354,13 +353,12 @@ func TestRefusedBy(t *testing.T) {
 		{"transaction, index", transaction, cancelled(1, "ThrottlingError", index), indexes},
 		{"transaction, condition", transaction, cancelled(2, "ThrottlingError", either), doc},
 		{"transaction as a whole", transaction, &types.ThrottlingException{}, "DUE#1"},
-		{"read", &dynamodb.QueryInput{}, &types.ThrottlingException{}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if !isThrottle(test.err) {
 				t.Fatal("not for lack of capacity")
 			}
-			got, ok := refusedBy(test.err, charges(test.input))
+			got, ok := refusedBy(test.err, charges(test.writes))
 			if got.place != test.want || ok != (test.want != "") {
 				t.Errorf("%q, %v; want %q", got.place, ok, test.want)
 			}
@@ -376,21 +374,20 @@ func TestCharges(t *testing.T) {
 	comment := NewItem(table.Comment("acct", "org", "doc", "ann", 1))
 	comment[table.Text] = Text(strings.Repeat("x", 2500))
 	for _, test := range []struct {
-		name  string
-		input any
-		want  []charge
+		name   string
+		writes []Write
+		want   []charge
 	}{
-		{"comment", &dynamodb.PutItemInput{Item: comment}, []charge{{doc, 3}}},
-		{"head", &dynamodb.PutItemInput{Item: head}, []charge{{doc, 1}, {indexes, 1}}},
-		{"update", &dynamodb.UpdateItemInput{Key: head}, []charge{{doc, 1}, {indexes, 1}}},
-		{"removal of no organization's", &dynamodb.DeleteItemInput{Key: NewItem(table.Key{PK: "DUE#1"})}, []charge{{"DUE#1", 1}}},
-		{"transaction", &dynamodb.TransactWriteItemsInput{TransactItems: []Write{
+		{"comment", []Write{{Put: &types.Put{Item: comment}}}, []charge{{doc, 3}}},
+		{"head", []Write{{Put: &types.Put{Item: head}}}, []charge{{doc, 1}, {indexes, 1}}},
+		{"update", []Write{{Update: &types.Update{Key: head}}}, []charge{{doc, 1}, {indexes, 1}}},
+		{"removal of no organization's", []Write{{Delete: &types.Delete{Key: NewItem(table.Key{PK: "DUE#1"})}}}, []charge{{"DUE#1", 1}}},
+		{"transaction", []Write{
 			{Put: &types.Put{Item: head}}, {Put: &types.Put{Item: comment}}, {Delete: &types.Delete{Key: NewItem(table.Key{PK: "DUE#1"})}},
-		}}, []charge{{doc, 8}, {indexes, 1}, {"DUE#1", 2}}},
-		{"read", &dynamodb.GetItemInput{}, nil},
+		}, []charge{{doc, 8}, {indexes, 1}, {"DUE#1", 2}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, together(charges(test.input)), cmp.AllowUnexported(charge{})); diff != "" {
+			if diff := cmp.Diff(test.want, together(charges(test.writes)), cmp.AllowUnexported(charge{})); diff != "" {
 				t.Error(diff)
 			}
 		})

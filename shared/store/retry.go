@@ -84,10 +84,10 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 	}
 }
 
-// call is one call of the SDK, all its attempts together.
+// call is one call of the SDK that writes, all its attempts together.
 type call struct {
-	input any
-	began time.Time
+	writes []Write
+	began  time.Time
 }
 
 type (
@@ -126,8 +126,8 @@ func (t *Table) addAttempts(stack *middleware.Stack) error {
 			out, meta, err = next.HandleFinalize(ctx, in)
 			return err
 		}
-		if t.paces != nil {
-			err = t.paces.send(ctx, ctx.Value(callKey{}).(*call), attempt)
+		if c, ok := ctx.Value(callKey{}).(*call); ok && t.paces != nil {
+			err = t.paces.send(ctx, c, attempt)
 		} else {
 			err = attempt()
 		}

@@ -33,7 +33,7 @@ func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *T
 	t := &Table{name: name, now: now, random: random, paces: newPaces(now, random)}
 	t.retry = &retryer{wait: t.jitter}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, t.addMeter, t.addAttempts)
+		o.APIOptions = append(o.APIOptions, addMeter, t.addAttempts)
 		o.Retryer = t.retry
 	})
 	return t
