@@ -40,6 +40,7 @@ func CheckMailLink(link string) error {
 	l := MailLook{Link: link}
 	plain := l.LinkTo("x", "x", "x", 1)
 	u, err := url.Parse(plain)
+	other, otherErr := url.Parse(l.LinkTo("y", "y", "y", 2))
 	switch {
 	case link == "":
 		return nil
@@ -47,18 +48,10 @@ func CheckMailLink(link string) error {
 		return fmt.Errorf("must be an https or http URL of at most %d bytes", maxMailLink)
 	case strings.ContainsAny(plain, "{}"):
 		return errors.New("may hold {organizationId}, {documentId}, {annotationId} and {commentId}, and no other names in braces")
-	case u.Host != hostOf(l.LinkTo("y", "y", "y", 2)):
+	case otherErr != nil || u.Host != other.Host:
 		return errors.New("must name its host without a name in braces")
 	}
 	return nil
-}
-
-func hostOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return u.Host
 }
 
 // LinkTo returns the link with ids in the place of `{organizationId}`, `{documentId}`, `{annotationId}` and `{commentId}`, escaped for any part

@@ -14,13 +14,7 @@ type User struct {
 
 // DisplayName is the user's name, else e-mail address, else id.
 func (u User) DisplayName() string {
-	if u.Name != nil && *u.Name != "" {
-		return *u.Name
-	}
-	if u.Email != nil && *u.Email != "" {
-		return *u.Email
-	}
-	return u.UserID
+	return cmp.Or(Deref(u.Name), Deref(u.Email), u.UserID)
 }
 
 // Deref returns what p points at, the zero value for nil.

@@ -120,7 +120,7 @@ func (a *account) deliveries(to []endpoint, n int) {
 	g.SetLimit(32)
 	for _, ev := range evs {
 		g.Go(func() error {
-			writes, err := a.outbox.Record(a.Context(), []*collab.Event{ev})
+			writes, err := a.outbox.Record(a.Context(), ev)
 			if err != nil {
 				return err
 			}

@@ -11,28 +11,14 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// addMeter makes every call report the capacity that it consumed, and counts it into the context's collab.Usage.
+// consumed has a call report the capacity that it consumed.
+const consumed = types.ReturnConsumedCapacityTotal
+
+// addMeter counts the capacity that calls report into the context's collab.Usage.
 func addMeter(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Meter", func(
 		ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 	) (middleware.InitializeOutput, middleware.Metadata, error) {
-		const total = types.ReturnConsumedCapacityTotal
-		switch p := in.Parameters.(type) {
-		case *dynamodb.GetItemInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.BatchGetItemInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.QueryInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.PutItemInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.UpdateItemInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.DeleteItemInput:
-			p.ReturnConsumedCapacity = total
-		case *dynamodb.TransactWriteItemsInput:
-			p.ReturnConsumedCapacity = total
-		}
 		out, meta, err := next.HandleInitialize(ctx, in)
 		var read, write float64
 		switch r := out.Result.(type) {

@@ -77,7 +77,7 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	forward := !q.Newest
 	in := &dynamodb.QueryInput{
 		TableName: &t.name, KeyConditionExpression: &condition, ProjectionExpression: list,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ScanIndexForward: &forward,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values, ScanIndexForward: &forward, ReturnConsumedCapacity: consumed,
 	}
 	if q.Index != "" {
 		in.IndexName = &q.Index

@@ -21,7 +21,7 @@ const Concurrency = 32
 // Get reads one item strongly consistent; nil when it is not there.
 func (t *Table) Get(ctx context.Context, k table.Key) (Item, error) {
 	strong := true
-	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: NewItem(k), ConsistentRead: &strong})
+	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: NewItem(k), ConsistentRead: &strong, ReturnConsumedCapacity: consumed})
 	if err != nil {
 		return nil, Fail(ctx, err)
 	}
@@ -61,7 +61,8 @@ func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool) (map[
 				return Fail(ctx, cmp.Or[error](ctx.Err(), busy(nil)))
 			}
 			out, err := t.db.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems: map[string]types.KeysAndAttributes{t.name: {Keys: ask, ConsistentRead: &strong}},
+				RequestItems:           map[string]types.KeysAndAttributes{t.name: {Keys: ask, ConsistentRead: &strong}},
+				ReturnConsumedCapacity: consumed,
 			})
 			if err != nil {
 				return Fail(ctx, err)

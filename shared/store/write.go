@@ -139,7 +139,7 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 		return refused, err
 	}
 	ctx = context.WithValue(ctx, callKey{}, &call{writes, t.now()})
-	_, err = t.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	_, err = t.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes, ReturnConsumedCapacity: consumed})
 	if err == nil {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 		out, err = t.db.PutItem(ctx, &dynamodb.PutItemInput{
 			TableName: w.Put.TableName, Item: w.Put.Item, ConditionExpression: w.Put.ConditionExpression, ReturnValues: values,
 			ExpressionAttributeNames: w.Put.ExpressionAttributeNames, ExpressionAttributeValues: w.Put.ExpressionAttributeValues,
-			ReturnValuesOnConditionCheckFailure: w.Put.ReturnValuesOnConditionCheckFailure,
+			ReturnValuesOnConditionCheckFailure: w.Put.ReturnValuesOnConditionCheckFailure, ReturnConsumedCapacity: consumed,
 		})
 		if err == nil {
 			it = out.Attributes
@@ -174,7 +174,7 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 		out, err = t.db.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 			TableName: w.Delete.TableName, Key: w.Delete.Key, ConditionExpression: w.Delete.ConditionExpression, ReturnValues: values,
 			ExpressionAttributeNames: w.Delete.ExpressionAttributeNames, ExpressionAttributeValues: w.Delete.ExpressionAttributeValues,
-			ReturnValuesOnConditionCheckFailure: w.Delete.ReturnValuesOnConditionCheckFailure,
+			ReturnValuesOnConditionCheckFailure: w.Delete.ReturnValuesOnConditionCheckFailure, ReturnConsumedCapacity: consumed,
 		})
 		if err == nil {
 			it = out.Attributes
@@ -184,7 +184,8 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 		out, err = t.db.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 			TableName: w.Update.TableName, Key: w.Update.Key, UpdateExpression: w.Update.UpdateExpression, ReturnValues: values,
 			ConditionExpression: w.Update.ConditionExpression, ExpressionAttributeNames: w.Update.ExpressionAttributeNames,
-			ExpressionAttributeValues: w.Update.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: w.Update.ReturnValuesOnConditionCheckFailure,
+			ExpressionAttributeValues:           w.Update.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: w.Update.ReturnValuesOnConditionCheckFailure, ReturnConsumedCapacity: consumed,
 		})
 		if err == nil {
 			it = out.Attributes

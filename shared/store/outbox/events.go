@@ -26,12 +26,15 @@ func newEventItem[T any](v T, expires int64) eventItem[T] {
 	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
 }
 
-// Record returns the writes that record events in the transaction of their data: each event, and the work that is due until it was
+// Record returns the writes that record events, nil for none, in the transaction of their data: each event, and the work that is due until it was
 // delivered. People who are too many for an event are put ahead; nothing points to them until the event is there.
-func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Write, error) {
+func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Write, error) {
 	var writes []store.Write
 	var ahead []store.Item
 	for _, ev := range events {
+		if ev == nil {
+			continue
+		}
 		now := s.Millis()
 		expires := expiry(now)
 		stored := *ev
@@ -56,14 +59,6 @@ func (s *Store) Record(ctx context.Context, events []*collab.Event) ([]store.Wri
 		writes = append(writes, s.Replace(it), s.Replace(store.ItemOf(workKey(work), work)))
 	}
 	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
-}
-
-// recordOne is Record, for one event or none.
-func (s *Store) recordOne(ctx context.Context, ev *collab.Event) ([]store.Write, error) {
-	if ev == nil {
-		return nil, nil
-	}
-	return s.Record(ctx, []*collab.Event{ev})
 }
 
 // peopleParts divides people into lists that an item takes; nil when the event itself takes them.

@@ -216,7 +216,7 @@ func (s *Store) MarkNotification(ctx context.Context, org collab.OrganizationRef
 		if !clicked && found[state] != nil {
 			return nil, nil
 		}
-		event, err := s.recordOne(ctx, ev)
+		event, err := s.Record(ctx, ev)
 		return append([]store.Write{write}, event...), err
 	})
 	return entry, clicked && err == nil, err

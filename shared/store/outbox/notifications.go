@@ -26,7 +26,7 @@ func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef,
 		return false, err
 	}
 	it[table.AddedBy] = store.Text(ev.ID)
-	writes, err := s.recordOne(ctx, ev)
+	writes, err := s.Record(ctx, ev)
 	if err != nil {
 		return false, err
 	}

@@ -53,7 +53,7 @@ func (s *Store) DisableWebhook(ctx context.Context, acct, id, reason string, ev 
 			return nil, nil
 		}
 		w.Disabled, w.DisabledReason, w.LastUpdated = true, reason, s.Millis()
-		return s.Record(ctx, []*collab.Event{ev})
+		return s.Record(ctx, ev)
 	})
 	if collab.CodeOf(err) == collab.NotFound {
 		return false, nil

@@ -83,7 +83,7 @@ func tooMuch(field string) error {
 // commit carries out the writes of an add with those that record its event and make the claim of its Idempotency-Key, nil for none: all or none.
 // known says that the claim was refused, as the key is known.
 func (s *Store) commit(ctx context.Context, writes []store.Write, ev *collab.Event, claim *collab.IdempotencyClaim) (refused *store.Refusal, known bool, err error) {
-	outbox, err := s.record(ctx, ev)
+	outbox, err := s.Outbox.Record(ctx, ev)
 	if err != nil {
 		return nil, false, err
 	}

@@ -133,7 +133,7 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 	if err != nil {
 		return nil, 0, err
 	}
-	outbox, err := u.s.record(ctx, u.c.Event(&head, changed))
+	outbox, err := u.s.Outbox.Record(ctx, u.c.Event(&head, changed))
 	return append(writes, outbox...), len(ids), err
 }
 

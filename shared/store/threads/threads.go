@@ -46,14 +46,6 @@ func annotationMissing(doc collab.DocumentRef, id string) error {
 // nameOf is an annotation as callers know it.
 func nameOf(id string) string { return "annotation " + strconv.Quote(id) }
 
-// record returns the writes that record an event, none for nil.
-func (s *Store) record(ctx context.Context, ev *collab.Event) ([]store.Write, error) {
-	if ev == nil {
-		return nil, nil
-	}
-	return s.Outbox.Record(ctx, []*collab.Event{ev})
-}
-
 // watch returns a context for writes of heads, and what is called behind them: where the organization's index by time was too hot for one of
 // them, the organization is spread over more partitions. Should that fail, the next write that is refused does it.
 func (s *Store) watch(ctx context.Context, org collab.OrganizationRef) (watched context.Context, spread func()) {

@@ -110,7 +110,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 		return nil, err
 	}
 	writes := u.writes(append(comments, r)...)
-	outbox, err := u.s.Outbox.Record(ctx, events)
+	outbox, err := u.s.Outbox.Record(ctx, events...)
 	return append(writes, outbox...), err
 }
 
