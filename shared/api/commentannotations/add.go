@@ -146,8 +146,6 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	if errors.Is(errs[0], collab.ErrClaimRefused) {
 		return nil, errs[0]
 	}
-	call.Claimed = call.Claim != nil && errs[0] == nil
-
 	results := make(rpc.Keyed[AddResult], len(list))
 	for i, t := range threads {
 		result := AddResult{Outcome: call.Outcome(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}

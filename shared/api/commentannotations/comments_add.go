@@ -47,7 +47,6 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	call.Claimed = call.Claim != nil
 	if add.Event != nil {
 		call.Recorded(&ev)
 	}

@@ -35,7 +35,8 @@ type IdempotencyStore interface {
 }
 
 // Rider is a request whose operation writes in one transaction. It can make the claim of its Idempotency-Key there (Call.Claim), which saves
-// a call to the table. Where the key turns out to be known the operation fails with collab.ErrClaimRefused, having written nothing.
+// a call to the table: where it succeeds, and no item failed, the claim is made. Where the key turns out to be known it fails with
+// collab.ErrClaimRefused, having written nothing.
 type Rider interface {
 	Rides() bool // whether this one does
 }
@@ -87,9 +88,9 @@ func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (re
 	switch {
 	case errors.Is(err, collab.ErrClaimRefused):
 		return a, err
-	case !x.Claimed && collab.CodeOf(err) == collab.AlreadyExists:
+	case collab.CodeOf(err) == collab.AlreadyExists:
 		return a, collab.ErrClaimRefused // it may be there by this same request
-	case !x.Claimed && err == nil:
+	case err == nil && x.failed > 0:
 		outcome, failed := s.Idempotency.BeginIdempotent(x.ctx, claim)
 		if failed != nil || outcome.State != collab.IdempotencyClaimed {
 			return a, err

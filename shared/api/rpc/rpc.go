@@ -78,9 +78,7 @@ type Call struct {
 	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
 	Again bool
 
-	// Claim is to be made by the operation in the transaction of its data, nil for none: see Rider. Claimed is set by the operation when it was.
-	Claim   *collab.IdempotencyClaim
-	Claimed bool
+	Claim *collab.IdempotencyClaim // to be made by the operation in the transaction of its data, nil for none: see Rider
 
 	Message       string // set by the operation, or its Page: result.message
 	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
