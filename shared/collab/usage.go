@@ -39,9 +39,6 @@ func (u *Usage) Add(read, write float64) {
 
 // Total returns read units, write units and calls so far.
 func (u *Usage) Total() (read, write float64, calls int) {
-	if u == nil {
-		return 0, 0, 0
-	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.read, u.write, u.calls

@@ -11,7 +11,6 @@ import (
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // tries is how often a change is computed anew because others wrote in between.
@@ -59,15 +58,15 @@ func (t *Table) Change(before, after Item, mark string, same ...string) Write {
 	var update expression.UpdateBuilder
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if name != table.PK && name != table.SK && !reflect.DeepEqual(before[name], after[name]) {
-			update = update.Set(nameOf(name), value(after[name]))
+			update = update.Set(expression.NameNoDotSplit(name), expression.Value(after[name]))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if _, ok := after[name]; !ok {
-			update = update.Remove(nameOf(name))
+			update = update.Remove(expression.NameNoDotSplit(name))
 		}
 	}
-	conditions := []expression.ConditionBuilder{unchanged(before, table.Rev), expression.AttributeExists(nameOf(table.PK))}
+	conditions := []expression.ConditionBuilder{unchanged(before, table.Rev), expression.AttributeExists(expression.NameNoDotSplit(table.PK))}
 	for _, name := range same {
 		conditions = append(conditions, unchanged(before, name))
 	}
@@ -76,14 +75,10 @@ func (t *Table) Change(before, after Item, mark string, same ...string) Write {
 
 func unchanged(before Item, name string) expression.ConditionBuilder {
 	if before[name] == nil {
-		return expression.AttributeNotExists(nameOf(name))
+		return expression.AttributeNotExists(expression.NameNoDotSplit(name))
 	}
-	return nameOf(name).Equal(value(before[name]))
+	return expression.NameNoDotSplit(name).Equal(expression.Value(before[name]))
 }
-
-func nameOf(attribute string) expression.NameBuilder { return expression.NameNoDotSplit(attribute) }
-
-func value(v types.AttributeValue) expression.ValueBuilder { return expression.Value(v) }
 
 // Rewrite reads the item of a key into a struct with dynamodbav tags, has change change it, and writes what differs: see Try. exists is
 // false where there is no item; then the struct is the zero one. change may be called again with what others wrote meanwhile; its error

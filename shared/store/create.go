@@ -36,21 +36,14 @@ func (t *Table) CreateTable(ctx context.Context) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions,
 			types.AttributeDefinition{AttributeName: &a, AttributeType: types.ScalarAttributeTypeS})
 	}
-	if _, err := t.db.CreateTable(ctx, in); err != nil {
-		if _, ok := errors.AsType[*types.ResourceInUseException](err); !ok {
-			return Fail(ctx, err)
-		}
-	}
-	err := dynamodb.NewTableExistsWaiter(t.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute)
-	if err != nil {
+	_, err := t.db.CreateTable(ctx, in)
+	_, there := errors.AsType[*types.ResourceInUseException](err)
+	if err != nil && !there {
 		return Fail(ctx, err)
 	}
-	ttl, err := t.db.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &t.name})
-	if err != nil {
+	err = dynamodb.NewTableExistsWaiter(t.db).Wait(ctx, &dynamodb.DescribeTableInput{TableName: &t.name}, time.Minute)
+	if err != nil || there {
 		return Fail(ctx, err)
-	}
-	if d := ttl.TimeToLiveDescription; d != nil && d.TimeToLiveStatus == types.TimeToLiveStatusEnabled {
-		return nil
 	}
 	_, err = t.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &t.name,

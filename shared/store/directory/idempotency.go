@@ -32,10 +32,10 @@ func newKeptRequest(claim collab.IdempotencyClaim, begun time.Time) keptRequest 
 	}
 }
 
-// judge says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, nil for none.
-func judge(seen *keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
+// judge says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
+func judge(seen keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
 	claimed := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
-	if seen == nil || claim.Start.Unix() >= seen.Expires {
+	if claim.Start.Unix() >= seen.Expires {
 		return claimed
 	}
 	same := bytes.Equal(seen.BodyHash, claim.BodyHash[:])
@@ -67,12 +67,9 @@ const contenders = 5
 func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error) {
 	var there store.Item // nil as long as nothing is known
 	for range contenders {
-		var seen *keptRequest
-		if there != nil {
-			seen = new(keptRequest)
-			if err := there.Decode(seen); err != nil {
-				return collab.IdempotencyOutcome{}, err
-			}
+		var seen keptRequest
+		if err := there.Decode(&seen); err != nil {
+			return collab.IdempotencyOutcome{}, err
 		}
 		outcome := judge(seen, claim)
 		if outcome.State != collab.IdempotencyClaimed {

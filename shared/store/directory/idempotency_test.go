@@ -44,9 +44,9 @@ func TestJudge(t *testing.T) {
 	late := newClaim(1, 1, noon.Add(expiry-10*time.Second)) // took the key over shortly before a day was over
 	late.Seed, late.Start = first.Seed, first.Start
 	heldLate := newKeptRequest(late, noon.Add(expiry-10*time.Second))
-	with := func(it keptRequest, change func(*keptRequest)) *keptRequest {
+	with := func(it keptRequest, change func(*keptRequest)) keptRequest {
 		change(&it)
-		return &it
+		return it
 	}
 	free := func(it *keptRequest) { it.Lease = 0 }
 	finish := func(it *keptRequest) { it.HTTP, it.Code, it.Body = 409, collab.AlreadyExists, []byte("answer") }
@@ -59,17 +59,17 @@ func TestJudge(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name  string
-		seen  *keptRequest
+		seen  keptRequest
 		after time.Duration
 		body  byte
 		want  string
 	}{
-		{"no item", nil, 0, 1, anew},
-		{"held", &held, 0, 1, running},
-		{"held until the lease ends", &held, lease - time.Millisecond, 1, running},
-		{"its lease has ended", &held, lease, 1, takeover},
-		{"held with another body", &held, 0, 2, mismatch},
-		{"its lease has ended, another body", &held, lease, 2, mismatch},
+		{"no item", keptRequest{}, 0, 1, anew},
+		{"held", held, 0, 1, running},
+		{"held until the lease ends", held, lease - time.Millisecond, 1, running},
+		{"its lease has ended", held, lease, 1, takeover},
+		{"held with another body", held, 0, 2, mismatch},
+		{"its lease has ended, another body", held, lease, 2, mismatch},
 		{"freed", with(held, free), 0, 1, takeover},
 		{"freed, another body", with(held, free), 0, 2, anew},
 		{"finished", with(held, finish), 0, 1, finished},
@@ -79,10 +79,10 @@ func TestJudge(t *testing.T) {
 		{"a day later", with(held, finish), expiry + time.Second, 1, anew},
 		{"freed a day ago", with(held, free), expiry + time.Second, 1, anew},
 		{"a day later, another body", with(held, finish), expiry + time.Second, 2, anew},
-		{"an attempt runs across the day's end", &heldLate, expiry + 5*time.Second, 1, running},
-		{"it runs, another body", &heldLate, expiry + 5*time.Second, 2, mismatch},
+		{"an attempt runs across the day's end", heldLate, expiry + 5*time.Second, 1, running},
+		{"it runs, another body", heldLate, expiry + 5*time.Second, 2, mismatch},
 		{"it has finished", with(heldLate, finish), expiry + 15*time.Second, 1, finished},
-		{"it was killed", &heldLate, expiry + lease, 1, takeover},
+		{"it was killed", heldLate, expiry + lease, 1, takeover},
 		{"a day after it", with(heldLate, finish), 2*expiry - 9*time.Second, 1, anew},
 	} {
 		claim := newClaim(1, tt.body, noon.Add(tt.after))

@@ -54,7 +54,8 @@ func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 		return c
 	}
 	go func() {
-		r := w.threadReader(w.org.Document(e.document), e.id, w.q.IDs != nil)
+		k := headKey(w.org.Document(e.document), e.id)
+		r := &threadReader{Table: w.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: w.q.IDs != nil}, more: true}
 		r.read(ctx)
 		c <- r
 	}()
@@ -71,12 +72,6 @@ type threadReader struct {
 	items int
 	bytes int   // of content, about
 	err   error // ends the reading
-}
-
-// threadReader returns what reads the thread of an annotation.
-func (s *Store) threadReader(doc collab.DocumentRef, id string, strong bool) *threadReader {
-	k := headKey(doc, id)
-	return &threadReader{Table: s.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: strong}, more: true}
 }
 
 // read reads on, up to 1 MB.

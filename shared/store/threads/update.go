@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -26,35 +27,33 @@ func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, i
 	ctx, spread := s.watch(ctx, doc.OrganizationRef)
 	defer spread()
 	errs := make([]error, len(ids))
+	updates := make([]*update, len(ids))
+	for i, id := range ids {
+		updates[i] = &update{s: s, doc: doc, id: id, n: i, c: c}
+	}
 	if c.Comment != nil {
-		s.updateThreads(ctx, doc, ids, c, errs)
+		lanes := min(threadsAtOnce, len(ids))
+		store.All(lanes, func(lane int) {
+			for i := lane; i < len(ids); i += lanes {
+				errs[i] = updates[i].thread(ctx)
+			}
+		})
 		return errs
 	}
-	for start := 0; start < len(ids); start += headsAtOnce {
-		part := ids[start:min(start+headsAtOnce, len(ids))]
+	for part := range slices.Chunk(updates, headsAtOnce) {
 		keys := make([]table.Key, len(part))
-		for i, id := range part {
-			keys[i] = headKey(doc, id)
+		for i, u := range part {
+			keys[i] = u.key()
 		}
 		found, err := s.GetAll(ctx, keys, true)
 		store.All(len(part), func(i int) {
-			u := &update{s: s, doc: doc, id: part[i], n: start + i, c: c}
+			u := part[i]
 			if errs[u.n] = err; err == nil {
 				errs[u.n] = u.head(ctx, found[keys[i]])
 			}
 		})
 	}
 	return errs
-}
-
-func (s *Store) updateThreads(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange, errs []error) {
-	lanes := min(threadsAtOnce, len(ids))
-	store.All(lanes, func(lane int) {
-		for i := lane; i < len(ids); i += lanes {
-			u := &update{s: s, doc: doc, id: ids[i], n: i, c: c}
-			errs[i] = u.thread(ctx)
-		}
-	})
 }
 
 // update is the update of one annotation under way.

@@ -70,20 +70,17 @@ type entry struct {
 	thread       *threadReader // nil: to be fetched
 }
 
-// open checks what the query names, and finds the named documents and the shards.
-func (w *walk) open(ctx context.Context) (err error) {
-	if w.documents, err = w.Directory.FindDocuments(ctx, w.org, w.q.Folder, w.q.Documents); err != nil || w.index != table.IndexOrg {
+// byRange walks one range of keys after the other: the documents, and in each the values, that the query asks for.
+func (w *walk) byRange(ctx context.Context) (err error) {
+	if w.documents, err = w.Directory.FindDocuments(ctx, w.org, w.q.Folder, w.q.Documents); err != nil {
 		return err
 	}
-	shards, err := w.Directory.Shards(ctx, w.org)
-	w.shards = shards.Read
-	return err
-}
-
-// byRange walks one range of keys after the other: the documents, and in each the values, that the query asks for.
-func (w *walk) byRange(ctx context.Context) error {
-	if err := w.open(ctx); err != nil {
-		return err
+	if w.index == table.IndexOrg {
+		shards, err := w.Directory.Shards(ctx, w.org)
+		if err != nil {
+			return err
+		}
+		w.shards = shards.Read
 	}
 	list := newSources(w)
 	w.others = w.alternatives(len(w.documents))
