@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -24,7 +26,7 @@ func BenchmarkBusyEndpoint(b *testing.B) {
 					for b.Loop() {
 						w := newWorld(b)
 						a := w.account()
-						up := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(answers) }))
+						up := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(answers) }))
 						a.webhook("hook", up.URL)
 						l, err := w.outbox.ClaimLane(b.Context(), collab.LaneRef{Account: a.id, WebhookID: "hook"}, 0, time.Minute)
 						w.must(err)
@@ -35,7 +37,9 @@ func BenchmarkBusyEndpoint(b *testing.B) {
 						if like == "aws" {
 							w.dynamo.BaseEndpoint = aws.String(localstacktest.StartAWSLike(b).URL)
 						}
-						p := w.start()
+						roots := x509.NewCertPool()
+						roots.AddCert(up.Certificate())
+						p := w.start(func(o *delivery.Options) { o.Client.RootCAs = roots })
 						began := time.Now()
 						w.drain(p)
 						took := time.Since(began)

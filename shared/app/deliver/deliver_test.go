@@ -71,6 +71,10 @@ func config(t testing.TB, out io.Writer) Config {
 	if err := directory.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
+	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")
+	if err := directory.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 

@@ -2,8 +2,6 @@ package outbox
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -96,38 +94,12 @@ const shareMargin = 10
 // deliveries reads up to most items of a span of a lane's sort keys, in their order over all its shards. more reports that there are others
 // behind them: there is at least one item then.
 func (s *Store) deliveries(ctx context.Context, l *collab.Lane, keys store.Span, most int, newest bool) (list []store.Item, more bool, err error) {
-	found, goesOn := make([][]store.Item, shards(l)), make([]bool, shards(l))
-	share := min(most, most/shards(l)+shareMargin)
-	err = store.Each(ctx, shards(l), func(ctx context.Context, i int) (err error) {
-		found[i], goesOn[i], err = s.QueryPage(ctx, store.Scan{
-			PK: table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i), Keys: keys, Limit: share, Newest: newest, Strong: true,
-		})
-		return err
-	})
-	if err != nil {
-		return nil, false, err
+	pks := make([]string, shards(l))
+	for i := range pks {
+		pks[i] = table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i)
 	}
-	compare := func(a, b store.Item) int {
-		if newest {
-			a, b = b, a
-		}
-		return strings.Compare(a.Text(table.SK), b.Text(table.SK))
-	}
-	var end store.Item // behind it one of the shards is not known
-	for i, items := range found {
-		list = append(list, items...)
-		if n := len(items); goesOn[i] && n > 0 && (end == nil || compare(items[n-1], end) < 0) {
-			end = items[n-1]
-		}
-		more = more || goesOn[i]
-	}
-	slices.SortFunc(list, compare)
-	for i, it := range list {
-		if i == most || end != nil && compare(it, end) > 0 {
-			return list[:i], true, nil
-		}
-	}
-	return list, more, nil
+	share := min(most, most/len(pks)+shareMargin)
+	return s.merged(ctx, pks, store.Scan{Keys: keys, Limit: share, Newest: newest, Strong: true}, most)
 }
 
 // behindEvents sorts behind all event ids, and before where deliveries wait.

@@ -67,40 +67,19 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, 
 		table.UserNotification(org.Account, org.Organization, user, 0, "").PK,
 		table.AllNotification(org.Account, org.Organization, 0, "").PK,
 	}
-	var found [2][]store.Item
-	var goesOn [2]bool
-	err := store.Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
-		found[i], goesOn[i], err = s.QueryPage(ctx, store.Scan{
-			PK: pks[i], Keys: store.Everything.Before(position), Limit: most + 1, Newest: true, Strong: true,
-		})
-		return err
-	})
+	items, more, err := s.merged(ctx, pks, store.Scan{Keys: store.Everything.Before(position), Limit: most + 1, Newest: true, Strong: true}, most)
 	if err != nil {
 		return nil, false, err
 	}
-	var list []pointer
-	var end string // behind it one of the lists is not known
-	for i, items := range found {
-		for _, it := range items {
-			sk := it.Text(table.SK)
-			_, escaped, _ := strings.Cut(sk, "#")
-			id, err := table.Unescape(escaped)
-			if err != nil {
-				return nil, false, store.Fail(ctx, err)
-			}
-			list = append(list, pointer{sk: sk, id: id, toAll: i == 1})
+	items = slices.CompactFunc(items, func(a, b store.Item) bool { return a.Text(table.SK) == b.Text(table.SK) })
+	list := make([]pointer, len(items))
+	for i, it := range items {
+		p := pointer{sk: it.Text(table.SK), toAll: it.Text(table.PK) == pks[1]}
+		_, escaped, _ := strings.Cut(p.sk, "#")
+		if p.id, err = table.Unescape(escaped); err != nil {
+			return nil, false, store.Unreadable(it.Key(), err)
 		}
-		if goesOn[i] {
-			end = max(end, items[len(items)-1].Text(table.SK))
-		}
-	}
-	slices.SortStableFunc(list, func(a, b pointer) int { return strings.Compare(b.sk, a.sk) })
-	list = slices.CompactFunc(list, func(a, b pointer) bool { return a.sk == b.sk })
-	more := goesOn[0] || goesOn[1]
-	for i, p := range list {
-		if i == most || p.sk < end {
-			return list[:i], true, nil
-		}
+		list[i] = p
 	}
 	return list, more, nil
 }
