@@ -216,8 +216,8 @@ func TestOperations(t *testing.T) {
 // TestUpdateRequest holds that absent, null and value of an update are sent as such.
 func TestUpdateRequest(t *testing.T) {
 	r := commentannotations.UpdateRequest{UpdatedData: &rpc.One[commentannotations.UpdatedData]{Value: commentannotations.UpdatedData{
-		Status:     rpc.Some(commentannotations.StatusChange{ID: new("RESOLVED")}),
-		AssignedTo: rpc.Clear[commentannotations.UserChange](),
+		Status:     rpc.Some(commentannotations.Status{ID: "RESOLVED"}),
+		AssignedTo: rpc.Clear[collab.User](),
 	}}}
 	r.OrganizationID = "acme"
 	got, err := rpc.EncodeData(&r)

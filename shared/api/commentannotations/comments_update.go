@@ -25,7 +25,7 @@ type CommentData struct {
 	Context                rpc.Opt[collab.JSON]  `json:"context" rule:"object"`
 	IsCommentResolverUsed  rpc.Opt[bool]         `json:"isCommentResolverUsed"`
 	IsCommentTextAvailable rpc.Opt[bool]         `json:"isCommentTextAvailable"`
-	From                   rpc.Opt[UserChange]   `json:"from" rule:"notnull"`
+	From                   rpc.Opt[collab.User]  `json:"from" rule:"notnull,partial"`
 	TaggedUserContacts     rpc.Opt[[]Tag]        `json:"taggedUserContacts"`
 	Attachments            rpc.Opt[[]Attachment] `json:"attachments"`
 }

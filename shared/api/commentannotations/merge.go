@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -70,13 +71,10 @@ func changeJSON[T any](stored collab.JSON, sent rpc.Opt[T]) collab.JSON {
 	return stored
 }
 
-// changeID is the id of an object behind change: sent is the id that the request sends for it, nil for none.
-func changeID[T any](stored string, object rpc.Opt[T], sent *string) string {
-	switch {
-	case object.Null():
+// changeID is the id of an object behind change: sent is the id that the request sends for it, "" for none.
+func changeID[T any](stored string, object rpc.Opt[T], sent string) string {
+	if object.Null() {
 		return ""
-	case sent != nil:
-		return *sent
 	}
-	return stored
+	return cmp.Or(sent, stored)
 }

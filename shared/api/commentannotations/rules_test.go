@@ -312,28 +312,28 @@ func TestUpdateApply(t *testing.T) {
 		change func(a *collab.Annotation)
 		err    error
 	}{
-		{"location", update{data: &UpdatedData{Location: opt[LocationChange](`{"id":"l2"}`)}}, func(a *collab.Annotation) {
+		{"location", update{data: &UpdatedData{Location: opt[Location](`{"id":"l2"}`)}}, func(a *collab.Annotation) {
 			a.Location, a.LocationID = js(`{"id":"l2"}`), "l2"
 		}, nil},
-		{"no location", update{data: &UpdatedData{Location: opt[LocationChange](`null`)}}, func(a *collab.Annotation) {
+		{"no location", update{data: &UpdatedData{Location: opt[Location](`null`)}}, func(a *collab.Annotation) {
 			a.Location, a.LocationID = nil, ""
 		}, nil},
-		{"another default status", update{data: &UpdatedData{Status: opt[StatusChange](`{"id":"RESOLVED"}`)}}, func(a *collab.Annotation) {
+		{"another default status", update{data: &UpdatedData{Status: opt[Status](`{"id":"RESOLVED"}`)}}, func(a *collab.Annotation) {
 			a.Status, a.StatusID = defaultStatus("RESOLVED"), "RESOLVED"
 		}, nil},
-		{"part of the status", update{data: &UpdatedData{Status: opt[StatusChange](`{"name":null,"color":"red"}`)}}, func(a *collab.Annotation) {
+		{"part of the status", update{data: &UpdatedData{Status: opt[Status](`{"name":null,"color":"red"}`)}}, func(a *collab.Annotation) {
 			a.Status = js(`{"id":"OPEN","type":"default","color":"red"}`)
 		}, nil},
-		{"default status", update{data: &UpdatedData{Status: opt[StatusChange](`null`)}}, func(*collab.Annotation) {}, nil},
+		{"default status", update{data: &UpdatedData{Status: opt[Status](`null`)}}, func(*collab.Annotation) {}, nil},
 		{"context", update{data: &UpdatedData{Context: rpc.Opt[collab.JSON]{Raw: sent(`{"y":null}`), Value: sent(`{"y":null}`)}}}, func(a *collab.Annotation) {
 			a.Context = js(`{"y":null}`)
 		}, nil},
-		{"creator", update{data: &UpdatedData{From: opt[UserChange](`{"userId":"z"}`)}}, func(a *collab.Annotation) {
+		{"creator", update{data: &UpdatedData{From: opt[collab.User](`{"userId":"z"}`)}}, func(a *collab.Annotation) {
 			a.From, a.CreatorID = js(`{"userId":"z"}`), "z"
 		}, nil},
 		{"users, then data", update{
 			users: replacements{"b": {UserID: "c", Name: ptr("Cat")}},
-			data:  &UpdatedData{AssignedTo: opt[UserChange](`{"email":"c@x"}`)},
+			data:  &UpdatedData{AssignedTo: opt[collab.User](`{"email":"c@x"}`)},
 		}, func(a *collab.Annotation) {
 			a.AssignedTo = js(`{"userId":"c","name":"Cat","email":"c@x"}`)
 		}, nil},
@@ -394,7 +394,7 @@ func TestCommentDataApply(t *testing.T) {
 	}{
 		{"text", CommentData{CommentText: rpc.Opt[string]{Raw: raw(`"new"`), Value: "new"}}, func(c *collab.Comment) { c.Text = ptr("new") }, ""},
 		{"no text", CommentData{CommentText: rpc.Opt[string]{Raw: raw(`null`)}}, func(c *collab.Comment) { c.Text = nil }, ""},
-		{"author", CommentData{From: opt[UserChange](`{"name":null,"email":"a@x"}`)}, func(c *collab.Comment) {
+		{"author", CommentData{From: opt[collab.User](`{"name":null,"email":"a@x"}`)}, func(c *collab.Comment) {
 			c.From = js(`{"userId":"a","email":"a@x"}`)
 		}, ""},
 		{"lists", CommentData{

@@ -24,47 +24,19 @@ type UpdateRequest struct {
 // UpdatedData is what an update makes of annotations: a field left out stays, null clears it, the context is replaced whole, the other
 // objects are merged. A status that is cleared is the default one again.
 type UpdatedData struct {
-	Location      rpc.Opt[LocationChange] `json:"location"`
-	TargetElement rpc.Opt[TargetElement]  `json:"targetElement"`
-	From          rpc.Opt[UserChange]     `json:"from" rule:"notnull"`
-	Status        rpc.Opt[StatusChange]   `json:"status"`
-	AssignedTo    rpc.Opt[UserChange]     `json:"assignedTo"`
-	Context       rpc.Opt[collab.JSON]    `json:"context" rule:"object"`
-	Priority      rpc.Opt[PriorityChange] `json:"priority"`
+	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
+	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
+	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
+	Status        rpc.Opt[Status]        `json:"status" rule:"partial"`
+	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
+	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
+	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
 }
 
 // UserReplacement names a user, by the id alone, and the one to put in the place of that one.
 type UserReplacement struct {
 	OldUser collab.User `json:"oldUser" rule:"required" doc:"The user to replace, by the id alone"`
 	NewUser collab.User `json:"newUser" rule:"required" doc:"The user to put in that one's place, whole"`
-}
-
-// LocationChange is a Location whose id may be left out.
-type LocationChange struct {
-	ID           *string `json:"id" rule:"notnull,id"`
-	LocationName *string `json:"locationName"`
-}
-
-// UserChange is a user whose id may be left out.
-type UserChange struct {
-	UserID *string `json:"userId" rule:"notnull,id"`
-	Name   *string `json:"name"`
-	Email  *string `json:"email"`
-}
-
-// StatusChange is a Status whose id may be left out, and that needs no icon.
-type StatusChange struct {
-	ID   *string     `json:"id" rule:"notnull,id"`
-	Type *StatusType `json:"type"`
-	StatusLook
-}
-
-// PriorityChange is a Priority whose id may be left out.
-type PriorityChange struct {
-	ID         *string `json:"id" rule:"notnull,id"`
-	Name       *string `json:"name"`
-	Color      *string `json:"color"`
-	LightColor *string `json:"lightColor"`
 }
 
 // UpdateResult is what became of one annotation.

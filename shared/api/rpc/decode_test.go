@@ -41,6 +41,8 @@ type things struct {
 	Seen   rpc.Opt[collab.JSON]    `json:"seen" rule:"object"`
 	Size   rpc.Opt[int64]          `json:"size" rule:"notnull,min=1"`
 	Change *rpc.One[change]        `json:"change" rule:"nonempty"`
+	Part   rpc.Opt[collab.User]    `json:"part" rule:"partial"`
+	Half   *state                  `json:"half" rule:"partial"`
 	Tree   *tree                   `json:"tree"`
 	Own    map[string]*collab.User `json:"-"`
 }
@@ -122,6 +124,8 @@ func TestDecode(t *testing.T) {
 		{`"user":{"userId":"u","name":"","email":null}`, things{User: &collab.User{UserID: "u", Name: text("")}}},
 		{`"must":[{"userId":"u"},{"userId":"v"}]`, things{Must: []collab.User{{UserID: "u"}, {UserID: "v"}}}},
 		{`"state": {"name": null, "id": "s"} `, things{State: rpc.Opt[state]{Value: state{ID: "s"}, Raw: collab.JSON(`{"name":null,"id":"s"}`)}}},
+		{`"part":{"name":"x"}`, things{Part: rpc.Opt[collab.User]{Value: collab.User{Name: text("x")}, Raw: collab.JSON(`{"name":"x"}`)}}},
+		{`"part":null,"half":{}`, things{Part: rpc.Opt[collab.User]{Raw: collab.JSON(`null`)}, Half: &state{}}},
 		{`"state":null,"seen":null`, things{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}, Seen: rpc.Opt[collab.JSON]{Raw: collab.JSON(`null`)}}},
 		{`"seen":{ }`, things{Seen: rpc.Opt[collab.JSON]{Value: collab.JSON(`{}`), Raw: collab.JSON(`{}`)}}},
 		{`"size" :1e1`, things{Size: rpc.Opt[int64]{Value: 10, Raw: collab.JSON(`1e1`)}}},
@@ -207,6 +211,9 @@ func TestViolations(t *testing.T) {
 		{`"user":"u"`, "data.user", "must be an object, not a string"},
 		{`"must":[{"userId":"u"},null]`, "data.must[1]", "must be an object, not null"},
 		{`"must":[{"userId":"u"},{"userId":"u","name":1}]`, "data.must[1].name", "must be a string, not a number"},
+		{`"part":{"userId":null}`, "data.part.userId", "must not be null"},
+		{`"part":{"userId":""}`, "data.part.userId", "must not be empty"},
+		{`"part":{"nick":""}`, "data.part.nick", "is not a known field"},
 		{`"state":{}`, "data.state.id", "is required, or name"},
 		{`"state":{"id":7}`, "data.state.id", "must be a string, not a number"},
 		{`"state":{"id":"s","name":"bad"}`, "data.state", "has a bad name"},

@@ -3,6 +3,7 @@ package rpc
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,7 +67,13 @@ func planOf(t reflect.Type) *plan {
 }
 
 // planner remembers the structs it has met, so that types may be recursive.
-type planner map[reflect.Type]*objectPlan
+type planner map[structOf]*objectPlan
+
+// structOf is a struct, whole or as a change of one: see rule partial.
+type structOf struct {
+	reflect.Type
+	partial bool
+}
 
 func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 	p := &plan{min: -maxInteger, max: maxInteger}
@@ -89,7 +96,8 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 		p.kind, p.elem = kindOne, pl.plan(t.Field(0).Type, rules, where)
 		return p
 	case t.Kind() == reflect.Struct:
-		p.kind, p.object = kindStruct, pl.object(t)
+		whole := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "partial" })
+		p.kind, p.object, rules = kindStruct, pl.object(structOf{t, len(whole) < len(rules)}), whole
 	case t.Kind() == reflect.Slice:
 		var own, each []string
 		for _, rule := range rules {
@@ -109,15 +117,18 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 	return p
 }
 
-func (pl planner) object(t reflect.Type) *objectPlan {
+func (pl planner) object(t structOf) *objectPlan {
 	if o := pl[t]; o != nil {
 		return o
 	}
-	o := &objectPlan{name: t.Name(), of: t.String(), byName: make(map[string]int), validates: validates(t)}
+	o := &objectPlan{name: t.Name(), of: t.String(), byName: make(map[string]int), validates: validates(t.Type) && !t.partial}
+	if t.partial {
+		o.name, o.of = o.name+"Change", "change of "+o.of
+	}
 	pl[t] = o
-	for _, f := range reflect.VisibleFields(t) {
+	for _, f := range reflect.VisibleFields(t.Type) {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			if validates(f.Type) && !o.validates {
+			if validates(f.Type) && !validates(t.Type) {
 				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))
 			}
 			continue
@@ -139,7 +150,7 @@ func (pl planner) object(t reflect.Type) *objectPlan {
 			switch rule {
 			case "":
 			case "required":
-				field.required = true
+				field.required, field.notNull = !t.partial, t.partial
 			case "notnull":
 				field.notNull = true
 			default:
