@@ -150,12 +150,17 @@ type process struct {
 	kill context.CancelCauseFunc
 
 	mu     sync.Mutex
-	calls  []string          // what it called so far
-	killAt int               // the call, from 1, before which it is killed; 0 for none
+	calls  []string // what it called so far
+	steps  int      // of these calls that changed something, or came first behind one that did: at all others a kill leaves the same
+	wrote  bool     // the last call may have changed something
+	killAt killPoint
 	actor  *interleave.Actor // pauses before calls about a lane; nil for none
 	mails  int               // sent
 	marked int               // of them, marked as sent
 }
+
+// killPoint says before which call a process is killed, or before which step, each from 1; 0 for none.
+type killPoint struct{ call, step int }
 
 // Do is the way of all calls to AWS.
 func (p *process) Do(r *http.Request) (*http.Response, error) {
@@ -194,7 +199,12 @@ func (p *process) call(name string) error {
 		return errKilled
 	}
 	p.calls = append(p.calls, name)
-	if len(p.calls) == p.killAt {
+	writes := name != "GetItem" && name != "BatchGetItem" && name != "Query"
+	step := writes || p.wrote || len(p.calls) == 1
+	if p.wrote = writes; step {
+		p.steps++
+	}
+	if len(p.calls) == p.killAt.call || step && p.steps == p.killAt.step {
 		p.kill(errKilled)
 		return errKilled
 	}

@@ -113,34 +113,34 @@ func answerAll(t testing.TB) http.HandlerFunc {
 	}
 }
 
-// TestKilledAnywhere kills the process that takes an event before each of its calls to AWS, and once it has made all of them, and starts
-// another; and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
+// TestKilledAnywhere kills the process that takes an event before and behind each of its calls to AWS that change something, and starts another;
+// and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
 func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			calls := s.run(t, true, 0)
-			if len(calls) < 10 {
-				t.Fatalf("calls %v", calls)
+			whole := s.run(t, true, 0)
+			if whole.steps < 10 {
+				t.Fatalf("calls %v", whole.calls)
 			}
 			t.Run("never sent", func(t *testing.T) {
 				t.Parallel()
 				s.run(t, false, 0)
 			})
-			for k := 1; k <= len(calls)+1; k++ {
-				t.Run(fmt.Sprintf("before call %d", k), func(t *testing.T) {
+			for k := 1; k <= whole.steps+1; k++ {
+				t.Run(fmt.Sprintf("before step %d", k), func(t *testing.T) {
 					t.Parallel()
 					s.run(t, true, k)
 				})
 			}
-			t.Logf("%d calls: %v", len(calls), calls)
+			t.Logf("%d steps in %d calls: %v", whole.steps, len(whole.calls), whole.calls)
 		})
 	}
 }
 
-// run has the scenario happen in a world of its own, where the first process is killed before a call of it, from 1; 0 for none. It checks
-// what that led to, and returns the calls of that process.
-func (s scenario) run(t *testing.T, sent bool, killAt int) []string {
+// run has the scenario happen in a world of its own, where the first process is killed before a step of it, from 1; 0 for none. It checks
+// what that led to, and returns that process.
+func (s scenario) run(t *testing.T, sent bool, killAt int) *process {
 	w := newWorld(t)
 	r := receive(t, answerAll(t))
 	a := w.account(grouping(s.atOnce))
@@ -149,7 +149,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) []string {
 		w.send(ev)
 	}
 	p := w.start()
-	p.killAt = killAt
+	p.killAt.step = killAt
 	w.settleKilled(p)
 	w.settle(w.start())
 	twice := p.mails - p.marked // it was killed between the mail service's answer and the mark
@@ -157,7 +157,7 @@ func (s scenario) run(t *testing.T, sent bool, killAt int) []string {
 		t.Errorf("%d mails, %d marks", p.mails, p.marked)
 	}
 	s.check(t, fmt.Sprintf("after %v", p.calls), a, ev, r, twice)
-	return p.calls
+	return p
 }
 
 // settleKilled is settle until the process is dead.

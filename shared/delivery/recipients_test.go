@@ -429,7 +429,7 @@ func TestRecipientPageIsKept(t *testing.T) {
 	a := w.account()
 	ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob"), a.user("cid")} })
 	p := w.start()
-	p.killAt = 9 // the page is kept by then
+	p.killAt.call = 9 // the page is kept by then
 	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}

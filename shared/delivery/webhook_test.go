@@ -676,7 +676,7 @@ func TestPoison(t *testing.T) {
 		w.add(3 * time.Minute)
 		w.relay()
 		p := w.start()
-		p.killAt = 6 // it is within the work
+		p.killAt.call = 6 // it is within the work
 		messages, err := w.events.Receive(t.Context(), queue.MaxReceive, 0)
 		w.must(err)
 		for _, m := range messages {
