@@ -31,7 +31,9 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		}
 		offered := w.q.IDs != nil
 		if t != nil {
-			offered = matches(w.q, &t.Annotation) && w.inPlace(e.at, &t.Annotation)
+			// where it has moved to another value that was asked for, it is listed there
+			moved := w.by != nil && w.by.of(&t.Annotation) != w.values[e.at.Value]
+			offered = !moved && matches(w.q, &t.Annotation)
 		}
 		if offered {
 			if !w.take(e.id, t) {

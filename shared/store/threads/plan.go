@@ -147,12 +147,6 @@ func (p *plan) place(document string, it store.Item) position {
 	return position{Document: document, Value: slices.Index(p.values, it.Text(p.by.attribute)), Key: it.Text(table.DocAnn)}
 }
 
-// inPlace reports whether an annotation still has the value under which the driver listed it: where it has moved to another value that was
-// asked for, it is listed there.
-func (p *plan) inPlace(at position, a *collab.Annotation) bool {
-	return p.by == nil || p.by.of(a) == p.values[at.Value]
-}
-
 // latestKey returns the latest that the time key of an annotation can be which was last updated at t.
 func latestKey(t collab.Millis) collab.Millis {
 	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)
