@@ -69,18 +69,14 @@ func (d *Deliverer) event(ctx context.Context, at collab.Work, again bool) error
 		Work: at, again: again, event: ev,
 		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
 	}
-	switch enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID); {
+	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
+	w.settings = account.Settings
+	switch {
 	case err != nil:
 		return err
 	case !enabled:
 		return d.park(ctx, w)
-	}
-	account, err := d.account(ctx, w.Account)
-	if err != nil {
-		return err
-	}
-	w.settings = account.Settings
-	if w.Stage == collab.StageMail {
+	case w.Stage == collab.StageMail:
 		return d.mailStep(ctx, w, nil)
 	}
 	return d.fanOut(ctx, w)
@@ -236,7 +232,7 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 		return err
 	}
 	err = eachOf(mailed, func(r collab.Recipient) error {
-		if enabled, err := d.enabled(ctx, w.Account, w.document.Organization); err != nil || !enabled {
+		if _, enabled, err := d.enabled(ctx, w.Account, w.document.Organization); err != nil || !enabled {
 			return cmp.Or(err, errDisabled)
 		}
 		return d.sendMail(ctx, w, r, alone)

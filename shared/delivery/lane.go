@@ -84,7 +84,7 @@ func (s *slice) work(ctx context.Context) error {
 			s.more = true
 			return nil
 		}
-		switch enabled, err := s.enabled(ctx, s.lane.Account, ""); {
+		switch _, enabled, err := s.enabled(ctx, s.lane.Account, ""); {
 		case err != nil:
 			return err
 		case !enabled:

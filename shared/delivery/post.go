@@ -152,7 +152,7 @@ func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, 
 		return
 	}
 	r.lag = del.CreatedAt - ev.Time
-	enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
+	_, enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
 	if err != nil || !enabled {
 		r.err = err
 		r.after.Wait(at.Add(parkFor).UnixMilli())

@@ -103,17 +103,21 @@ func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, err
 	return a, err
 }
 
-// enabled reports whether neither an account nor its organization, "" for none, is disabled: else nothing of theirs goes out.
-func (d *Deliverer) enabled(ctx context.Context, acct, org string) (bool, error) {
-	a, err := d.account(ctx, acct)
-	if err == nil && !a.Disabled && org != "" {
+// enabled returns an account and reports whether it is there and neither it nor its organization, "" for none, is disabled: else nothing of
+// theirs goes out.
+func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Account, enabled bool, err error) {
+	a, err = d.account(ctx, acct)
+	if collab.CodeOf(err) == collab.NotFound || a.Disabled {
+		return a, false, nil
+	}
+	if err == nil && org != "" {
 		err = d.Directory.CheckOrganization(ctx, collab.OrganizationRef{Account: acct, Organization: org})
 	}
 	switch collab.CodeOf(err) {
 	case "", collab.NotFound:
-		return !a.Disabled, nil
+		return a, true, nil
 	case collab.FailedPrecondition:
-		return false, nil
+		return a, false, nil
 	}
-	return false, err
+	return a, false, err
 }

@@ -665,6 +665,31 @@ func TestParked(t *testing.T) {
 	}
 }
 
+// TestDeletedAccount: nothing goes out for an account that was disabled and deleted.
+func TestDeletedAccount(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	r := receive(t, failing(1, http.StatusInternalServerError))
+	a.webhook("hook", r.URL+"/hook")
+	first := a.quiet()
+	w.send(first)
+	w.drain(w.start())
+	w.must(w.outbox.Delete(t.Context(), table.Account(a.id)))
+	told := a.comment("thread", a.user("bob"))
+	w.send(told)
+	p := w.start()
+	if _, failed := w.drain(p); failed != 0 {
+		t.Errorf("%d messages failed", failed)
+	}
+	w.settleUntil(p, w.Now().Add(time.Hour))
+	if len(r.posts) != 1 || len(a.inbox("bob")) != 0 || len(w.mails()[a.address("bob")]) != 0 {
+		t.Errorf("%d posts, inbox %v", len(r.posts), a.inbox("bob"))
+	}
+	if work := w.work(told); work == nil || work.Kind != collab.ParkedWork {
+		t.Errorf("pending %+v", work)
+	}
+}
+
 // TestPoison: an event whose handling ends the process is put into the quarantine after three times, and goes on when it is retried.
 func TestPoison(t *testing.T) {
 	w := newWorld(t)
