@@ -11,11 +11,6 @@ import (
 // null is the text with which a request clears a field.
 const null = "null"
 
-// anySent reports whether one of the fields was sent, by their texts as sent.
-func anySent(fields ...collab.JSON) bool {
-	return slices.ContainsFunc(fields, func(f collab.JSON) bool { return f != nil })
-}
-
 // merge returns a stored object with the members of the sent one: those that are null are removed, the others set. Members keep their
 // order and their text. Either may be nil.
 func merge(stored, sent collab.JSON) collab.JSON {

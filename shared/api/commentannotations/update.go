@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -53,8 +54,9 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
 }
 
+// sent reports whether any field was, be it as null.
 func (d *UpdatedData) sent() bool {
-	return anySent(d.Location.Raw, d.TargetElement.Raw, d.From.Raw, d.Status.Raw, d.AssignedTo.Raw, d.Context.Raw, d.Priority.Raw)
+	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
 // Why an update leaves an annotation as it is.

@@ -16,8 +16,6 @@ func (*Page[T]) item() reflect.Type { return reflect.TypeFor[T]() }
 
 func (*GroupedPage[T]) item() reflect.Type { return reflect.TypeFor[T]() }
 
-func (*GroupedPage[T]) groupable() {}
-
 func (Keyed[T]) member() reflect.Type { return reflect.TypeFor[T]() }
 
 // Answer returns the schema of an answer's data, or of a part of it. Beside what encoding/json makes of a type it knows: a Page of pointers
@@ -66,7 +64,7 @@ func (s *Schemas) page(item reflect.Type, page any) Schema {
 		items = orNull(one)
 	}
 	list := Schema{{"type", "array"}, {"items", items}}
-	if _, ok := page.(interface{ groupable() }); !ok {
+	if _, ok := page.(interface{ RoomIn(string) int }); !ok {
 		return list
 	}
 	groups := Schema{{"type", "object"}, {"additionalProperties", Schema{{"type", "array"}, {"items", one}}}}
