@@ -66,7 +66,7 @@ func union(one *string, list []string) []string {
 	return rpc.Distinct(append([]string{*one}, list...))
 }
 
-// Get returns a page of the annotations that pass all filters, in the order of Store.Walk, with null for each of annotationIds that does
+// Get returns a page of the annotations that pass all filters, in the order of Threads.Walk, with null for each of annotationIds that does
 // not exist; with groupByDocumentId an object of arrays by document, without nulls. A page ends at pageSize, or before its answer is
 // larger than 5 MB. A thread that is larger by itself is alone on its page, with as many of its comments as fit and
 // commentsTruncated.

@@ -50,10 +50,10 @@ func change(stored, sent collab.JSON, id string) collab.JSON {
 // changeValue is change for a value that is replaced whole.
 func changeValue[T any](stored *T, sent rpc.Opt[T]) *T {
 	switch {
-	case sent.Given():
-		return &sent.Value
 	case sent.Null():
 		return nil
+	case sent.Sent():
+		return &sent.Value
 	}
 	return stored
 }

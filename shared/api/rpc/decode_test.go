@@ -144,19 +144,19 @@ func TestDecode(t *testing.T) {
 }
 
 func TestOpt(t *testing.T) {
-	for data, want := range map[string][3]bool{ // sent, null, given
-		``:                     {false, false, false},
-		`,"state":null`:        {true, true, false},
-		`,"state": null `:      {true, true, false},
-		`,"state":{"id":"x"}`:  {true, false, true},
-		`,"state":{"id":"x"} `: {true, false, true},
+	for data, want := range map[string][2]bool{ // sent, null
+		``:                     {false, false},
+		`,"state":null`:        {true, true},
+		`,"state": null `:      {true, true},
+		`,"state":{"id":"x"}`:  {true, false},
+		`,"state":{"id":"x"} `: {true, false},
 	} {
 		got, f := decodeThings(t, `{"data":{"organizationId":"o"`+data+`}}`)
 		if got == nil {
 			t.Fatal(f.Error.Message)
 		}
-		if o := got.State; [3]bool{o.Sent(), o.Null(), o.Given()} != want {
-			t.Errorf("%s: %v %v %v, want %v", data, o.Sent(), o.Null(), o.Given(), want)
+		if o := got.State; [2]bool{o.Sent(), o.Null()} != want {
+			t.Errorf("%s: %v %v, want %v", data, o.Sent(), o.Null(), want)
 		}
 	}
 }

@@ -14,9 +14,6 @@ func (o Opt[T]) Sent() bool { return o.Raw != nil }
 // Null reports whether the field was sent as null.
 func (o Opt[T]) Null() bool { return string(o.Raw) == "null" }
 
-// Given reports whether the field was sent with a value.
-func (o Opt[T]) Given() bool { return o.Sent() && !o.Null() }
-
 func (Opt[T]) isOpt() {}
 
 // One is a field of a request that may be sent as T or as an array of exactly one T.

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -26,15 +25,11 @@ type Schemas struct {
 
 // NewSchemas returns a maker of schemas. The glossary says what fields are, by their names; samples are values of some of them.
 func NewSchemas(glossary map[string]string, samples map[string]any) *Schemas {
-	return &Schemas{glossary: glossary, samples: samples, components: map[string]Schema{}, of: map[string]string{}, answered: map[string]bool{}}
+	return &Schemas{glossary: glossary, samples: samples, components: scalars(), of: map[string]string{}, answered: map[string]bool{}}
 }
 
-// Components returns the components that were referred to, by name.
-func (s *Schemas) Components() map[string]Schema {
-	all := scalars()
-	maps.Copy(all, s.components)
-	return all
-}
+// Components returns the components, by name: those of the scalars, and those that were referred to.
+func (s *Schemas) Components() map[string]Schema { return s.components }
 
 // Undescribed returns the fields that neither have a doc tag nor stand in the glossary.
 func (s *Schemas) Undescribed() []string { return s.undescribed }

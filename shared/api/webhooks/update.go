@@ -26,7 +26,7 @@ type WebhookChange struct {
 // be posted to, and with NOT_FOUND when there is no such endpoint.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (Webhook, error) {
 	data := req.UpdatedData.Value
-	if data.URL.Given() {
+	if data.URL.Sent() {
 		if err := s.CheckURL(data.URL.Value); err != nil {
 			return Webhook{}, collab.FieldErrorf("data.updatedData.url", "%s", err)
 		}
@@ -45,7 +45,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 }
 
 func (d *WebhookChange) apply(w *collab.Webhook) {
-	if d.URL.Given() {
+	if d.URL.Sent() {
 		w.URL = d.URL.Value
 	}
 	if d.Description.Sent() {
@@ -54,7 +54,7 @@ func (d *WebhookChange) apply(w *collab.Webhook) {
 	if d.EventTypes.Sent() {
 		w.EventTypes = rpc.Distinct(d.EventTypes.Value)
 	}
-	if d.Disabled.Given() {
+	if d.Disabled.Sent() {
 		w.Disabled, w.DisabledReason = d.Disabled.Value, ""
 	}
 }
