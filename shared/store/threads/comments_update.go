@@ -110,16 +110,16 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 		if before.Text(table.Writer) == u.c.Mark {
 			continue // by an earlier try
 		}
-		c, r, err := changedComment(u.doc, u.ann, before, u.c.Change)
+		c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
 		if err != nil {
 			u.fail(ids[i], err)
 			continue
 		}
-		if size += r.size(); size > store.MaxWriteBytes && len(writes) > 0 {
+		if size += max(before.Size(), after.Size()); size > store.MaxWriteBytes && len(writes) > 0 {
 			ids = ids[:i]
 			break
 		}
-		writes = append(writes, u.s.Change(before, r.after, u.c.Mark))
+		writes = append(writes, u.s.Change(before, after, u.c.Mark))
 		changed = append(changed, c)
 	}
 	if len(writes) == 0 {
@@ -137,15 +137,16 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 	return append(writes, outbox...), len(ids), err
 }
 
-// changedComment returns what change makes of a stored comment.
-func changedComment(doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error) (collab.Comment, rewritten, error) {
-	c, err := readComment(before)
-	if err == nil {
+// changedComment returns what change makes of a stored comment, and the item that it is then.
+func changedComment(
+	doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error,
+) (c collab.Comment, after store.Item, err error) {
+	if c, err = readComment(before); err == nil {
 		err = change(&c)
 	}
 	if err != nil {
-		return c, rewritten{}, err
+		return c, nil, err
 	}
 	changed, err := commentItem(doc, ann, &c, "comment "+strconv.FormatInt(c.ID, 10))
-	return c, rewritten{before: before, after: store.Overlay[collab.Comment](before, changed)}, err
+	return c, store.Overlay[collab.Comment](before, changed), err
 }

@@ -74,11 +74,3 @@ func contentSize(it store.Item) int {
 	}
 	return n
 }
-
-// rewritten is a stored item and what an update makes of it.
-type rewritten struct {
-	before, after store.Item
-	same          []string // attributes that must be as they were, beside rev
-}
-
-func (r rewritten) size() int { return max(r.before.Size(), r.after.Size()) }

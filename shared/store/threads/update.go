@@ -86,7 +86,7 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 
 // changeHead returns the writes that change a head and the comments given with it, and that record the events; none where an earlier try
 // has changed it.
-func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []rewritten) ([]store.Write, error) {
+func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []store.Write) ([]store.Write, error) {
 	if u.did(before) {
 		return nil, nil
 	}
@@ -98,17 +98,18 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
-	r := rewritten{before: before, after: store.Overlay[head](before, headItem(u.doc, &a))}
+	after := store.Overlay[head](before, headItem(u.doc, &a))
+	var same []string
 	if a.LastUpdated > timeKey(before) {
-		if err := u.s.setTimeKey(ctx, r.after, u.doc, u.id, a.LastUpdated); err != nil {
+		if err := u.s.setTimeKey(ctx, after, u.doc, u.id, a.LastUpdated); err != nil {
 			return nil, err
 		}
-		r.same = []string{table.Upd} // a comment may have moved it since
+		same = []string{table.Upd} // a comment may have moved it since
 	}
-	if err := store.CheckSize(r.after, "the annotation"); err != nil {
+	if err := store.CheckSize(after, "the annotation"); err != nil {
 		return nil, err
 	}
-	writes := u.writes(append(comments, r)...)
+	writes := append(comments, u.write(before, after, same...))
 	outbox, err := u.s.Outbox.Record(ctx, events...)
 	return append(writes, outbox...), err
 }
@@ -127,17 +128,13 @@ func (u *update) did(it store.Item) bool {
 	return it.Text(table.Writer) == u.c.Mark || it.Text(table.ReplacedBy) == u.c.Mark
 }
 
-// writes returns the writes that make items into what they are to be. Where users may be replaced each keeps the mark beside that of its last
-// writer: whoever writes it next must not make a repetition replace them again.
-func (u *update) writes(changes ...rewritten) []store.Write {
-	writes := make([]store.Write, len(changes))
-	for i, r := range changes {
-		if u.c.Comment != nil {
-			r.after[table.ReplacedBy] = store.Text(u.c.Mark)
-		}
-		writes[i] = u.s.Change(r.before, r.after, u.c.Mark, r.same...)
+// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users may be
+// replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them again.
+func (u *update) write(before, after store.Item, same ...string) store.Write {
+	if u.c.Comment != nil {
+		after[table.ReplacedBy] = store.Text(u.c.Mark)
 	}
-	return writes
+	return u.s.Change(before, after, u.c.Mark, same...)
 }
 
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
@@ -162,10 +159,10 @@ func (u *update) thread(ctx context.Context) error {
 type threadUpdate struct {
 	*update
 	head    store.Item
-	changes []rewritten // comments that wait for a transaction
-	size    int         // of these, in bytes
-	some    bool        // comments were changed
-	ahead   bool        // some of them were written
+	changes []store.Write // of comments, that wait for a transaction
+	size    int           // of these, in bytes
+	some    bool          // comments were changed
+	ahead   bool          // some of them were written
 }
 
 // take takes the next item of the thread. done reports that an earlier try has changed all of it.
@@ -184,7 +181,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, nil
 	}
 	changed := false
-	_, r, err := changedComment(w.doc, w.id, it, func(c *collab.Comment) (err error) {
+	_, after, err := changedComment(w.doc, w.id, it, func(c *collab.Comment) (err error) {
 		changed, err = w.c.Comment(c)
 		return err
 	})
@@ -192,13 +189,14 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, err
 	}
 	w.some = true
-	if full := len(w.changes) == collab.MaxComments || w.size+r.size()+w.head.Size() > store.MaxWriteBytes; full && len(w.changes) > 0 {
+	size := max(it.Size(), after.Size())
+	if full := len(w.changes) == collab.MaxComments || w.size+size+w.head.Size() > store.MaxWriteBytes; full && len(w.changes) > 0 {
 		if err := w.writeAhead(ctx); err != nil {
 			return false, err
 		}
 	}
-	w.changes = append(w.changes, r)
-	w.size += r.size()
+	w.changes = append(w.changes, w.write(it, after))
+	w.size += size
 	return false, nil
 }
 
@@ -210,7 +208,7 @@ func (w *threadUpdate) writeAhead(ctx context.Context) error {
 		}
 		w.ahead = true
 	}
-	refused, err := w.s.Write(ctx, w.writes(w.changes...)...)
+	refused, err := w.s.Write(ctx, w.changes...)
 	if err == nil && refused != nil && !refused.By(w.c.Mark) {
 		err = store.ErrOvertaken
 	}
