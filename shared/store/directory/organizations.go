@@ -93,11 +93,8 @@ func (s *Store) Shards(ctx context.Context, org collab.OrganizationRef) (collab.
 
 // Spread spreads the organization's annotations by lastUpdated over n partitions, 1 to collab.MaxShards, or leaves them on more. Readers
 // look into all of them within 5 s, writers use the new ones after 40 s; what was written before stays where it is. It fails with
-// NOT_FOUND when the organization does not exist, and with INVALID_ARGUMENT for another n.
+// NOT_FOUND when the organization does not exist.
 func (s *Store) Spread(ctx context.Context, org collab.OrganizationRef, n int) error {
-	if n < 1 || n > collab.MaxShards {
-		return collab.Errorf(collab.InvalidArgument, "the number of shards must be 1 to %d, not %d", collab.MaxShards, n)
-	}
 	k := table.Organization(org.Account, org.Organization)
 	_, err := store.Rewrite(ctx, s.Table, k, "the organization", func(p *spread, exists bool) error {
 		if !exists {
