@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -199,15 +200,11 @@ func (s *slice) lookAgain(ctx context.Context, all bool) error {
 		if err != nil {
 			return err
 		}
-		for _, del := range list {
-			late := del.EventID < s.lane.Low
-			if late {
-				if err := s.Outbox.AddLate(ctx, s.lane, del.EventID); err != nil {
-					return err
-				}
-			}
-			found = found || late || all
+		late := slices.DeleteFunc(slices.Clone(list), func(del collab.Delivery) bool { return del.EventID >= s.lane.Low })
+		if err := s.Outbox.AddLate(ctx, s.lane, late...); err != nil {
+			return err
 		}
+		found = found || len(late) > 0 || all && len(list) > 0
 		from, more = next, next != ""
 	}
 	if !found {

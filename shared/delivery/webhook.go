@@ -55,7 +55,7 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 		}
 		late := !del.Waits && del.EventID < l.Low
 		if late {
-			if err := d.Outbox.AddLate(ctx, lane(i), del.EventID); err != nil {
+			if err := d.Outbox.AddLate(ctx, lane(i), del); err != nil {
 				return err
 			}
 		}

@@ -245,13 +245,17 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	if got, _ := s.waiting(t, l, 2_000, 10); !slices.Equal(got, []string{events[0], events[9], events[6], events[3]}) {
 		t.Errorf("waiting %v", got)
 	}
-	if err := s.AddLate(ctx, l, events[2]); err != nil {
+	late, err := s.Delivery(ctx, l, events[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddLate(ctx, l, late); err != nil {
 		t.Error(err)
 	}
 	if got, _ := s.waiting(t, l, collab.MaxMillis, 10); len(got) != 5 || len(s.fresh(t, l, "", 100)) != 3 {
 		t.Errorf("a late one waits: %v", got)
 	}
-	if err := s.AddLate(ctx, l, events[2]); err != nil { // again
+	if err := s.AddLate(ctx, l, late); err != nil { // again
 		t.Error(err)
 	}
 	if got, _ := s.waiting(t, l, collab.MaxMillis, 10); len(got) != 5 {

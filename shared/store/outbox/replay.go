@@ -38,29 +38,6 @@ func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) er
 
 // replay has a delivery of a lane wait for now, whatever had become of it. addedToLane is to follow.
 func (s *Store) replay(ctx context.Context, l *collab.Lane, event string) error {
-	return s.changeDelivery(ctx, l, event, func(d *collab.Delivery) bool {
-		d.Replay(s.Millis())
-		return true
-	})
-}
-
-// AddLate has a new delivery, which the lane's holder may have passed already, wait for now, and tells the holder.
-func (s *Store) AddLate(ctx context.Context, l *collab.Lane, event string) error {
-	err := s.changeDelivery(ctx, l, event, func(d *collab.Delivery) bool {
-		if d.State != collab.DeliveryPending || d.Waits {
-			return false
-		}
-		d.Wait(s.Millis())
-		return true
-	})
-	if err != nil {
-		return err
-	}
-	return s.addedToLane(ctx, l.LaneRef)
-}
-
-// changeDelivery changes a delivery, unless change says that there is nothing to do.
-func (s *Store) changeDelivery(ctx context.Context, l *collab.Lane, event string, change func(*collab.Delivery) bool) error {
 	mark := s.NewMark()
 	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Delivery(ctx, l, event)
@@ -68,11 +45,27 @@ func (s *Store) changeDelivery(ctx context.Context, l *collab.Lane, event string
 			return nil, err
 		}
 		after := before
-		if !change(&after) {
-			return nil, nil
-		}
+		after.Replay(s.Millis())
 		return s.saveDelivery(l, before, after, mark), nil
 	})
+}
+
+// AddLate has new deliveries, which the lane's holder may have passed already, wait for now, and tells the holder. Those that another has
+// written since stay as they are.
+func (s *Store) AddLate(ctx context.Context, l *collab.Lane, late ...collab.Delivery) error {
+	if len(late) == 0 {
+		return nil
+	}
+	err := store.Each(ctx, len(late), func(ctx context.Context, i int) error {
+		after := late[i]
+		after.Wait(s.Millis())
+		_, err := s.Write(ctx, s.saveDelivery(l, late[i], after, s.NewMark())...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.addedToLane(ctx, l.LaneRef)
 }
 
 // replayReserve is what is left of a call's time when no further page is replayed.
