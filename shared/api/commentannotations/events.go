@@ -26,8 +26,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
-	ev.Type = collab.AnnotationAdded
-	describe(&ev, &t.Annotation)
+	describe(&ev, collab.AnnotationAdded, &t.Annotation)
 	if quiet := putComments(&ev, t.Comments, sent, all); ev.Notify && !all {
 		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
 	}
@@ -37,16 +36,14 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all b
 // commentsAdded returns the event of comments that were added to an annotation, made from ev. head is the annotation before them; sent are
 // the comments as the request has them, in the same order.
 func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []NewComment, all bool) *collab.Event {
-	ev.Type = collab.CommentAdded
-	describe(&ev, head)
+	describe(&ev, collab.CommentAdded, head)
 	putComments(&ev, comments, sent, all)
 	return &ev
 }
 
 // commentsUpdated returns the event of comments that were changed, made from ev. It notifies nobody.
 func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
-	ev.Type = collab.CommentUpdated
-	describe(&ev, head)
+	describe(&ev, collab.CommentUpdated, head)
 	ev.Comments = eventComments(comments)
 	return &ev
 }
@@ -57,8 +54,8 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	var made []*collab.Event
 	add := func(kind collab.EventType, previous *collab.EventAnnotation) {
 		ev := evs[len(made)]
-		ev.Type, ev.Notify, ev.Previous = kind, notify, previous
-		describe(&ev, after)
+		ev.Notify, ev.Previous = notify, previous
+		describe(&ev, kind, after)
 		made = append(made, &ev)
 	}
 	if before.StatusID != after.StatusID {
@@ -73,9 +70,9 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	return made
 }
 
-// describe puts an annotation into an event.
-func describe(ev *collab.Event, a *collab.Annotation) {
-	ev.AnnotationID = a.ID
+// describe makes an event one of a type, and of an annotation.
+func describe(ev *collab.Event, kind collab.EventType, a *collab.Annotation) {
+	ev.Type, ev.AnnotationID = kind, a.ID
 	ev.Annotation = &collab.EventAnnotation{
 		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
 		CreatedAt: a.CreatedAt, TargetText: collab.Cut(textOf(a.TargetElement, "targetText"), collab.MaxTargetText),
