@@ -55,10 +55,7 @@ func (r *AddV1Request) Validate(m *rpc.Violations) {
 
 // checkTemplateValue notes a mistake where a template could not show the value.
 func checkTemplateValue(m *rpc.Violations, name string, value collab.JSON) {
-	field := "displayHeadlineMessageTemplateData"
-	if len(name) <= 100 {
-		field += "." + name
-	}
+	field := rpc.PathOf("displayHeadlineMessageTemplateData", name)
 	var user collab.User
 	switch kind := value[0]; {
 	case kind == 'n': // as absent

@@ -223,7 +223,8 @@ func TestAddSizes(t *testing.T) {
 		{"1,000 users", request(actor, "x", `,"notifyAll":false,"notifyUsers":`+people(1_000, 1_000)), ""},
 		{"1,001 users", request(actor, "x", `,"notifyAll":false,"notifyUsers":`+people(1_001, 10)), "data.notifyUsers must have at most 1000 items, not 1001"},
 		{"a name too large", request(actor, "x", `,"notifyUsers":`+people(2, 1_001)), "data.notifyUsers[0] must have a name and email of at most 1000 bytes together (and 1 other mistake)"},
-		{"a long name of a value", request(actor, "x", `,"displayHeadlineMessageTemplateData":{"`+text(1_000)+`":[]}`), "data.displayHeadlineMessageTemplateData must be a string"},
+		{"a long name of a value", request(actor, "x", `,"displayHeadlineMessageTemplateData":{"`+text(1_000)+`":[]}`), "data.displayHeadlineMessageTemplateData." + text(100) + "… must be a string"},
+		{"a name of two words", request(actor, "x", `,"displayHeadlineMessageTemplateData":{"a b":[]}`), `data.displayHeadlineMessageTemplateData["a b"] must be a string`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f.sent = nil

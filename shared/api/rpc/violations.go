@@ -101,7 +101,7 @@ func pointerPath(root string, p jsontext.Pointer) string {
 		if isIndex(token) {
 			root += "[" + token + "]"
 		} else {
-			root = join(root, named(token))
+			root = PathOf(root, token)
 		}
 	}
 	return root
@@ -123,6 +123,9 @@ func join(path, field string) string {
 	}
 	return path + "." + field
 }
+
+// PathOf returns the path of a member of a free-form field, by the name that the caller gave it.
+func PathOf(field, name string) string { return join(field, named(name)) }
 
 // within reports whether path is outer, or lies in it.
 func within(path, outer string) bool {
