@@ -234,8 +234,9 @@ func TestLargestPayload(t *testing.T) {
 	for i := range 100 {
 		worst.Comments = append(worst.Comments, collab.EventComment{CommentID: collab.MaxCommentID - int64(i), Text: &long, From: user})
 	}
+	name := long[:500] // more than is kept of one
 	for range collab.MaxPeople {
-		worst.People = append(worst.People, *worst.Actor)
+		worst.People = append(worst.People, collab.User{UserID: id, Name: &name, Email: &name})
 	}
 	notified := examples()[6]
 	notified.OrganizationID, notified.DocumentID, notified.Actor, notified.People = id, worst.DocumentID, worst.Actor, worst.People
