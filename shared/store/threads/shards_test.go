@@ -33,7 +33,7 @@ func newSpread(t *testing.T, s *Store, name string, n int, shardOf func(i int) i
 	for i := range n {
 		doc := fmt.Sprint("d ", i%12)
 		th := newThread(fmt.Sprintf("a%03d", i*7%n), fmt.Sprint("u", i%3), 0, 0)
-		th.CreatedAt, th.LastUpdated = 1_000, int64(1_000+i*13%97)
+		th.CreatedAt, th.LastUpdated = 1_000, int64(1_000+i*13%17)
 		l.head(o.org.Document(doc), &th.Annotation, shardOf(i))
 		keys = append(keys, key{table.UpdatedInOrganization(th.LastUpdated, doc, th.ID), doc, th.ID})
 	}
@@ -75,7 +75,7 @@ func (o *spread) move(t *testing.T, entry string, shard int) {
 func TestShards(t *testing.T) { onEach(t, testShards) }
 
 func testShards(t *testing.T, s *Store) {
-	const annotations = 60
+	const annotations = 40
 	random := rand.New(rand.NewPCG(1, 2))
 	after := collab.AnnotationQuery{UpdatedAfter: ptr(int64(0))}
 	for _, n := range []int{1, 2, 8} {
