@@ -19,15 +19,10 @@ const (
 // probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
 var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
-// due reports whether a walk that has looked into other indexes so often should do so again: the driver yields little of what it examines.
-func (b *budget) due(probed int) bool {
-	return probed < len(probes) && b.spent.entries >= probes[probed].after && b.taken <= b.spent.entries/yieldEnough
-}
-
-// tryNarrow looks whether another index has few entries for what the query asks of it, when that is due. If so it ends the walk from that
-// index, in the driver's order.
+// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines. If so
+// it ends the walk from that index, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
-	if len(w.others) == 0 || !w.due(w.probed) {
+	if len(w.others) == 0 || w.probed == len(probes) || w.spent.entries < probes[w.probed].after || w.taken > w.spent.entries/yieldEnough {
 		return nil
 	}
 	most := probes[w.probed].most
