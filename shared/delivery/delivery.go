@@ -2,17 +2,18 @@
 // get their posts. Every step may be repeated: it is kept what was worked out and what was done, so that a run which ends anywhere is
 // finished by another.
 //
-// An event's delivery goes through the stages of collab.Stage. First a delivery to each webhook endpoint is recorded and its message put
-// on the webhook queue. Then recipients are worked out page by page, collab.RecipientPageSize at a time: preferences and permissions are asked
-// once, what they gave is kept, and the page's inboxes are served; a message of its own asks for the next page. Last, in the
-// same pages, come the mails. Those about a thread wait for others on it, unless the account wants none of that; the relay brings the event
-// back when it is time.
+// An event's delivery goes through the stages of collab.Stage, which its pending work tells: once it is done there is none. First a delivery
+// to each webhook endpoint is added to the endpoint's lane, and lanes that nobody works on are woken by a message. Then recipients are worked
+// out page by page, collab.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and the page's
+// inboxes are served; a message of its own asks for the next page. Last, in the same pages, come the mails. Those about a thread wait for
+// others on it, unless the account wants none of that; the relay brings the event back when it is time.
 //
-// Messages only wake: the progress, the recipients, the claims on mails and the deliveries in the table say what there is to do, so doubled,
-// late and disordered messages do no harm.
+// Messages only wake: the pending work, the recipients, the claims on mails, the lanes and the deliveries in the table say what there is to do,
+// so doubled, late and disordered messages do no harm.
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -114,20 +115,14 @@ const (
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	if o.MailWindow == 0 {
-		o.MailWindow = MailWindow
-	}
+	o.MailWindow = cmp.Or(o.MailWindow, MailWindow)
 	provider := o.Client
 	provider.Timeout, provider.Posted = providerTimeout, nil
-	d := &Deliverer{
-		Options: o, postTime: o.Client.Timeout,
+	return &Deliverer{
+		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
 		accounts: cache.New[string, collab.Account](mostKnown), shards: cache.New[madeLane, int](mostKnown),
 	}
-	if d.postTime == 0 {
-		d.postTime = webhook.DefaultTimeout
-	}
-	return d
 }
 
 // Take does what the message of either queue asks for; receives is how often it was taken, 1 for the first time. After an error the message

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -146,9 +147,10 @@ func (k *kindRun) run(ctx context.Context) {
 			k.errs = append(k.errs, err)
 			continue
 		}
-		switch own := behind(list, t.acct); {
-		case t.acct != "" && own < len(list):
-			list = list[:own]
+		others := slices.IndexFunc(list, func(w collab.Work) bool { return w.Account != t.acct })
+		switch {
+		case t.acct != "" && others >= 0:
+			list = list[:others]
 		case next == "":
 		case t.acct != "" || len(list) == 0:
 			turns = append(turns, turn{t.shard, next, t.acct})
@@ -158,16 +160,6 @@ func (k *kindRun) run(ctx context.Context) {
 		}
 		k.send(ctx, k.due(list))
 	}
-}
-
-// behind is how many entries of a list an account's are, which begin it.
-func behind(list []collab.Work, acct string) int {
-	for i, w := range list {
-		if w.Account != acct {
-			return i
-		}
-	}
-	return len(list)
 }
 
 // due returns what of a list is to be sent.
