@@ -109,7 +109,7 @@ func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
 func (s *Status) id() string { return s.ID }
 
 func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
-	if s.SVG == nil && s.IconURL == nil && defaultStatus(id) == nil {
+	if s.SVG == nil && s.IconURL == nil && defaultStatuses[id] == nil {
 		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
 	}
 }
@@ -117,30 +117,23 @@ func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
 // openStatus is the id of the status that an annotation has when it is given none.
 const openStatus = "OPEN"
 
-// defaultStatus returns the default status with an id, nil where there is none.
-func defaultStatus(id string) collab.JSON {
-	switch id {
-	case openStatus:
-		return collab.JSON(`{"id":"OPEN","name":"Open","type":"default"}`)
-	case "IN_PROGRESS":
-		return collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`)
-	case "RESOLVED":
-		return collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal"}`)
-	}
-	return nil
+// defaultStatuses are the statuses that every account has, by id.
+var defaultStatuses = map[string]collab.JSON{
+	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default"}`),
+	"IN_PROGRESS": collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`),
+	"RESOLVED":    collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal"}`),
 }
 
 // completeStatus returns the status of an id with the name and the type of the default status with this id, where it has none of its own;
 // the default status for nil.
 func completeStatus(status collab.JSON, id string) collab.JSON {
 	if status == nil {
-		return defaultStatus(openStatus)
+		return defaultStatuses[openStatus]
 	}
-	complete := defaultStatus(id)
-	if complete == nil {
-		return status
+	if complete := defaultStatuses[id]; complete != nil {
+		return merge(complete, status)
 	}
-	return merge(complete, status)
+	return status
 }
 
 // TaggedUser is a user whom a comment tags. Its `text` is a field of Tag, as not every request has it.

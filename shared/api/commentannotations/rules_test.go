@@ -146,7 +146,7 @@ func TestThread(t *testing.T) {
 	want := &collab.Thread{Annotation: collab.Annotation{
 		ID: "a1", From: js(`{"userId":"u1","name":"Name of u1"}`), CreatorID: "u1",
 		Location: js(`{"id":"l1"}`), LocationID: "l1", TargetElement: js(`{"occurrence":2}`),
-		Status: defaultStatus("OPEN"), StatusID: "OPEN",
+		Status: defaultStatuses["OPEN"], StatusID: "OPEN",
 		CreatedAt: 10, LastUpdated: 40,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -155,7 +155,7 @@ func TestThread(t *testing.T) {
 
 	empty := newAnnotation{AnnotationFields: AnnotationFields{}}
 	want = &collab.Thread{Annotation: collab.Annotation{
-		ID: call().IDs.Next(), Status: defaultStatus("OPEN"), StatusID: "OPEN", CreatedAt: 1000, LastUpdated: 1000,
+		ID: call().IDs.Next(), Status: defaultStatuses["OPEN"], StatusID: "OPEN", CreatedAt: 1000, LastUpdated: 1000,
 	}}
 	if diff := cmp.Diff(want, empty.thread(call(), 0)); diff != "" {
 		t.Error(diff)
@@ -298,7 +298,7 @@ func TestUpdateApply(t *testing.T) {
 	const now = 1000
 	thread := func() *collab.Thread {
 		t := &collab.Thread{Annotation: collab.Annotation{
-			From: js(`{"userId":"a"}`), Location: js(`{"id":"l1","locationName":"One"}`), Status: defaultStatus("OPEN"),
+			From: js(`{"userId":"a"}`), Location: js(`{"id":"l1","locationName":"One"}`), Status: defaultStatuses["OPEN"],
 			AssignedTo: js(`{"userId":"b","name":"Bob"}`), Context: js(`{"x":1}`), TargetElement: js(`{"elementId":"e"}`),
 			CreatedAt: 1, LastUpdated: 1,
 		}}
@@ -319,7 +319,7 @@ func TestUpdateApply(t *testing.T) {
 			a.Location, a.LocationID = nil, ""
 		}, nil},
 		{"another default status", update{data: &UpdatedData{Status: opt[Status](`{"id":"RESOLVED"}`)}}, func(a *collab.Annotation) {
-			a.Status, a.StatusID = defaultStatus("RESOLVED"), "RESOLVED"
+			a.Status, a.StatusID = defaultStatuses["RESOLVED"], "RESOLVED"
 		}, nil},
 		{"part of the status", update{data: &UpdatedData{Status: opt[Status](`{"name":null,"color":"red"}`)}}, func(a *collab.Annotation) {
 			a.Status = js(`{"id":"OPEN","type":"default","color":"red"}`)
@@ -446,7 +446,7 @@ func TestTaggedBy(t *testing.T) {
 }
 
 func TestAnnotationUpdatedEvents(t *testing.T) {
-	open, resolved := defaultStatus("OPEN"), defaultStatus("RESOLVED")
+	open, resolved := defaultStatuses["OPEN"], defaultStatuses["RESOLVED"]
 	head := func(status collab.JSON, assignee string) *collab.Annotation {
 		a := &collab.Annotation{ID: "a1", Status: status, AssignedTo: js(assignee), From: js(`{"userId":"z"}`), CreatorID: "z", StatusID: textOf(status, "id")}
 		return a
