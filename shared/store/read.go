@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
@@ -22,8 +23,9 @@ const Concurrency = 32
 
 // Get reads one item strongly consistent; nil when it is not there.
 func (t *Table) Get(ctx context.Context, k table.Key) (Item, error) {
-	strong := true
-	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: NewItem(k), ConsistentRead: &strong, ReturnConsumedCapacity: consumed})
+	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &t.name, Key: NewItem(k), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: consumed,
+	})
 	if err != nil {
 		return nil, Fail(ctx, err)
 	}
@@ -39,8 +41,8 @@ func Read[T any](ctx context.Context, t *Table, k table.Key) (v T, exists bool, 
 	return v, true, it.Decode(&v)
 }
 
-// GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is asked for
-// again until the deadline is near.
+// GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is
+// asked for again until the deadline is near.
 func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool) (map[table.Key]Item, error) {
 	var (
 		mu    sync.Mutex

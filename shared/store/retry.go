@@ -104,8 +104,8 @@ func onFailure(ctx context.Context, f func(error)) context.Context {
 	})
 }
 
-// WatchIndex returns a context whose writes are watched. hot reports whether a try of one was refused because one partition of the index, or of
-// one that AWS did not name, takes no more; the write may have been carried out since, as it is tried again. Safe for concurrent use.
+// WatchIndex returns a context whose writes are watched. hot reports whether a try of one was refused because one partition of the index,
+// or of one that AWS did not name, takes no more; the write may have been carried out since, as it is tried again. Safe for concurrent use.
 func WatchIndex(ctx context.Context, index string) (watched context.Context, hot func() bool) {
 	var seen atomic.Bool
 	return onFailure(ctx, func(err error) {
@@ -115,7 +115,8 @@ func WatchIndex(ctx context.Context, index string) (watched context.Context, hot
 	}), seen.Load
 }
 
-// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that fail.
+// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that
+// fail.
 func (t *Table) addAttempts(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
@@ -136,8 +137,8 @@ func (t *Table) addAttempts(stack *middleware.Stack) error {
 	}), (*retry.Attempt)(nil).ID(), middleware.After)
 }
 
-// isLost reports the failure of an attempt of which it is not known whether it was carried out: its connection broke, or it was answered by no less than
-// an error of the server.
+// isLost reports the failure of an attempt of which it is not known whether it was carried out: its connection broke, or it was answered by
+// no less than an error of the server.
 func isLost(err error) bool {
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return response.HTTPStatusCode() >= 500 || response.HTTPStatusCode() < 400

@@ -27,8 +27,8 @@ type Table struct {
 	paces  *paces // nil: writes are not paced
 }
 
-// New returns the table of a name. now is the clock; random, which is safe for concurrent use and never fails, spreads the repeats of calls that
-// failed and makes the marks of writes.
+// New returns the table of a name. now is the clock; random, which is safe for concurrent use and never fails, spreads the repeats of calls
+// that failed and makes the marks of writes.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random, paces: newPaces(now, random)}
 	t.retry = &retryer{wait: t.jitter}

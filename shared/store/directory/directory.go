@@ -81,7 +81,9 @@ func readThose[T any](
 
 // list yields what a partition holds under a prefix behind an id ("" for all), by id, each by read, or an error as the last. It reads one more
 // than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
-func list[T any](ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error)) iter.Seq2[T, error] {
+func list[T any](
+	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
+) iter.Seq2[T, error] {
 	keys := store.Children(prefix)
 	if after != "" {
 		keys = keys.After(prefix + table.Escape(after))

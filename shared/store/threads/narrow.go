@@ -19,8 +19,8 @@ const (
 // probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
 var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
-// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines. If so
-// it ends the walk from that index, in the driver's order.
+// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines.
+// If so it ends the walk from that index, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
 	if len(w.others) == 0 || w.probed == len(probes) || w.spent.entries < probes[w.probed].after || w.taken > w.spent.entries/yieldEnough {
 		return nil

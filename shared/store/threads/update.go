@@ -128,8 +128,8 @@ func (u *update) did(it store.Item) bool {
 	return it.Text(table.Writer) == u.c.Mark || it.Text(table.ReplacedBy) == u.c.Mark
 }
 
-// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users may be
-// replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them again.
+// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users may
+// be replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them again.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
 		after[table.ReplacedBy] = store.Text(u.c.Mark)
