@@ -356,3 +356,12 @@ func TestOrganizationOf(t *testing.T) {
 		}
 	}
 }
+
+// TestIndexOf finds each index by its name, and the table's own keys.
+func TestIndexOf(t *testing.T) {
+	for _, want := range append(Indexes(), Index{PartitionKey: PK, SortKey: SK}) {
+		if diff := gocmp.Diff(want, IndexOf(want.Name)); diff != "" {
+			t.Errorf("%q: %s", want.Name, diff)
+		}
+	}
+}
