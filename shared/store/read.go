@@ -147,7 +147,7 @@ type Scan struct {
 	Limit   int // most items to examine; 0 for as many as 1 MB holds
 	Strong  bool
 	Newest  bool     // descending
-	Project []string // only these attributes; nil for all
+	Project []string // only these attributes, among them the sort key, by which reading goes on; nil for all
 }
 
 // QueryPage runs one Query. more reports that the range goes on. It fails with INVALID_ARGUMENT for a key longer than DynamoDB takes, as
