@@ -8,11 +8,11 @@ import (
 	"collabdata/shared/table"
 )
 
-// Quarantine puts a pending event into the quarantine, where nothing is done to it.
+// Quarantine puts a pending event into the quarantine, where nothing is done to it, unless another run has moved it on.
 func (s *Store) Quarantine(ctx context.Context, w collab.Work, reason string) error {
 	q := collab.Quarantined{Work: w, At: s.Millis(), Reason: reason}
 	q.Expires = expiry(q.At)
-	_, err := s.Write(ctx, s.Replace(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), s.Remove(workKey(w)))
+	_, err := s.Write(ctx, s.Replace(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), s.RemoveIf(workKey(w), where(w)))
 	return err
 }
 

@@ -162,6 +162,10 @@ func testQuarantine(t *testing.T, s *Store) {
 	if got := s.pending(t)[0]; got.Deaths != 0 {
 		t.Errorf("%+v", got)
 	}
+	check(s.Quarantine(ctx, start, "by a run that is behind"))
+	if left := s.pending(t); len(left) != 1 {
+		t.Errorf("pending %+v", left)
+	}
 	check(s.Quarantine(ctx, stood, "it dies"))
 	list, err := s.Quarantined(ctx, fail)
 	if err != nil || len(list) != 1 || list[0].EventRef != ref || list[0].Reason != "it dies" || len(s.pending(t)) != 0 {
