@@ -64,10 +64,13 @@ func (u *commentUpdate) keys(ids []int64) []table.Key {
 	return keys
 }
 
+// fail notes the failure of a comment, or, with nil, that it has failed no more.
 func (u *commentUpdate) fail(id int64, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.failures[id] = err
+	if u.failures[id] = err; err == nil {
+		delete(u.failures, id)
+	}
 }
 
 // changeGroup changes comments that were found, in one write or as many as they need. err is why they could not be read.
@@ -102,6 +105,7 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 	var changed []collab.Comment
 	size := 0
 	for i, k := range u.keys(ids) {
+		u.fail(ids[i], nil) // what failed may not when it is computed anew
 		before := found[k]
 		if before == nil {
 			u.fail(ids[i], collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", ids[i], u.ann))

@@ -2,8 +2,10 @@ package threads
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,6 +260,38 @@ func TestUpdateComments(t *testing.T) {
 		_, err = w.UpdateComments(t.Context(), w.doc, "none", change)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
+}
+
+// TestUpdateCommentsAnew changes comments, one of which can be changed only since others wrote both in between.
+func TestUpdateCommentsAnew(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", commentBy("bob", 2, 1_000))
+	w.must(err)
+	text := func(s string) func(*collab.Comment) error {
+		return func(c *collab.Comment) error { c.Text = &s; return nil }
+	}
+	others := sync.OnceFunc(func() {
+		failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+			IDs: []int64{1, 2}, Mark: requestIDs().Mark(), Now: 5_000, Change: text("theirs"),
+		})
+		w.must(errors.Join(err, failures[1], failures[2]))
+	})
+	failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1, 2}, Mark: requestIDs().Mark(), Now: 6_000,
+		Change: func(c *collab.Comment) error {
+			defer others()
+			if c.ID == 1 && *c.Text != "theirs" {
+				return collab.Errorf(collab.InvalidArgument, "no")
+			}
+			return text("ours")(c)
+		},
+		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
+	})
+	w.must(err)
+	_, comments := w.items("a")
+	if len(failures) != 0 || *comments[0].Text != "ours" || *comments[1].Text != "ours" {
+		t.Errorf("%v: %q, %q", failures, *comments[0].Text, *comments[1].Text)
+	}
 }
 
 // TestUpdateComments500 updates the most comments that one call may, with events.
