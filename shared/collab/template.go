@@ -3,7 +3,6 @@ package collab
 import (
 	"encoding/json"
 	"iter"
-	"regexp"
 	"strings"
 )
 
@@ -82,21 +81,27 @@ func (n *Notification) value(name string) (text string, ok bool) {
 	return Cut(text, MaxHeadline), ok
 }
 
-// variables matches what stands for a value in a template: a name in braces, with no brace in it.
-var variables = regexp.MustCompile(`\{[^{}]*\}`)
-
-// pieces yields a template in pieces, each with whether it is a variable.
+// pieces yields a template in pieces, each with whether it is a variable, `{name}`: a text between an opening and a closing
+// brace, with no brace in it.
 func pieces(template string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
-		end := 0
-		for _, at := range variables.FindAllStringIndex(template, -1) {
-			if at[0] > end && !yield(template[end:at[0]], false) || !yield(template[at[0]:at[1]], true) {
+		for template != "" {
+			end := len(template)
+			variable := false
+			if template[0] != '{' {
+				if i := strings.IndexByte(template, '{'); i >= 0 {
+					end = i
+				}
+			} else if i := strings.IndexAny(template[1:], "{}"); i >= 0 {
+				end = 1 + i
+				if variable = template[end] == '}'; variable {
+					end++
+				}
+			}
+			if !yield(template[:end], variable) {
 				return
 			}
-			end = at[1]
-		}
-		if end < len(template) {
-			yield(template[end:], false)
+			template = template[end:]
 		}
 	}
 }
