@@ -109,13 +109,45 @@ func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, cha
 	return t.Change(before, Overlay[T](before, ItemOf(k, v)), mark), nil
 }
 
+// Save writes an item of a T, a struct with dynamodbav tags, where there is one that has these attributes. What T does not know of it is kept.
+func Save[T any](t *Table, it, has Item) Write {
+	condition, names, values := equal(has)
+	var set, remove []string
+	for name, v := range it {
+		if name != table.PK && name != table.SK {
+			set = append(set, "#"+name+" = :to"+name)
+			names["#"+name], values[":to"+name] = name, v
+		}
+	}
+	update := "SET " + strings.Join(set, ", ")
+	for _, name := range attributes[T]() {
+		if it[name] == nil {
+			remove = append(remove, "#"+name)
+			names["#"+name] = name
+		}
+	}
+	if len(remove) > 0 {
+		update += " REMOVE " + strings.Join(remove, ", ")
+	}
+	return t.UpdateText(it.Key(), &update, &condition, names, values)
+}
+
+// attributes are those that a struct with dynamodbav tags has.
+func attributes[T any]() (names []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Overlay returns an item as it was read, nil for none, with the attributes that T, a struct with dynamodbav tags, knows as they are in changed.
 // What the item has beside is kept.
 func Overlay[T any](before, changed Item) Item {
 	after := Item{}
 	maps.Copy(after, before)
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
-		name, _, _ := strings.Cut(f.Tag.Get("dynamodbav"), ",")
+	for _, name := range attributes[T]() {
 		delete(after, name)
 	}
 	maps.Copy(after, changed)

@@ -54,15 +54,6 @@ func (t *Table) RemoveIf(k table.Key, has Item) Write {
 	}}
 }
 
-// ReplaceIf puts an item, on condition that what is there has these attributes.
-func (t *Table) ReplaceIf(it, has Item) Write {
-	condition, names, values := equal(has)
-	return Write{Put: &types.Put{
-		TableName: &t.name, Item: it, ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
 // equal is the condition that an item has attributes.
 func equal(has Item) (condition string, names map[string]string, values Item) {
 	var terms []string

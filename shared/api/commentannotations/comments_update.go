@@ -81,9 +81,11 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	return results, nil
 }
 
-// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content.
-func (d *CommentData) apply(c *collab.Comment, now collab.Millis) error {
-	c.From = change(c.From, d.From.Raw, "userId")
+// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content, or its author without an id.
+func (d *CommentData) apply(c *collab.Comment, now collab.Millis) (err error) {
+	if c.From, err = change("from", c.From, d.From.Raw, "userId"); err != nil {
+		return err
+	}
 	c.AuthorID = changeID(c.AuthorID, d.From, d.From.Value.UserID)
 	c.Text = changeValue(c.Text, d.CommentText)
 	c.HTML = changeValue(c.HTML, d.CommentHTML)

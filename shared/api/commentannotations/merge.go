@@ -32,19 +32,26 @@ func merge(stored, sent collab.JSON) collab.JSON {
 	return rpc.JSON(object)
 }
 
-// change returns what an update makes of a stored object. What is sent is nil for a field left out, which keeps the object, or null,
+// change returns what an update makes of the stored object of a field. What is sent is nil for a field left out, which keeps the object, or null,
 // which clears it; any other object is merged into the stored one, and replaces it where it has another id. The id's name is "" for an
-// object that has none.
-func change(stored, sent collab.JSON, id string) collab.JSON {
+// object that has none: else it fails with INVALID_ARGUMENT where the object would be left without it.
+func change(field string, stored, sent collab.JSON, id string) (collab.JSON, error) {
 	switch given := textOf(sent, id); {
 	case sent == nil:
-		return stored
+		return stored, nil
 	case string(sent) == null:
-		return nil
+		return nil, nil
 	case given != "" && given != textOf(stored, id):
-		stored = nil
+		return merge(nil, sent), nil
 	}
-	return merge(stored, sent)
+	made := merge(stored, sent)
+	switch missing := id != "" && textOf(made, id) == ""; {
+	case missing && stored == nil:
+		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "is required, as there is no %s yet", field)
+	case missing:
+		return nil, collab.FieldErrorf("data.updatedData."+field+"."+id, "must not be null")
+	}
+	return made, nil
 }
 
 // changeValue is change for a value that is replaced whole.

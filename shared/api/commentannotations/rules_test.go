@@ -57,7 +57,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestChange(t *testing.T) {
-	for name, test := range map[string]struct{ stored, sent, id, want string }{
+	for name, test := range map[string]struct{ stored, sent, id, want, wantErr string }{
 		"left out":            {stored: `{"id":"a"}`, id: "id", want: `{"id":"a"}`},
 		"left out, not there": {id: "id"},
 		"cleared":             {stored: `{"id":"a"}`, sent: `null`, id: "id"},
@@ -67,13 +67,16 @@ func TestChange(t *testing.T) {
 		"field cleared":       {stored: `{"id":"a","x":1}`, sent: `{"x":null}`, id: "id", want: `{"id":"a"}`},
 		"replaced":            {stored: `{"id":"a","x":1}`, sent: `{"y":2,"id":"b","z":null}`, id: "id", want: `{"y":2,"id":"b"}`},
 		"made":                {sent: `{"id":"b","x":null}`, id: "id", want: `{"id":"b"}`},
+		"made without an id":  {sent: `{"x":1}`, id: "id", wantErr: "data.updatedData.f.id is required, as there is no f yet"},
+		"id cleared":          {stored: `{"id":"a"}`, sent: `{"id":null}`, id: "id", wantErr: "data.updatedData.f.id must not be null"},
+		"id cleared, made":    {sent: `{"id":null}`, id: "id", wantErr: "data.updatedData.f.id is required, as there is no f yet"},
 		"without id, made":    {sent: `{"x":1,"y":null}`, want: `{"x":1}`},
 		"without id, merged":  {stored: `{"x":1,"y":2}`, sent: `{"y":3}`, want: `{"x":1,"y":3}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := change(js(test.stored), js(test.sent), test.id)
-			if text(got) != test.want || (got == nil) != (test.want == "") {
-				t.Fatalf("got %s, want %s", got, test.want)
+			got, err := change("f", js(test.stored), js(test.sent), test.id)
+			if text(got) != test.want || (got == nil) != (test.want == "") || err == nil && test.wantErr != "" || err != nil && collab.MessageOf(err) != test.wantErr {
+				t.Fatalf("got %s, %v, want %s%s", got, err, test.want, test.wantErr)
 			}
 		})
 	}

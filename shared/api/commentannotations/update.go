@@ -208,10 +208,9 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		{"assignedTo", &a.AssignedTo, d.AssignedTo.Raw, "userId"},
 		{"priority", &a.Priority, d.Priority.Raw, "id"},
 	} {
-		made := *f.object == nil
-		*f.object = change(*f.object, f.sent, f.id)
-		if made && f.id != "" && *f.object != nil && textOf(*f.object, f.id) == "" {
-			return collab.FieldErrorf("data.updatedData."+f.name+"."+f.id, "is required, as there is no %s yet", f.name)
+		var err error
+		if *f.object, err = change(f.name, *f.object, f.sent, f.id); err != nil {
+			return err
 		}
 	}
 	a.LocationID = changeID(a.LocationID, d.Location, d.Location.Value.ID)

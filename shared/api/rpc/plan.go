@@ -150,7 +150,7 @@ func (pl planner) object(t structOf) *objectPlan {
 			switch rule {
 			case "":
 			case "required":
-				field.required, field.notNull = !t.partial, t.partial
+				field.required = !t.partial
 			case "notnull":
 				field.notNull = true
 			default:

@@ -34,7 +34,7 @@
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
 //	object            collab.JSON: an object
-//	partial           struct: its required fields may be left out, but are not null, and its Validate is not called
+//	partial           struct: its required fields may be left out, and its Validate is not called
 //	each=RULE         array: the rule of its elements; may be repeated
 //
 // A string type with a method Values() []string takes those values alone. What a field means is in a doc tag: see Schemas.

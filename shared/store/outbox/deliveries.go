@@ -76,7 +76,7 @@ func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
 	it := deliveryItem(l, after)
 	it[table.Writer] = store.Text(mark)
-	writes := []store.Write{s.ReplaceIf(it, store.Item{table.Rev: store.Number(before.Rev)})}
+	writes := []store.Write{store.Save[collab.Delivery](s.Table, it, store.Item{table.Rev: store.Number(before.Rev)})}
 	if before.Waits && (!after.Waits || after.NextAttempt != before.NextAttempt) {
 		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
 	}

@@ -107,7 +107,7 @@ func (s *Store) ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error) {
 	released.Holder, released.Until = "", 0
 	it := store.ItemOf(laneKey(l.LaneRef), released)
 	it[table.Writer] = store.Text(mark)
-	refused, err := s.Write(ctx, s.ReplaceIf(it, store.Item{table.Holder: store.Text(l.Holder), table.Late: store.Text(l.Late)}))
+	refused, err := s.Write(ctx, store.Save[collab.Lane](s.Table, it, store.Item{table.Holder: store.Text(l.Holder), table.Late: store.Text(l.Late)}))
 	if err != nil || refused == nil || refused.By(mark) {
 		return err == nil, err
 	}

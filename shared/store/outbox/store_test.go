@@ -4,11 +4,14 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // prefer are the preferences of users, who have the default ones otherwise.
@@ -47,4 +50,62 @@ func (s *Store) pending(t *testing.T) []collab.Work {
 	}
 	slices.SortStableFunc(all, func(a, b collab.Work) int { return int(a.Next - b.Next) })
 	return all
+}
+
+// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+
+func testKeepUnknown(t *testing.T, s *Store) {
+	ctx := t.Context()
+	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
+		t.Fatal(err)
+	}
+	l := &collab.Lane{LaneRef: theLane, Made: 1}
+	d, err := s.AddDelivery(ctx, l, collab.Delivery{WebhookID: "h", EventID: "of-h", State: collab.DeliveryPending})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, ref := s.addEvent(t, "e")
+	work := collab.Work{EventRef: ref, Kind: collab.EventWork}
+	for k, change := range map[table.Key]func() error{
+		laneKey(theLane): func() error {
+			claimed, err := s.ClaimLane(ctx, theLane, 0, time.Minute)
+			if err != nil {
+				return err
+			}
+			_, err = s.ReleaseLane(ctx, claimed)
+			return err
+		},
+		deliveryKey(l, &d): func() error {
+			after := d
+			after.Attempts = []collab.DeliveryAttempt{{At: 5}}
+			return s.SaveDelivery(ctx, l, d, after)
+		},
+		table.Webhook("acct", "h"): func() error {
+			_, err := s.UpdateWebhook(ctx, "acct", "h", func(w *collab.Webhook) error { w.Description = ""; return nil })
+			return err
+		},
+		workKey(work): func() error {
+			from, err := s.Pending(ctx, ref, collab.EventWork)
+			if err != nil {
+				return err
+			}
+			to := *from
+			to.Stage = collab.StageFanOut
+			if moved, err := s.Advance(ctx, *from, to); !moved {
+				t.Error("not moved", err)
+			}
+			return s.Survived(ctx, to)
+		},
+	} {
+		if _, err := s.Write(ctx, s.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept")))); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(); err != nil {
+			t.Error(k, err)
+		}
+		if it, err := s.Get(ctx, k); err != nil || it.Text("newer") != "kept" {
+			t.Errorf("%s lost an attribute: %v, %v", k, it, err)
+		}
+	}
 }

@@ -98,7 +98,7 @@ func (s *Store) Advance(ctx context.Context, from, to collab.Work) (bool, error)
 	}
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	it[table.Writer] = store.Text(mark)
-	writes := []store.Write{s.ReplaceIf(it, where(from))}
+	writes := []store.Write{store.Save[collab.Work](s.Table, it, where(from))}
 	if to.Kind != from.Kind {
 		writes = []store.Write{s.RemoveIf(workKey(from), where(from)), s.Replace(it)}
 	}
