@@ -87,7 +87,7 @@ func (p *paces) send(ctx context.Context, c *call, attempt func() error) error {
 			p.refuse(refused, sent)
 		}
 	case err == nil || answered: // what a condition refuses takes capacity too
-		p.took(all, limited)
+		p.took(all, limited, sent)
 	}
 	return err
 }
@@ -185,15 +185,20 @@ func (p *paces) gap(q *pace, units float64) time.Duration {
 	return min(time.Duration(seconds*float64(time.Second)), longestGap)
 }
 
-// took notes a write that was taken, and whether it had to wait before.
-func (p *paces) took(charges []charge, limited bool) {
+// took notes a write that was taken, whether it had to wait before, and when it was sent: the first refusal comes ahead of others' answers, which
+// tell as well what the partition takes.
+func (p *paces) took(charges []charge, limited bool, sent time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
 	for _, c := range charges {
-		p.counter(c.place).add(c.units, now)
-		if q := p.of[c.place]; q != nil && limited {
+		taken := p.counter(c.place).add(c.units, now)
+		switch q := p.of[c.place]; {
+		case q == nil:
+		case limited:
 			q.rate += growth*q.rate + growthBy
+		case sent.Before(q.cut):
+			q.rate = max(q.rate, taken)
 		}
 	}
 }

@@ -228,12 +228,33 @@ func TestFirstRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPaces(time.Now, fixed{})
 		for range 500 {
-			p.took([]charge{{"hot", 3}, {"other", 1}}, false)
+			p.took([]charge{{"hot", 3}, {"other", 1}}, false, time.Time{})
 			time.Sleep(10 * time.Millisecond)
 		}
 		p.refuse(charge{"hot", 3}, time.Now())
 		if got := p.of["hot"].rate; math.Abs(got-300) > 10 {
 			t.Errorf("the rate is %v, not about 300", got)
+		}
+	})
+}
+
+// TestFirstRateOfMany takes what was sent before the first refusal, and is answered behind it, for what the partition takes too.
+func TestFirstRateOfMany(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaces(time.Now, fixed{})
+		sent := time.Now()
+		time.Sleep(time.Millisecond)
+		p.refuse(charge{"hot", 3}, sent)
+		for range 50 {
+			p.took([]charge{{"hot", 3}}, false, sent)
+		}
+		if got := p.of["hot"].rate; got != 150 {
+			t.Errorf("the rate is %v, not 150", got)
+		}
+		time.Sleep(time.Millisecond)
+		p.took([]charge{{"hot", 100}}, false, time.Now())
+		if got := p.of["hot"].rate; got != 150 {
+			t.Errorf("after what was sent in its turn the rate is %v, not 150", got)
 		}
 	})
 }
