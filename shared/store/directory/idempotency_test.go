@@ -145,14 +145,16 @@ func (l *ledger) holds(claim collab.IdempotencyClaim) bool {
 }
 
 // TestIdempotency claims, finishes and frees a key in any order, and holds that the store says what the ledger says.
-func TestIdempotency(t *testing.T) { onEach(t, testIdempotency) }
-
-func testIdempotency(t *testing.T, s *Store) {
-	checks := flag.Lookup("rapid.checks")
+func TestIdempotency(t *testing.T) {
+	checks := flag.Lookup("rapid.checks") // set before the two tests begin, which run side by side
 	if before := checks.Value.String(); before == checks.DefValue {
 		must(t, checks.Value.Set(strconv.Itoa(30)))
 		t.Cleanup(func() { checks.Value.Set(before) })
 	}
+	onEach(t, testIdempotency)
+}
+
+func testIdempotency(t *testing.T, s *Store) {
 	var keys atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()
