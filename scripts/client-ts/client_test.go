@@ -3,6 +3,7 @@ package clientts
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -45,7 +46,8 @@ func install(t *testing.T) {
 	}
 }
 
-// TestClient builds the client, runs its tests, and uses the packed client from another project, with its types.
+// TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is to
+// import it.
 func TestClient(t *testing.T) {
 	install(t)
 	run(t, ".", "npm", "test", "--silent")
@@ -67,26 +69,32 @@ func TestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, text := range map[string]string{
-		"package.json":  `{"type": "module"}`,
-		"tsconfig.json": `{"compilerOptions": {"module": "NodeNext", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": ["node"]}}`,
-		"use.ts": `import {Client, ServiceError} from 'collabdata-client';
-const client = new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't', attempts: 1});
-// @ts-expect-error a misspelt field
-void (() => client.call('/v2/organizations/get', {pagesize: 1}));
-try {
-  await client.call('/v2/organizations/get', {pageSize: 1});
-} catch (e) {
-  console.log((e as ServiceError).code);
-}
-`,
-	} {
+	write := func(name, text string) {
+		t.Helper()
 		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run(t, project, "node", filepath.Join(here, "typescript", "bin", "tsc"))
-	if got := run(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
-		t.Errorf("the packed client printed %q", got)
+	const use = `import {Client, ServiceError} from 'collabdata-client';
+const client = new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't', attempts: 1});
+// @ts-expect-error a misspelt field
+void (() => client.call('/v2/organizations/get', {pagesize: 1}));
+client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e as ServiceError).code));
+`
+	write("use.ts", use)
+	for name, how := range map[string]struct{ kind, module, resolution string }{
+		"modules":             {"module", "NodeNext", "NodeNext"},
+		"require":             {"commonjs", "NodeNext", "NodeNext"},
+		"require, as of old":  {"commonjs", "CommonJS", "Node10"},
+		"a bundler's modules": {"module", "ESNext", "Bundler"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			write("package.json", fmt.Sprintf(`{"type": %q}`, how.kind))
+			run(t, project, "node", filepath.Join(here, "typescript", "bin", "tsc"), "--strict", "--skipLibCheck", "--target", "ES2022",
+				"--types", "node", "--module", how.module, "--moduleResolution", how.resolution, "use.ts")
+			if got := run(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
+				t.Errorf("the packed client printed %q", got)
+			}
+		})
 	}
 }

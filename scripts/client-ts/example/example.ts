@@ -4,7 +4,7 @@
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 
-import {Client, verifyWebhook, type WebhookEvent} from '../src/index.js';
+import {Client, verifyWebhook, type WebhookEvent} from 'collabdata-client';
 
 const baseURL = process.env['COLLABDATA_URL'] ?? 'http://127.0.0.1:8080';
 const client = new Client({baseURL, apiKey: 'dev-key', authToken: 'dev-token'});

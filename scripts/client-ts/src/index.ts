@@ -1,18 +1,16 @@
 /**
- * Calls a collaboration data service.
+ * Calls a collaboration data service, from a back end.
  *
  *     const client = new Client({baseURL: 'http://127.0.0.1:8080', apiKey: 'dev-key', authToken: 'dev-token'});
  *     const {data} = await client.call('/v2/organizations/get', {pageSize: 10});
  *
  * The types are made of the service's OpenAPI description: a misspelt field does not compile.
  */
-import {setTimeout as sleep} from 'node:timers/promises';
-
 import {failureOf, mayRepeat, ServiceError} from './errors.js';
-import type {Data, Item, PagedPath, Path, Result} from './operations.js';
+import type {Data, GroupedPath, GroupedResult, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
 
 export {ServiceError, type Code, type FieldError} from './errors.js';
-export type {Data, Item, PagedPath, Path, Result} from './operations.js';
+export type {Data, GroupedPath, GroupedResult, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
 export type {components} from './schema.js';
 export {verifyWebhook, type WebhookEvent} from './webhook.js';
 
@@ -41,7 +39,14 @@ const LAST_DELAY = 10_000; // ms at most, unless Retry-After asks for more
 export class Client {
   readonly #config: Required<Config>;
 
+  /** It throws in a browser, where anybody could read the credentials. */
   constructor(config: Config) {
+    if ('document' in globalThis) {
+      throw new Error(
+        'collabdata-client is for back ends: its credentials can read and change all data of the account, and in a browser anybody can read them. ' +
+          'Have the browser ask your back end, and call the service from there.',
+      );
+    }
     this.#config = {attempts: 5, ...config, baseURL: config.baseURL.replace(/\/$/, '')};
   }
 
@@ -52,6 +57,9 @@ export class Client {
    * that Retry-After asks for, else after a growing random one. Calls carry an Idempotency-Key, the same at each attempt, so that nothing
    * is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
    */
+  call<P extends GroupedPath>(path: P, data: Data<P> & {groupByDocumentId: true}, options?: CallOptions): Promise<GroupedResult<P>>;
+  call<P extends GroupedPath>(path: P, data: ListData<P>, options?: CallOptions): Promise<ListResult<P>>;
+  call<P extends Path>(path: P, data: Data<P>, options?: CallOptions): Promise<Result<P>>;
   async call<P extends Path>(path: P, data: Data<P>, options: CallOptions = {}): Promise<Result<P>> {
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
@@ -65,27 +73,23 @@ export class Client {
       if (!(failure instanceof ServiceError)) return failure;
       if (attempt >= this.#config.attempts || !mayRepeat(failure.code)) throw failure;
       const most = Math.min(FIRST_DELAY * 2 ** (attempt - 1), LAST_DELAY);
-      await sleep(failure.retryAfter + Math.random() * most, undefined, {...(options.signal && {signal: options.signal})});
+      await pause(failure.retryAfter + Math.random() * most, options.signal);
     }
   }
 
   /** Yields the pages of a list, from the one that data.pageToken names on, the first without one. */
-  async *pages<P extends PagedPath>(path: P, data: Data<P>, options: CallOptions = {}): AsyncGenerator<Result<P>, void, undefined> {
-    for (let pageToken: string | undefined; ; ) {
-      const page = await this.call(path, pageToken === undefined ? data : ({...(data as object), pageToken} as Data<P>), options);
+  async *pages<P extends PagedPath>(path: P, data: ListData<P>, options: CallOptions = {}): AsyncGenerator<ListResult<P>, void, undefined> {
+    for (let next: ListData<P> = data; ; ) {
+      const page = (await this.call<P>(path, next, options)) as ListResult<P> & {nextPageToken?: string};
       yield page;
-      pageToken = (page as {nextPageToken?: string}).nextPageToken;
-      if (!pageToken) return;
+      if (!page.nextPageToken) return;
+      next = {...(data as object), pageToken: page.nextPageToken} as ListData<P>;
     }
   }
 
-  /** Yields the items of all pages of a list, in their order. Where the request groups the answer, call pages. */
-  async *items<P extends PagedPath>(path: P, data: Data<P>, options: CallOptions = {}): AsyncGenerator<Item<P>, void, undefined> {
-    for await (const page of this.pages(path, data, options)) {
-      const list: unknown = (page as {data: unknown}).data;
-      if (!Array.isArray(list)) throw new TypeError(`the answer of ${path} is no array: groupByDocumentId is for pages`);
-      yield* list as Item<P>[];
-    }
+  /** Yields the items of all pages of a list, in their order. */
+  async *items<P extends PagedPath>(path: P, data: ListData<P>, options: CallOptions = {}): AsyncGenerator<Item<P>, void, undefined> {
+    for await (const page of this.pages(path, data, options)) yield* page.data as Item<P>[];
   }
 
   /** Sends a request once: its result, or why there is none. */
@@ -109,4 +113,20 @@ export class Client {
     }
     return failureOf(response, text);
   }
+}
+
+/** Waits so many milliseconds, or rejects when the signal ends the call. */
+function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      reject(signal!.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    if (signal?.aborted) end();
+    else signal?.addEventListener('abort', end, {once: true});
+  });
 }

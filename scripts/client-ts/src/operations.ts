@@ -13,8 +13,27 @@ export type Data<P extends Path> = Body<P> extends {data: infer D} ? D : never;
 /** What the operation at a path answers: its message, its data and, of a list, nextPageToken where there is more. */
 export type Result<P extends Path> = Answer<P> extends {result: infer R} ? R : never;
 
+/** The path of an operation whose request has a field. */
+type With<Field extends string> = {[P in Path]: Field extends keyof Data<P> ? P : never}[Path];
+
 /** The path of an operation that answers a list in pages. */
-export type PagedPath = {[P in Path]: Data<P> extends {pageToken?: unknown} ? ('pageToken' extends keyof Data<P> ? P : never) : never}[Path];
+export type PagedPath = {[P in With<'pageToken'>]: Item<P> extends never ? never : P}[With<'pageToken'>];
+
+/** The path of a list that can be grouped by document: its answer is an array, or an object of arrays. */
+export type GroupedPath = With<'groupByDocumentId'>;
+
+/** Result, of the list as an array. */
+export type ListResult<P extends Path> = ResultWith<P, Extract<DataOf<P>, readonly unknown[]>>;
+
+/** Result, of the list as an object of arrays by document id. */
+export type GroupedResult<P extends Path> = ResultWith<P, Exclude<DataOf<P>, readonly unknown[]>>;
+
+/** Data of a list that is not grouped. */
+export type ListData<P extends Path> = P extends GroupedPath ? Data<P> & {groupByDocumentId?: false | null} : Data<P>;
 
 /** An item of the list that the operation at a path answers. */
-export type Item<P extends Path> = Result<P> extends {data: infer D} ? Extract<D, readonly unknown[]>[number] : never;
+export type Item<P extends Path> = Extract<DataOf<P>, readonly unknown[]>[number];
+
+type DataOf<P extends Path> = Result<P> extends {data: infer D} ? D : never;
+
+type ResultWith<P extends Path, D> = Omit<Result<P>, 'data'> & {data: D};

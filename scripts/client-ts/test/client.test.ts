@@ -92,6 +92,15 @@ test('pages are asked for one after the other, until the last or until the calle
   assert.equal(first.sent.length, 1);
 });
 
+test('in a browser it says where it belongs', () => {
+  Object.defineProperty(globalThis, 'document', {value: {}, configurable: true});
+  try {
+    assert.throws(() => new Client({baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't'}), /is for back ends/);
+  } finally {
+    Reflect.deleteProperty(globalThis, 'document');
+  }
+});
+
 test('only what the service signed is believed', () => {
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   const body = '{"type":"comment.added","timestamp":"2026-03-01T12:00:00.250Z","data":{"organizationId":"acme"}}';

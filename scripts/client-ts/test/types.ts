@@ -18,4 +18,21 @@ export async function wrong(client: Client): Promise<void> {
     // @ts-expect-error a field that no notification has
     notification.title;
   }
+  // @ts-expect-error a list that is grouped has no items
+  client.items('/v2/commentannotations/get', {organizationId: 'a', groupByDocumentId: true});
+  // @ts-expect-error an object of arrays
+  (await client.call('/v2/commentannotations/get', {organizationId: 'a', groupByDocumentId: true})).data.map((thread) => thread);
+  // @ts-expect-error it is not known which it is
+  (await client.call('/v2/commentannotations/get', {organizationId: 'a', groupByDocumentId: Math.random() > 0.5})).data.map((thread) => thread);
+  // @ts-expect-error a field that this operation has not
+  await client.call('/v2/organizations/get', {groupByDocumentId: false});
+}
+
+/** What must compile: the literal groupByDocumentId says of which shape the answer is. */
+export async function right(client: Client): Promise<string[]> {
+  const list = await client.call('/v2/commentannotations/get', {organizationId: 'a'});
+  const ids = list.data.map((thread) => thread?.annotationId ?? 'unknown');
+  const same = await client.call('/v2/commentannotations/get', {organizationId: 'a', groupByDocumentId: false});
+  const grouped = await client.call('/v2/commentannotations/get', {organizationId: 'a', groupByDocumentId: true});
+  return [...ids, ...same.data.map((thread) => thread?.documentId ?? ''), ...(grouped.data['plan'] ?? []).map((thread) => thread.annotationId)];
 }
