@@ -163,7 +163,7 @@ func TestInvoke(t *testing.T) {
 	event := map[string]any{
 		"resource": "/v2/organizations/get", "httpMethod": "POST", "body": `{"data": {"organisationIds": []}}`,
 		"headers":        map[string]string{"content-type": "application/json"},
-		"requestContext": map[string]any{"authorizer": map[string]any{"accountId": "acme", "apiKey": "key", "settings": "{}"}},
+		"requestContext": map[string]any{"requestId": "gateway-1", "authorizer": map[string]any{"accountId": "acme", "apiKey": "key", "settings": "{}"}},
 	}
 	answer, log := invoke(t, endpoint, event, variables...)
 	var got struct {
@@ -173,7 +173,7 @@ func TestInvoke(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &got); err != nil || got.StatusCode != 400 || !strings.Contains(got.Body, `"data.organisationIds is not a known field"`) {
 		t.Errorf("the answer is %s, %v", answer, err)
 	}
-	for _, want := range []string{`"requestId":"request-1"`, `"path":"/v2/organizations/get"`, `"account":"acme"`, `"cold_start":true`} {
+	for _, want := range []string{`"requestId":"gateway-1"`, `"invocationId":"request-1"`, `"path":"/v2/organizations/get"`, `"account":"acme"`, `"cold_start":true`} {
 		if strings.Count(log, "\n") != 1 || !strings.Contains(log, want) {
 			t.Errorf("logged %s, want one line with %s", log, want)
 		}

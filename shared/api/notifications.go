@@ -110,7 +110,7 @@ func V2NotificationsUnsubscribe() Endpoint {
 		Grants:  ReadTable | WriteTable | ReadMailSecrets,
 		Public:  true,
 		Operation: Operation{handler: func(d Deps, _ rpc.Options) http.Handler {
-			return d.Notifications.UnsubscribePage(d.Server.Log)
+			return d.Notifications.UnsubscribePage(d.Server.Log, d.Server.ReadOnly)
 		}},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
+	"collabdata/shared/collab"
 	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
@@ -39,6 +40,7 @@ type Config struct {
 
 	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
 	HotShards     int            // see threads.Store; 0 for its default
+	ReadOnly      bool           // operations that write are refused, see rpc.Server
 
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
@@ -57,6 +59,8 @@ type Service struct {
 	now    func() time.Time
 	random io.Reader
 	log    *slog.Logger
+
+	readOnly bool
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -84,11 +88,12 @@ func New(c Config) *Service {
 		now:       c.Now,
 		random:    c.Random,
 		log:       c.Log,
+		readOnly:  c.ReadOnly,
 	}
 }
 
-// Handler returns what serves all endpoints without a gateway: it checks credentials as the gateway's authorizer does, and remembers
-// them as long as the gateway. An operation has the same time.
+// Handler returns what serves all endpoints without a gateway: it gives each request an id, checks credentials as the gateway's authorizer
+// does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	d := s.deps()
 	checker := &auth.Checker{Keys: auth.Cached(s.Directory, s.now), Now: s.now}
@@ -96,13 +101,18 @@ func (s *Service) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
 		defer cancel()
+		id := rand.Text()
+		ctx = collab.WithRequestID(ctx, id)
+		w.Header().Set(collab.RequestIDHeader, id)
 		all.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 func (s *Service) deps() api.Deps {
 	return api.Deps{
-		Server:        &rpc.Server{Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, Send: s.Events.Send},
+		Server: &rpc.Server{
+			Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
+		},
 		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads},
 		Organizations: &organizations.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},

@@ -63,6 +63,13 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 			return Config{}, fmt.Errorf("the environment variable ORGANIZATION_SHARDS: must be a number from 1 to %d, not %q", collab.MaxShards, shards)
 		}
 	}
+	switch writes, _ := lookup("WRITES"); writes {
+	case "", "on":
+	case "off":
+		c.ReadOnly = true
+	default:
+		return Config{}, fmt.Errorf("the environment variable WRITES: must be on or off, not %q", writes)
+	}
 	cfg, err := awsconfig.Load(ctx)
 	c.DynamoDB, c.SQS = cfg, cfg
 	return c, err
@@ -78,7 +85,7 @@ type invocationHandler struct{ slog.Handler }
 
 func (h invocationHandler) Handle(ctx context.Context, r slog.Record) error {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
-		r.AddAttrs(slog.String("requestId", lc.AwsRequestID))
+		r.AddAttrs(slog.String("invocationId", lc.AwsRequestID))
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -20,7 +20,7 @@ func TestLog(t *testing.T) {
 	log.Info("outside")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, line := range lines {
-		if got := strings.Contains(line, `"requestId":"request-1"`); got != (i < 3) {
+		if got := strings.Contains(line, `"invocationId":"request-1"`); got != (i < 3) {
 			t.Errorf("logged %s", line)
 		}
 	}
@@ -33,15 +33,25 @@ func TestLog(t *testing.T) {
 func TestFromEnvironment(t *testing.T) {
 	t.Setenv("AWS_REGION", "eu-west-1")
 	for _, tt := range []struct {
-		shards, wrong string
-		want          int
+		name, value string
+		wrong       string // in the error
+		shards      int
+		readOnly    bool
 	}{
-		{"", "", 0}, {"1", "", 1}, {"64", "", 64}, {"0", "1 to 64", 0}, {"65", "1 to 64", 0}, {"many", "ORGANIZATION_SHARDS", 0},
+		{name: "ORGANIZATION_SHARDS"},
+		{name: "ORGANIZATION_SHARDS", value: "1", shards: 1},
+		{name: "ORGANIZATION_SHARDS", value: "64", shards: 64},
+		{name: "ORGANIZATION_SHARDS", value: "0", wrong: "1 to 64"},
+		{name: "ORGANIZATION_SHARDS", value: "65", wrong: "1 to 64"},
+		{name: "ORGANIZATION_SHARDS", value: "many", wrong: "ORGANIZATION_SHARDS"},
+		{name: "WRITES", value: "on"},
+		{name: "WRITES", value: "off", readOnly: true},
+		{name: "WRITES", value: "no", wrong: "WRITES: must be on or off"},
 	} {
-		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q", "ORGANIZATION_SHARDS": tt.shards}
+		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q", tt.name: tt.value}
 		c, err := fromEnvironment(t.Context(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
-		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) || c.HotShards != tt.want {
-			t.Errorf("%q: %d, %v", tt.shards, c.HotShards, err)
+		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) || c.HotShards != tt.shards || c.ReadOnly != tt.readOnly {
+			t.Errorf("%s=%q: %+v, %v", tt.name, tt.value, c, err)
 		}
 	}
 }

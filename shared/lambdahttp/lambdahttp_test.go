@@ -40,7 +40,8 @@ func event(body string) events.APIGatewayProxyRequest {
 		MultiValueQueryStringParameters: map[string][]string{"q": {"1", "2 &"}},
 		Body:                            body,
 		RequestContext: events.APIGatewayProxyRequestContext{
-			Stage: "prod",
+			Stage:     "prod",
+			RequestID: "request-1",
 			Authorizer: map[string]any{
 				"principalId": "acme",
 				"accountId":   "acme",
@@ -55,6 +56,7 @@ func TestRequest(t *testing.T) {
 	type seen struct {
 		Method, Path, Query, Body, ContentType string
 		Twice                                  []string
+		RequestID                              string
 		Length                                 int64
 		Identity                               collab.Identity
 		Left                                   time.Duration
@@ -71,7 +73,7 @@ func TestRequest(t *testing.T) {
 			}
 			deadline, _ := r.Context().Deadline()
 			identity, _ := collab.IdentityOf(r.Context())
-			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], r.ContentLength, identity, deadline.Sub(start)}
+			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], collab.RequestIDOf(r.Context()), r.ContentLength, identity, deadline.Sub(start)}
 		}))
 		if _, err := h(ctx, e); err != nil {
 			t.Fatal(err)
@@ -80,7 +82,7 @@ func TestRequest(t *testing.T) {
 	}
 
 	want := seen{
-		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, 11,
+		"POST", "/v2/things/get", "q=1&q=2+%26", `{"data":{}}`, "application/json", []string{"a", "b"}, "request-1", 11,
 		collab.Identity{Account: "acme", APIKey: "key", Settings: collab.Settings{AllEvents: true}},
 		time.Hour - 5500*time.Millisecond,
 	}
@@ -113,11 +115,12 @@ func TestRequest(t *testing.T) {
 }
 
 func TestResponse(t *testing.T) {
+	id := map[string]string{"X-Request-Id": "request-1"}
 	tests := map[string]struct {
 		handler http.HandlerFunc
 		want    events.APIGatewayProxyResponse
 	}{
-		"nothing written": {func(http.ResponseWriter, *http.Request) {}, events.APIGatewayProxyResponse{StatusCode: 200, Headers: map[string]string{}}},
+		"nothing written": {func(http.ResponseWriter, *http.Request) {}, events.APIGatewayProxyResponse{StatusCode: 200, Headers: id}},
 		"pieces": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "6")
 			w.Header().Set("Retry-After", "3")
@@ -125,8 +128,8 @@ func TestResponse(t *testing.T) {
 			w.WriteHeader(200)
 			io.WriteString(w, "abc")
 			io.WriteString(w, "dé")
-		}, events.APIGatewayProxyResponse{StatusCode: 503, Headers: map[string]string{"Retry-After": "3"}, Body: "abcdé"}},
-		"status left out": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, events.APIGatewayProxyResponse{StatusCode: 200, Headers: map[string]string{}, Body: "x"}},
+		}, events.APIGatewayProxyResponse{StatusCode: 503, Headers: map[string]string{"Retry-After": "3", "X-Request-Id": "request-1"}, Body: "abcdé"}},
+		"status left out": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, events.APIGatewayProxyResponse{StatusCode: 200, Headers: id, Body: "x"}},
 	}
 	for name, test := range tests {
 		got, err := lambdahttp.Handler(test.handler)(t.Context(), event(""))

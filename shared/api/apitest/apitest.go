@@ -269,6 +269,9 @@ func (a *answer) check(res *http.Response, body []byte, vars variables) []string
 	if res.StatusCode != a.status {
 		wrong = append(wrong, fmt.Sprintf("the status is %d, want %d", res.StatusCode, a.status))
 	}
+	if res.Header.Get(collab.RequestIDHeader) == "" {
+		wrong = append(wrong, "the answer has no "+collab.RequestIDHeader)
+	}
 	for _, h := range a.header {
 		values, sent := res.Header[http.CanonicalHeaderKey(h.name)]
 		if h.absent {

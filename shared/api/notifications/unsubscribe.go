@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/unsubscribe"
 )
 
@@ -16,15 +17,19 @@ const maxForm = 4_096
 
 // UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows a
 // button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail program's one
-// click (RFC 8058). The page that answers it has a button that undoes it.
-func (s *Service) UnsubscribePage(log *slog.Logger) http.Handler {
+// click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
+func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		status, page, err := s.unsubscribe(w, r)
+		status, page, err := http.StatusServiceUnavailable, failedPage(), error(nil)
+		if !readOnly || r.Method != http.MethodPost {
+			status, page, err = s.unsubscribe(w, r)
+		}
 		level := slog.LevelInfo
 		if err != nil {
 			level = slog.LevelError
 		}
-		log.LogAttrs(r.Context(), level, "page", slog.String("path", unsubscribe.Path), slog.String("method", r.Method), slog.Int("status", status), slog.Any("cause", err))
+		log.LogAttrs(r.Context(), level, "page", slog.String("requestId", collab.RequestIDOf(r.Context())), slog.String("path", unsubscribe.Path),
+			slog.String("method", r.Method), slog.Int("status", status), slog.Any("cause", err))
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")

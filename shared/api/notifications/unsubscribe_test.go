@@ -23,7 +23,7 @@ func (f *fixture) page(t *testing.T, method, token, contentType string, body io.
 	r := httptest.NewRequest(method, unsubscribe.Path+"?token="+token, body)
 	r.Header.Set("Content-Type", contentType)
 	w := httptest.NewRecorder()
-	f.UnsubscribePage(slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
+	f.UnsubscribePage(slog.New(slog.DiscardHandler), false).ServeHTTP(w, r)
 	if got := w.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
 		t.Errorf("content type %q", got)
 	}
@@ -108,12 +108,36 @@ func TestUnsubscribeFails(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, unsubscribe.Path+"?token="+token, strings.NewReader("action=unsubscribe"))
 	r.Header.Set("Content-Type", form)
 	w := httptest.NewRecorder()
-	f.UnsubscribePage(slog.New(slog.NewJSONHandler(&log, nil))).ServeHTTP(w, r)
+	f.UnsubscribePage(slog.New(slog.NewJSONHandler(&log, nil)), false).ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("answered %d: %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log.String(), "the secret reason") || strings.Contains(log.String(), token) {
 		t.Errorf("logged %s", &log)
+	}
+}
+
+// TestUnsubscribeReadOnly: where nothing may be written the page is shown, and its button says that it did not work.
+func TestUnsubscribeReadOnly(t *testing.T) {
+	f := newFixture(t)
+	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Address: unsubscribe.AddressOf("bob@example.com")}
+	page := f.UnsubscribePage(slog.New(slog.DiscardHandler), true)
+	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusServiceUnavailable} {
+		r := httptest.NewRequest(method, unsubscribe.Path+"?token="+bob.Token(secret), strings.NewReader("action=unsubscribe"))
+		r.Header.Set("Content-Type", form)
+		w := httptest.NewRecorder()
+		page.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s is answered %d, want %d", method, w.Code, want)
+		}
+	}
+	off, err := f.directory.Unsubscribed(t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, []collab.User{{UserID: "bob"}})
+	if err != nil || len(off) > 0 {
+		t.Errorf("unsubscribed: %v, error %v", off, err)
 	}
 }
 

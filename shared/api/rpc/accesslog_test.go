@@ -29,7 +29,9 @@ func TestAccessLog(t *testing.T) {
 	}
 	handler := func(do func(ctx context.Context, call *rpc.Call) error) func(body string) {
 		h := rpc.Handle(server, func(ctx context.Context, call *rpc.Call, _ *place) (any, error) { return nil, do(ctx, call) }, rpc.Options{})
-		return func(body string) { serve(h, request(t.Context(), body, "x-service-auth-token", "hidden-token")) }
+		return func(body string) {
+			serve(h, request(collab.WithRequestID(t.Context(), "request-1"), body, "x-service-auth-token", "hidden-token"))
+		}
 	}
 	works := handler(func(ctx context.Context, call *rpc.Call) error {
 		call.Items = 7
@@ -40,7 +42,7 @@ func TestAccessLog(t *testing.T) {
 	})
 	record := func(changes map[string]any) map[string]any {
 		r := map[string]any{
-			"level": "INFO", "msg": "request",
+			"level": "INFO", "msg": "request", "requestId": "request-1",
 			"path": "/v2/things/add", "account": "acme", "organization": "hidden", "status": "success", "code": 200.0, "items": 0.0,
 			"read_units": 0.0, "write_units": 0.0, "calls": 0.0, "ms": 0.0, "cold_start": false,
 		}
@@ -86,10 +88,10 @@ func TestAccessLog(t *testing.T) {
 		}, record(map[string]any{"level": "ERROR", "organization": "org", "status": "DEADLINE_EXCEEDED", "code": 504.0, "cause": "context deadline exceeded"})},
 		{"unknown path", func() {
 			serve(server.NotFound(), httptest.NewRequest("POST", "/"+strings.Repeat("x", 300), nil))
-		}, record(map[string]any{"path": "/" + strings.Repeat("x", 199) + "…", "account": "", "organization": "", "status": "NOT_FOUND", "code": 404.0})},
+		}, record(map[string]any{"requestId": "", "path": "/" + strings.Repeat("x", 199) + "…", "account": "", "organization": "", "status": "NOT_FOUND", "code": 404.0})},
 		{"no credentials", func() {
 			server.Fail(httptest.NewRecorder(), request(t.Context(), `{"data":{}}`), collab.Errorf(collab.Unauthenticated, "hidden"))
-		}, record(map[string]any{"account": "", "organization": "", "status": "UNAUTHENTICATED", "code": 401.0})},
+		}, record(map[string]any{"requestId": "", "account": "", "organization": "", "status": "UNAUTHENTICATED", "code": 401.0})},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

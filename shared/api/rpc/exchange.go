@@ -72,6 +72,7 @@ func (s *Server) record(x *exchange, a response, usage *collab.Usage) {
 	}
 	read, write, calls := usage.Total()
 	attrs := []slog.Attr{
+		slog.String("requestId", collab.RequestIDOf(x.ctx)),
 		slog.String("path", clip(x.Path, 200)),
 		slog.String("account", x.Account),
 		slog.String("organization", x.organization),

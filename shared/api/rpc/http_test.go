@@ -50,6 +50,36 @@ func TestContentType(t *testing.T) {
 	}
 }
 
+// TestReadOnly: what writes is refused before it does anything, and what reads is served.
+func TestReadOnly(t *testing.T) {
+	s := newServer()
+	s.ReadOnly, s.Idempotency = true, &ledger{items: make(map[string]*entry)}
+	ran := 0
+	op := func(context.Context, *rpc.Call) (any, error) { ran++; return nil, nil }
+	w := serve(operation(s, op, rpc.Options{Idempotent: true}), request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+	if f := failureOf(t, w); w.Code != 503 || f.Error.Status != collab.Unavailable || w.Header().Get("Retry-After") != "60" || ran != 0 {
+		t.Errorf("a write is answered %d %v %s, and ran %d times", w.Code, w.Header(), w.Body, ran)
+	}
+	if w := serve(operation(s, op), request(t.Context(), `{"data":{}}`)); w.Code != 200 || ran != 1 {
+		t.Errorf("a read is answered %d %s", w.Code, w.Body)
+	}
+}
+
+// TestRequestID: a failure that is not the caller's names the request.
+func TestRequestID(t *testing.T) {
+	ctx := collab.WithRequestID(t.Context(), "request-1")
+	for code, want := range map[collab.Code]string{
+		collab.NotFound:    "no",
+		collab.Unavailable: "no (request request-1)",
+		collab.Internal:    "internal error (request request-1)",
+	} {
+		h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, collab.Errorf(code, "no") })
+		if got := failureOf(t, serve(h, request(ctx, `{"data":{}}`))).Error.Message; got != want {
+			t.Errorf("%s says %q, want %q", code, got, want)
+		}
+	}
+}
+
 func TestMethod(t *testing.T) {
 	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS", "PATCH", "post"} {

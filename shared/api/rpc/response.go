@@ -130,7 +130,8 @@ func HTTPStatus(code collab.Code) int {
 	return cmp.Or(statuses[code], http.StatusInternalServerError)
 }
 
-// failureResponse is the one place that turns an error into status, headers and `{"error": …}`.
+// failureResponse is the one place that turns an error into status, headers and `{"error": …}`. The text of a failure that is not the caller's
+// names the request by its id, as the log does.
 func failureResponse(ctx context.Context, err error) response {
 	e := asError(ctx, err)
 	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter}
@@ -145,7 +146,11 @@ func failureResponse(ctx context.Context, err error) response {
 		Status  collab.Code         `json:"status"`
 		Details []collab.FieldError `json:"details,omitempty"`
 	}
-	a.body = segments{JSON(map[string]failure{"error": {collab.MessageOf(e), e.Code, e.Details}})}
+	message := collab.MessageOf(e)
+	if id := collab.RequestIDOf(ctx); id != "" && a.http >= 500 {
+		message += " (request " + id + ")"
+	}
+	a.body = segments{JSON(map[string]failure{"error": {message, e.Code, e.Details}})}
 	return a
 }
 

@@ -107,6 +107,7 @@ type Server struct {
 	Log         *slog.Logger     // one record per request
 	Idempotency IdempotencyStore // may be nil where no operation is Idempotent
 	Quotas      *quota.Ledger    // of accounts; nil for none
+	ReadOnly    bool             // operations that write are refused with UNAVAILABLE
 
 	// Send takes recorded events to their delivery. It never fails: what it loses is sent again from the outbox. May be nil where no operation
 	// records events.
@@ -115,9 +116,12 @@ type Server struct {
 	warm atomic.Bool // a request was served before
 }
 
+// readOnlyRetryAfter is when to try again what ReadOnly refuses: an operator ends it, not time.
+const readOnlyRetryAfter = time.Minute
+
 // Options say how an operation is served.
 type Options struct {
-	Idempotent bool           // for operations that write: they honour the Idempotency-Key header (see IdempotencyStore) and the account's quotas
+	Idempotent bool           // for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 }
 
@@ -140,6 +144,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		err = decode(body, plan, reflect.ValueOf(&e).Elem())
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
+		}
+		if err == nil && o.Idempotent && s.ReadOnly {
+			err = &collab.Error{Code: collab.Unavailable, Message: "nothing can be written at the moment; try again later", RetryAfter: readOnlyRetryAfter}
 		}
 		if err == nil && x.Settings.Off(o.Requires) {
 			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.Requires)
