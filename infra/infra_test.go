@@ -511,10 +511,10 @@ func TestMail(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
-	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored", "organizationShards": "16"}, api.Endpoints()[:1])
+	m := synthesize(t, map[string]any{"restoredTable": "collabdata-restored"}, api.Endpoints()[:1])
 	for id, f := range m.ofType("AWS::Lambda::Function") {
 		variables := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)
-		if variables["TABLE_NAME"] != "collabdata-restored" || variables["ORGANIZATION_SHARDS"] != "16" {
+		if variables["TABLE_NAME"] != "collabdata-restored" {
 			t.Errorf("%s has %v", id, variables)
 		}
 	}

@@ -39,7 +39,6 @@ type Settings struct {
 	Alarms              bool           // alarms: on or off
 	Dashboard           bool           // dashboard: on or off
 	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in
-	OrganizationShards  int            // organizationShards: partitions of the index by time that a hot organization is spread over; those that are spread over more stay so
 	LogRetentionDays    int            // logRetentionDays: how long logs are kept
 	RestoredTable       string         // restoredTable: a table restored from backup that the functions use instead of the stack's own
 }
@@ -70,10 +69,8 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
 		Alarms:              r.toggle("alarms"),
 		Dashboard:           r.toggle("dashboard"),
-		OrganizationShards: r.number("organizationShards", collab.HotShards, func(n int) bool { return 1 <= n && n <= collab.MaxShards },
-			fmt.Sprintf("a number of partitions from 1 to %d", collab.MaxShards)),
-		LogRetentionDays: r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
-		RestoredTable:    r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
+		LogRetentionDays:    r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
+		RestoredTable:       r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -234,14 +231,6 @@ func (s Settings) architecture() awslambda.Architecture {
 		return awslambda.Architecture_X86_64()
 	}
 	return awslambda.Architecture_ARM_64()
-}
-
-// organizationShards is the number as the functions read it, "" for their own default.
-func (s Settings) organizationShards() string {
-	if s.OrganizationShards == collab.HotShards {
-		return ""
-	}
-	return strconv.Itoa(s.OrganizationShards)
 }
 
 // allowedPrivateCIDRs is the list as the functions read it.

@@ -75,7 +75,6 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
-		"ORGANIZATION_SHARDS":   jsii.String(s.settings.organizationShards()),
 	}
 	maps.Copy(environment, f.environment)
 	for name, value := range environment {

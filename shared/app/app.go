@@ -39,7 +39,6 @@ type Config struct {
 	EventsURL string     // URL of the events queue
 
 	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
-	HotShards     int            // see threads.Store; 0 for its default
 	ReadOnly      bool           // operations that write are refused, see rpc.Server
 
 	Log    *slog.Logger
@@ -74,13 +73,9 @@ func New(c Config) *Service {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	d := directory.New(t)
 	o := outbox.New(t, d)
-	th := threads.New(t, d, o)
-	if c.HotShards != 0 {
-		th.HotShards = c.HotShards
-	}
 	return &Service{
 		Directory: d,
-		Threads:   th,
+		Threads:   threads.New(t, d, o),
 		Outbox:    o,
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		guard:     webhook.NewGuard(c.PrivateRanges),

@@ -6,12 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"strconv"
 
 	"collabdata/shared/api"
 	"collabdata/shared/auth"
 	"collabdata/shared/awsconfig"
-	"collabdata/shared/collab"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/webhook"
 
@@ -57,11 +55,6 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	var err error
 	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
 		return Config{}, fmt.Errorf("the environment variable ALLOWED_PRIVATE_CIDRS: %w", err)
-	}
-	if shards, _ := lookup("ORGANIZATION_SHARDS"); shards != "" {
-		if c.HotShards, err = strconv.Atoi(shards); err != nil || c.HotShards < 1 || c.HotShards > collab.MaxShards {
-			return Config{}, fmt.Errorf("the environment variable ORGANIZATION_SHARDS: must be a number from 1 to %d, not %q", collab.MaxShards, shards)
-		}
 	}
 	switch writes, _ := lookup("WRITES"); writes {
 	case "", "on":

@@ -35,22 +35,23 @@ func TestFromEnvironment(t *testing.T) {
 	for _, tt := range []struct {
 		name, value string
 		wrong       string // in the error
-		shards      int
+		ranges      int
 		readOnly    bool
 	}{
-		{name: "ORGANIZATION_SHARDS"},
-		{name: "ORGANIZATION_SHARDS", value: "1", shards: 1},
-		{name: "ORGANIZATION_SHARDS", value: "64", shards: 64},
-		{name: "ORGANIZATION_SHARDS", value: "0", wrong: "1 to 64"},
-		{name: "ORGANIZATION_SHARDS", value: "65", wrong: "1 to 64"},
-		{name: "ORGANIZATION_SHARDS", value: "many", wrong: "ORGANIZATION_SHARDS"},
+		{name: "TABLE_NAME", wrong: "TABLE_NAME is missing"},
+		{name: "EVENTS_QUEUE_URL", wrong: "EVENTS_QUEUE_URL is missing"},
+		{name: "ALLOWED_PRIVATE_CIDRS"},
+		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.0/8", ranges: 1},
+		{name: "ALLOWED_PRIVATE_CIDRS", value: "10.0.0.1", wrong: "ALLOWED_PRIVATE_CIDRS"},
 		{name: "WRITES", value: "on"},
 		{name: "WRITES", value: "off", readOnly: true},
 		{name: "WRITES", value: "no", wrong: "WRITES: must be on or off"},
 	} {
-		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q", tt.name: tt.value}
+		variables := map[string]string{"TABLE_NAME": "t", "EVENTS_QUEUE_URL": "q"}
+		variables[tt.name] = tt.value
 		c, err := fromEnvironment(t.Context(), func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
-		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) || c.HotShards != tt.shards || c.ReadOnly != tt.readOnly {
+		if (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) ||
+			err == nil && len(c.PrivateRanges) != tt.ranges || c.ReadOnly != tt.readOnly {
 			t.Errorf("%s=%q: %+v, %v", tt.name, tt.value, c, err)
 		}
 	}

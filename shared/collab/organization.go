@@ -1,7 +1,5 @@
 package collab
 
-import "hash/fnv"
-
 // Organization is one organization of an account.
 type Organization struct {
 	ID          string `dynamodbav:"-"`
@@ -54,25 +52,3 @@ type CreateFlags struct {
 	Organization bool
 	Document     bool
 }
-
-// Shards is over how many partitions an organization's annotations are spread in the index by lastUpdated.
-type Shards struct {
-	Read  int // to be read, 1 or more
-	Write int // to be written, 1 to Read: less while others may not know of Read
-}
-
-// Of returns the shard that a document's annotations are written to, from 0.
-func (s Shards) Of(document string) int {
-	if s.Write <= 1 {
-		return 0
-	}
-	h := fnv.New32a()
-	h.Write([]byte(document))
-	return int(h.Sum32() % uint32(s.Write))
-}
-
-// Limits on the shards of an organization. One takes about 500 comments a second.
-const (
-	HotShards = 8  // of one that was throttled
-	MaxShards = 64 // a reader looks into all of them
-)

@@ -66,23 +66,6 @@ func isThrottle(err error) bool {
 	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary || reason(err, throttled...) >= 0
 }
 
-// tooHot reports whether a write was refused because a partition of an index takes no more. AWS names the index, but for a transaction: there
-// a text says "table or index", or "one or more global secondary indexes".
-func tooHot(err error, index string) bool {
-	for _, r := range throttlingReasons(err) {
-		if resource := aws.ToString(r.Resource); aws.ToString(r.Reason) == "IndexWriteKeyRangeThroughputExceeded" &&
-			(resource == "" || strings.HasSuffix(resource, "/index/"+index)) {
-			return true
-		}
-	}
-	for _, r := range cancellation(err) {
-		if slices.Contains(throttled, aws.ToString(r.Code)) && strings.Contains(aws.ToString(r.Message), "index") {
-			return true
-		}
-	}
-	return false
-}
-
 func throttlingReasons(err error) []types.ThrottlingReason {
 	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
 		return e.ThrottlingReasons

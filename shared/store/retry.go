@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -102,17 +101,6 @@ func onFailure(ctx context.Context, f func(error)) context.Context {
 			outer(err)
 		}
 	})
-}
-
-// WatchIndex returns a context whose writes are watched. hot reports whether a try of one was refused because one partition of the index,
-// or of one that AWS did not name, takes no more; the write may have been carried out since, as it is tried again. Safe for concurrent use.
-func WatchIndex(ctx context.Context, index string) (watched context.Context, hot func() bool) {
-	var seen atomic.Bool
-	return onFailure(ctx, func(err error) {
-		if tooHot(err, index) {
-			seen.Store(true)
-		}
-	}), seen.Load
 }
 
 // addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that

@@ -60,10 +60,8 @@ func CreatorPartition(acct, org, user string) string { return Join("A", acct, "O
 // StatusPartition holds a status's heads in index st.
 func StatusPartition(acct, org, status string) string { return Join("A", acct, "O", org, "S", status) }
 
-// UpdatedPartition holds a shard of the organization's heads by lastUpdated in index org.
-func UpdatedPartition(acct, org string, shard int) string {
-	return Join("A", acct, "O", org, "T", strconv.Itoa(shard))
-}
+// UpdatedPartition holds the organization's heads by lastUpdated in index org.
+func UpdatedPartition(acct, org string) string { return Join("A", acct, "O", org, "T") }
 
 // UpdatedInDocument is the sort key of a head in index upd.
 func UpdatedInDocument(ms int64, ann string) string { return Time(ms) + "#" + Escape(ann) }

@@ -29,9 +29,7 @@ const (
 	Disabled  = "off"
 	Metadata  = "meta" // JSON
 	Parent    = "par"  // folder of a document or folder
-	Shards    = "shn"  // of an organization
-	OldShards = "sho"  // of it until ShardedAt
-	ShardedAt = "sht"  // milliseconds
+	Shards    = "shn"  // of a lane
 	Access    = "acc"
 	Users     = "usr" // list of user ids
 	Email     = "mail"

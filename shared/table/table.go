@@ -54,7 +54,7 @@
 //	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
 //	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
 //	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads
-//	org    …#O#<org>#T#<shard>                             <15 digits lastUpdated>#<doc>#<ann>   heads
+//	org    …#O#<org>#T                                     <15 digits lastUpdated>#<doc>#<ann>   heads
 //
 // lastUpdated is a key of two indexes and projected by none of the others, so that a new comment moves two index entries, not five.
 package table

@@ -72,7 +72,7 @@ func longest(fill string) map[string]Key {
 		"FolderPartition":        {PK: FolderPartition(id, id, id)},
 		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
 		"StatusPartition":        {PK: StatusPartition(id, id, id)},
-		"UpdatedPartition":       {PK: UpdatedPartition(id, id, 63)},
+		"UpdatedPartition":       {PK: UpdatedPartition(id, id)},
 		"UpdatedInDocument":      {SK: UpdatedInDocument(ms, id)},
 		"UpdatedInOrganization":  {SK: UpdatedInOrganization(ms, doc, id)},
 	}
@@ -344,7 +344,7 @@ func TestOrganizationOf(t *testing.T) {
 		{organization, organization},
 		{DocumentPartition(acct, org, id), organization},
 		{CreatorPartition(acct, org, id), organization},
-		{UpdatedPartition(acct, org, 7), organization},
+		{UpdatedPartition(acct, org), organization},
 		{MailEntry(acct, org, id, id, id, id).PK, organization},
 		{Organization(acct, org).PK, ""},
 		{Event(acct, id).PK, ""},

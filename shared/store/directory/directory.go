@@ -18,12 +18,12 @@ import (
 // Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
 type Store struct {
 	*store.Table
-	known *cache.Cache[table.Key, spread] // organizations that are enabled, and documents that exist, without a spread
+	known *cache.Cache[table.Key, struct{}] // organizations that are enabled, and documents that exist
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[table.Key, spread](mostKnown)}
+	return &Store{Table: t, known: cache.New[table.Key, struct{}](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.

@@ -60,7 +60,7 @@ func (s *Store) makeDocument(ctx context.Context, doc collab.DocumentRef) error 
 		Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis(),
 	})))
 	if err == nil {
-		s.known.Put(documentKey(doc), spread{}, s.Now().Add(existsFor))
+		s.known.Put(documentKey(doc), struct{}{}, s.Now().Add(existsFor))
 	}
 	return err
 }

@@ -53,7 +53,7 @@ func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]coll
 // does not exist.
 func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error) {
 	key := func(id string) table.Key { return table.Folder(org.Account, org.Organization, id) }
-	found, _, err := s.seek(ctx, org, []table.Key{key(id)})
+	found, err := s.seek(ctx, org, []table.Key{key(id)})
 	if err == nil && found[key(id)] == nil {
 		err = folderMissing(id)
 	}

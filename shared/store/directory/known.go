@@ -13,45 +13,44 @@ import (
 // How long the directory goes on believing what it read. Nothing is ever un-made, so of a document no more is believed than that it exists.
 const (
 	existsFor       = 60 * time.Second // a document
-	organizationFor = 5 * time.Second  // an organization: that it is enabled, and its shards
+	organizationFor = 5 * time.Second  // an organization: that it is enabled
 )
 
 // mostKnown bounds the memory of organizations that were seen to be enabled, and documents that were seen to exist.
 const mostKnown = 20_000
 
 // organization checks the item of an organization as it was read at a time, nil for none, and remembers it.
-func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.Time) (spread, error) {
+func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.Time) error {
 	if it == nil {
-		return spread{}, organizationMissing(org.Organization)
+		return organizationMissing(org.Organization)
 	}
 	var o struct {
 		Disabled bool `dynamodbav:"off"`
-		spread
 	}
 	if err := it.Decode(&o); err != nil {
-		return spread{}, err
+		return err
 	}
 	if o.Disabled {
-		return spread{}, collab.Errorf(collab.FailedPrecondition, "organization %q is disabled", org.Organization)
+		return collab.Errorf(collab.FailedPrecondition, "organization %q is disabled", org.Organization)
 	}
-	s.known.Put(it.Key(), o.spread, at.Add(organizationFor))
-	return o.spread, nil
+	s.known.Put(it.Key(), struct{}{}, at.Add(organizationFor))
+	return nil
 }
 
 // seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
 // is missing: the second look is strongly consistent. For a request that writes the same read tells until when the account has paid for its
 // quotas. It fails like CheckOrganization.
-func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, of spread, err error) {
+func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, err error) {
 	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
-	of, orgKnown := s.known.Get(orgKey, now)
+	_, orgKnown := s.known.Get(orgKey, now)
 	if !orgKnown {
 		keys = append(keys[:len(keys):len(keys)], orgKey)
 	}
 	if len(keys) == 0 {
-		return nil, of, nil
+		return nil, nil
 	}
 	if found, err = s.readWithQuota(ctx, org.Account, keys); err != nil {
-		return nil, spread{}, err
+		return nil, err
 	}
 	var missing []table.Key
 	for _, k := range keys {
@@ -62,20 +61,20 @@ func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []tab
 	if len(missing) > 0 {
 		late, err := s.GetAll(ctx, missing, true)
 		if err != nil {
-			return nil, spread{}, err
+			return nil, err
 		}
 		maps.Copy(found, late)
 	}
 	if !orgKnown {
-		of, err = s.organization(org, found[orgKey], now)
+		err = s.organization(org, found[orgKey], now)
 	}
-	return found, of, err
+	return found, err
 }
 
 // CheckOrganization fails with NOT_FOUND when the organization does not exist and FAILED_PRECONDITION when it is disabled. It may take 5 s
 // to hear of that.
 func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
-	_, _, err := s.seek(ctx, org, nil)
+	_, err := s.seek(ctx, org, nil)
 	return err
 }
 
@@ -112,7 +111,7 @@ func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, f
 			keys = append(keys, k)
 		}
 	}
-	found, _, err := s.seek(ctx, org, keys)
+	found, err := s.seek(ctx, org, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +126,7 @@ func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, f
 		k := table.Document(org.Account, org.Organization, id)
 		it := found[k]
 		if it != nil {
-			s.known.Put(k, spread{}, now.Add(existsFor))
+			s.known.Put(k, struct{}{}, now.Add(existsFor))
 		}
 		if folder == "" && sure[id] || it != nil && (folder == "" || it.Text(table.Parent) == folder) {
 			list = append(list, id)

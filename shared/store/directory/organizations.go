@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"iter"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -39,8 +38,7 @@ func (s *Store) makeOrganization(ctx context.Context, org collab.OrganizationRef
 	if there != nil {
 		it = there
 	}
-	_, err = s.organization(org, it, now)
-	return err
+	return s.organization(org, it, now)
 }
 
 // Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
@@ -53,57 +51,6 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 // and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
 	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
-}
-
-// settling is how long a new number of shards is read before it is written. Then no reader goes on with an older one: that is remembered
-// for 5 s at the beginning of a walk, which ends with its request within 30 s; clocks differ by less than the rest.
-const settling = 40 * time.Second
-
-// spread says how an organization's index by lastUpdated is split up. An organization that never was hot has none of these attributes.
-type spread struct {
-	Shards    int           `dynamodbav:"shn,omitempty"` // 0 is 1
-	Before    int           `dynamodbav:"sho,omitempty"` // of what writers use until ShardedAt
-	ShardedAt collab.Millis `dynamodbav:"sht,omitempty"`
-}
-
-// at returns the shards at a time.
-func (p spread) at(now collab.Millis) collab.Shards {
-	shards := collab.Shards{Read: max(1, p.Shards), Write: max(1, p.Shards)}
-	if now < p.ShardedAt {
-		shards.Write = max(1, p.Before)
-	}
-	return shards
-}
-
-// grow returns the spread when n shards are asked for at a time.
-func (p spread) grow(n int, now collab.Millis) spread {
-	is := p.at(now)
-	if n <= is.Read {
-		return p
-	}
-	return spread{Shards: n, Before: is.Write, ShardedAt: now + settling.Milliseconds()}
-}
-
-// Shards returns over how many partitions the organization's annotations by lastUpdated are spread. It fails like CheckOrganization, and
-// learns of a change as late as that.
-func (s *Store) Shards(ctx context.Context, org collab.OrganizationRef) (collab.Shards, error) {
-	_, of, err := s.seek(ctx, org, nil)
-	return of.at(s.Millis()), err
-}
-
-// Spread spreads the organization's annotations by lastUpdated over n partitions, 1 to collab.MaxShards, or leaves them on more. Readers
-// look into all of them within 5 s, writers use the new ones after 40 s; what was written before stays where it is. It fails with
-// NOT_FOUND when the organization does not exist.
-func (s *Store) Spread(ctx context.Context, org collab.OrganizationRef, n int) error {
-	k := table.Organization(org.Account, org.Organization)
-	_, err := store.Rewrite(ctx, s.Table, k, "the organization", func(p *spread, exists bool) error {
-		if !exists {
-			return organizationMissing(org.Organization)
-		}
-		*p = p.grow(n, s.Millis())
-		return nil
-	})
-	return err
 }
 
 var readMember = reader(table.Members, func(m *collab.Member) *string { return &m.UserID })

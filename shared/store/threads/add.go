@@ -15,13 +15,9 @@ import (
 // call succeeds. It fails with ALREADY_EXISTS when another annotation with this id is there; INVALID_ARGUMENT when the head or a comment is
 // larger than collab.MaxItemBytes, or all together are than a transaction; and collab.ErrClaimRefused where add.Claim could not be made.
 func (s *Store) AddAnnotation(ctx context.Context, doc collab.DocumentRef, t *collab.Thread, add collab.NewAnnotation) error {
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	head := headItem(doc, &t.Annotation)
 	head[table.AddedBy] = store.Text(add.Mark)
-	if err := s.setTimeKey(ctx, head, doc, t.ID, t.Latest()); err != nil {
-		return err
-	}
+	setTimeKey(head, doc, t.ID, t.Latest())
 	if err := store.CheckSize(head, add.Field); err != nil {
 		return err
 	}
@@ -106,8 +102,6 @@ func (s *Store) commit(ctx context.Context, writes []store.Write, ev *collab.Eve
 // The head is touched first, then the comments are put: see the package. A given id is looked for before, so that a call that is refused
 // leaves the thread as it is.
 func (s *Store) AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	a := &adding{s: s, doc: doc, ann: ann, add: add, mark: add.IDs.Mark()}
 	if err := a.number(0); err != nil {
 		return nil, err

@@ -43,11 +43,6 @@ func TestBusyThread(t *testing.T) {
 	}
 	one, other := start(), start()
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	for _, s := range []process{one, other} { // knows the organization from here on
-		if _, err := s.Directory.Shards(t.Context(), doc.OrganizationRef); err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, step := range []struct {
 		name string
 		in   process

@@ -16,8 +16,6 @@ import (
 // comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole, and changes
 // nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.Now, and never back.
 func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	u := &commentUpdate{s: s, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
 	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.Now, nil) })
 	group := collab.MaxComments

@@ -202,7 +202,6 @@ func testModel(t *testing.T, s *Store) {
 			must(err)
 			m.documents[d], m.threads[d] = folder, map[string]*modelThread{}
 		}
-		must(s.Directory.Spread(ctx, org, rapid.SampledFrom([]int{1, 3}).Draw(t, "shards")))
 		document := rapid.SampledFrom(someDocuments[:4])
 		annotation := rapid.SampledFrom(someAnnotations)
 		newIDs := func() *collab.IDs {

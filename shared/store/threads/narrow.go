@@ -52,14 +52,17 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	if documents == nil {
 		documents = []string{""}
 	}
-	ranges := make([]shard, len(documents)*len(values))
+	ranges := make([]struct {
+		entries []store.Item
+		more    bool
+	}, len(documents)*len(values))
 	limit := max(most/max(1, len(ranges)), 5)
-	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) error {
-		ranges[i].scan = store.Scan{
+	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
+		ranges[i].entries, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
 			Index: f.index, PK: f.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
 			Keys: inDocument(documents[i/len(values)]), Limit: limit,
-		}
-		return ranges[i].read(ctx, w.Table)
+		})
+		return err
 	}); err != nil {
 		return nil, false, err
 	}
@@ -67,14 +70,14 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	passes := sieve(w.q, f.index)
 	var c cost
 	for i, r := range ranges {
-		few = few && r.ended
-		for _, it := range r.ahead {
+		few = few && !r.more
+		for _, it := range r.entries {
 			if e, ok := entryOf(it); ok && passes(it) {
 				e.at = w.place(documents[i/len(values)], it)
 				list = append(list, e)
 			}
 		}
-		c.query(r.ahead)
+		c.query(r.entries)
 	}
 	w.count(c)
 	return list, few, nil

@@ -16,11 +16,10 @@ type plan struct {
 	index  string   // the walk goes through; "" for the table itself
 	by     *filter  // whose index that is; nil where it is one of time, or none
 	values []string // asked of by
-	shards int      // of the organization's index by time
 }
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
-	p := plan{org: org, q: q, shards: 1}
+	p := plan{org: org, q: q}
 	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.asked(q) != nil })
 	switch {
 	case q.IDs != nil:
@@ -44,7 +43,7 @@ func (p *plan) acrossDocuments() bool {
 }
 
 // position is where a walk goes on: behind a key in a range. It names nothing but what the caller may read: keys are built from the
-// caller's own account and filters. It says nothing of shards: their number may change from page to page.
+// caller's own account and filters.
 type position struct {
 	Document string `json:"d,omitempty"` // the range's document, "" where it spans documents
 	Value    int    `json:"v,omitempty"` // which of the values asked for; of the ids, counted from 1
@@ -72,12 +71,16 @@ func (p *plan) compare(a, b position) int {
 
 // keyRange is one range of keys that a walk goes through.
 type keyRange struct {
-	document   string // "" for all
-	value      int    // which of the plan's values
-	index      string // "" for the table itself
-	partitions []string
-	keys       store.Span
-	last       string // the last key examined, "" for none
+	document  string // "" for all
+	value     int    // which of the plan's values
+	index     string // "" for the table itself
+	partition string
+	keys      store.Span
+	last      string // the last key examined, "" for none
+}
+
+func (r *keyRange) scan() store.Scan {
+	return store.Scan{Index: r.index, PK: r.partition, Keys: r.keys}
 }
 
 func (r *keyRange) position() position {
@@ -90,16 +93,13 @@ func (p *plan) keyRange(document string, value int) keyRange {
 	acct, org := p.org.Account, p.org.Organization
 	switch {
 	case p.by != nil:
-		r.partitions, r.keys = []string{p.by.partition(acct, org, p.values[value])}, inDocument(document)
+		r.partition, r.keys = p.by.partition(acct, org, p.values[value]), inDocument(document)
 	case p.index == table.IndexOrg:
-		for shard := range p.shards {
-			r.partitions = append(r.partitions, table.UpdatedPartition(acct, org, shard))
-		}
-		r.keys = p.times()
+		r.partition, r.keys = table.UpdatedPartition(acct, org), p.times()
 	case p.index == table.IndexUpd:
-		r.partitions, r.keys = []string{table.DocumentPartition(acct, org, document)}, p.times()
+		r.partition, r.keys = table.DocumentPartition(acct, org, document), p.times()
 	default:
-		r.partitions, r.keys = []string{table.DocumentPartition(acct, org, document)}, store.Children(table.Annotations)
+		r.partition, r.keys = table.DocumentPartition(acct, org, document), store.Children(table.Annotations)
 	}
 	return r
 }

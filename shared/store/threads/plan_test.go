@@ -5,7 +5,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -27,35 +26,33 @@ func TestPlan(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		q      collab.AnnotationQuery
-		shards int
 		want   []string // ranges of one document, or of all
 		others string   // filters whose indexes might do as well
 	}{
-		{"a document", collab.AnnotationQuery{Documents: []string{"d#"}}, 1, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
-		{"a location", collab.AnnotationQuery{Locations: []string{"l"}}, 1, []string{"index-in " + in + "L#l " + everything}, ""},
+		{"a document", collab.AnnotationQuery{Documents: []string{"d#"}}, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
+		{"a location", collab.AnnotationQuery{Locations: []string{"l"}}, []string{"index-in " + in + "L#l " + everything}, ""},
 		{"locations and creators in a document", collab.AnnotationQuery{
 			Documents: []string{"d#"}, Creators: []string{"c"}, Locations: []string{"l", "k#"}, Statuses: []string{"s"},
-		}, 1, []string{"index-in " + in + "L#l " + ofDocument, "index-in " + in + "L#k%23 " + ofDocument}, "creators statuses"},
-		{"a creator", collab.AnnotationQuery{Creators: []string{"c"}}, 1, []string{"index-by " + in + "U#c " + everything}, ""},
-		{"creator and status", collab.AnnotationQuery{Creators: []string{"c"}, Statuses: []string{"s"}}, 1, []string{"index-by " + in + "U#c " + everything}, "statuses"},
-		{"creator and status in a folder", collab.AnnotationQuery{Folder: "f", Creators: []string{"c"}, Statuses: []string{"s"}}, 1,
+		}, []string{"index-in " + in + "L#l " + ofDocument, "index-in " + in + "L#k%23 " + ofDocument}, "creators statuses"},
+		{"a creator", collab.AnnotationQuery{Creators: []string{"c"}}, []string{"index-by " + in + "U#c " + everything}, ""},
+		{"creator and status", collab.AnnotationQuery{Creators: []string{"c"}, Statuses: []string{"s"}}, []string{"index-by " + in + "U#c " + everything}, "statuses"},
+		{"creator and status in a folder", collab.AnnotationQuery{Folder: "f", Creators: []string{"c"}, Statuses: []string{"s"}},
 			[]string{"index-by " + in + "U#c " + ofDocument}, ""},
-		{"a status and when it was created", collab.AnnotationQuery{Statuses: []string{"s"}, CreatedAfter: at(5)}, 1,
+		{"a status and when it was created", collab.AnnotationQuery{Statuses: []string{"s"}, CreatedAfter: at(5)},
 			[]string{"index-st " + in + "S#s " + everything}, ""},
-		{"updated, and a location", collab.AnnotationQuery{UpdatedAfter: at(5), Locations: []string{"l"}}, 1,
-			[]string{"index-org " + in + "T#0 [000000000000005, ]"}, ""},
-		{"updated, from three shards", collab.AnnotationQuery{UpdatedBefore: at(1_000)}, 3,
-			[]string{"index-org " + in + "T#0|" + in + "T#1|" + in + "T#2 [000000000000000, 000000000001250$]"}, ""},
-		{"updated in a document", collab.AnnotationQuery{Documents: []string{"d#"}, UpdatedAfter: at(5), UpdatedBefore: at(1_001)}, 3,
+		{"updated, and a location", collab.AnnotationQuery{UpdatedAfter: at(5), Locations: []string{"l"}},
+			[]string{"index-org " + in + "T [000000000000005, ]"}, ""},
+		{"updated before", collab.AnnotationQuery{UpdatedBefore: at(1_000)},
+			[]string{"index-org " + in + "T [000000000000000, 000000000001250$]"}, ""},
+		{"updated in a document", collab.AnnotationQuery{Documents: []string{"d#"}, UpdatedAfter: at(5), UpdatedBefore: at(1_001)},
 			[]string{"index-upd " + in + "D#d%23 [000000000000005, 000000000001500$]"}, ""},
-		{"updated in a folder", collab.AnnotationQuery{Folder: "f", UpdatedAfter: at(5)}, 3, []string{"index-upd " + in + "D#d%23 [000000000000005, ]"}, ""},
-		{"created", collab.AnnotationQuery{CreatedAfter: at(7), CreatedBefore: at(9)}, 1, []string{"index-org " + in + "T#0 [000000000000007, ]"}, ""},
-		{"created and updated", collab.AnnotationQuery{CreatedAfter: at(7), UpdatedAfter: at(3), UpdatedBefore: at(collab.MaxMillis)}, 1,
-			[]string{"index-org " + in + "T#0 [000000000000007, 253402300799999$]"}, ""},
-		{"all", collab.AnnotationQuery{}, 1, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
+		{"updated in a folder", collab.AnnotationQuery{Folder: "f", UpdatedAfter: at(5)}, []string{"index-upd " + in + "D#d%23 [000000000000005, ]"}, ""},
+		{"created", collab.AnnotationQuery{CreatedAfter: at(7), CreatedBefore: at(9)}, []string{"index-org " + in + "T [000000000000007, ]"}, ""},
+		{"created and updated", collab.AnnotationQuery{CreatedAfter: at(7), UpdatedAfter: at(3), UpdatedBefore: at(collab.MaxMillis)},
+			[]string{"index-org " + in + "T [000000000000007, 253402300799999$]"}, ""},
+		{"all", collab.AnnotationQuery{}, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
 	} {
 		p := newPlan(org, &tt.q)
-		p.shards = tt.shards
 		document := "d#"
 		if p.acrossDocuments() {
 			document = ""
@@ -63,7 +60,7 @@ func TestPlan(t *testing.T) {
 		var got []string
 		for value := range max(1, len(p.values)) {
 			r := p.keyRange(document, value)
-			got = append(got, fmt.Sprintf("%s %s [%s, %s]", r.index, strings.Join(r.partitions, "|"), r.keys.From, r.keys.To))
+			got = append(got, fmt.Sprintf("%s %s [%s, %s]", r.index, r.partition, r.keys.From, r.keys.To))
 		}
 		var others []string
 		for _, f := range p.alternatives(len(tt.q.Documents)) {
@@ -212,19 +209,5 @@ func TestBudget(t *testing.T) {
 	few := budget{most: 1_000}
 	if got := few.window(30, 32); got != 30+2 {
 		t.Errorf("of 30 entries %d are fetched side by side", got)
-	}
-}
-
-// TestShareOf holds how much of each partition is read: a page of 20 from eight within half a unit each, a page of 1,000 nearly at once, all
-// of one.
-func TestShareOf(t *testing.T) {
-	if got := shareOf(21, 1, 300); got != 21 {
-		t.Errorf("of one partition %d", got)
-	}
-	if got := shareOf(21, 8, 300); readUnits(got*300) > 0.5 || got < 10 {
-		t.Errorf("of eight partitions %d entries for 21", got)
-	}
-	if got := shareOf(1_001, 8, 300); float64(got) < 1_001/8+3*math.Sqrt(1_001/8) || got > 250 {
-		t.Errorf("of eight partitions %d entries for 1,001", got)
 	}
 }

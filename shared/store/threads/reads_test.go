@@ -69,7 +69,7 @@ func TestWalkEndsPages(t *testing.T) {
 		if marked[i] {
 			th.StatusID = "marked"
 		}
-		l.head(doc, &th.Annotation, 0)
+		l.head(doc, &th.Annotation)
 	}
 	l.wait()
 
@@ -156,11 +156,11 @@ func (l *loader) document(doc collab.DocumentRef, folder string) {
 	l.items <- it
 }
 
-// head writes a head of which no comment is later, to a shard.
-func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation, shard int) {
+// head writes a head of which no comment is later.
+func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation) {
 	it := headItem(doc, a)
 	it[table.Upd] = store.Text(table.UpdatedInDocument(a.LastUpdated, a.ID))
-	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization, shard))
+	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization))
 	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(a.LastUpdated, doc.Document, a.ID))
 	l.items <- it
 }
@@ -204,7 +204,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 			th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
 			th.Status = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.StatusID))
 			th.CreatedAt, th.LastUpdated = int64(1_000_000+n*10), int64(1_000_000+n*10)
-			l.head(doc, &th.Annotation, 0)
+			l.head(doc, &th.Annotation)
 			if d < 5 || rare {
 				l.comment(doc, th.ID, &th.Comments[0])
 				l.items <- store.NewItem(table.AnnotationID(org.Account, org.Organization, th.ID, doc.Document))
@@ -220,7 +220,7 @@ func (l *loader) many(org collab.OrganizationRef, annotations int) {
 		id := fmt.Sprint(n)
 		it := store.NewItem(table.Annotation(org.Account, org.Organization, "doc", id))
 		it[table.Creator] = store.Text("u")
-		it[table.Org] = store.Text(table.UpdatedPartition(org.Account, org.Organization, 0))
+		it[table.Org] = store.Text(table.UpdatedPartition(org.Account, org.Organization))
 		it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(1_000_000, "doc", id))
 		l.items <- it
 	}

@@ -33,7 +33,8 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string,
 	passes := sieve(p.q, p.index)
 	var ids []string
 	for value := range p.values {
-		for it, err := range s.Items(ctx, scanOf(p.keyRange(p.q.Documents[0], value), 0)) {
+		r := p.keyRange(p.q.Documents[0], value)
+		for it, err := range s.Items(ctx, r.scan()) {
 			if err != nil {
 				return nil, err
 			}

@@ -110,7 +110,7 @@ type wholeThreads struct {
 // read returns whole threads. What it has read of the thread it is in stays in the source.
 func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	w := src.w
-	q := scanOf(src.keyRange, 0)
+	q := src.scan()
 	q.Limit, q.Strong = w.itemsFor(want), w.q.Documents != nil
 	var p part
 	for len(p.entries) == 0 && !p.done {

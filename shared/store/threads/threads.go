@@ -11,7 +11,6 @@
 package threads
 
 import (
-	"context"
 	"strconv"
 
 	"collabdata/shared/cache"
@@ -27,16 +26,12 @@ type Store struct {
 	*store.Table
 	Directory *directory.Store
 	Outbox    *outbox.Store
-	// HotShards is over how many partitions an organization's annotations by time are spread once one was too hot, 1 to collab.MaxShards;
-	// collab.HotShards unless it is set before the Store is used. An organization that is spread over more stays so.
-	HotShards int
-
-	busy *cache.Cache[table.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
+	busy      *cache.Cache[table.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o, HotShards: collab.HotShards, busy: cache.New[table.Key, collab.Millis](mostBusy)}
+	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[table.Key, collab.Millis](mostBusy)}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {
@@ -45,17 +40,3 @@ func annotationMissing(doc collab.DocumentRef, id string) error {
 
 // nameOf is an annotation as callers know it.
 func nameOf(id string) string { return "annotation " + strconv.Quote(id) }
-
-// watch returns a context for writes of heads, and what is called behind them: where the organization's index by time was too hot for one of
-// them, the organization is spread over more partitions. Should that fail, the next write that is refused does it.
-func (s *Store) watch(ctx context.Context, org collab.OrganizationRef) (watched context.Context, spread func()) {
-	watched, hot := store.WatchIndex(ctx, table.IndexOrg)
-	return watched, func() {
-		if !hot() {
-			return
-		}
-		if shards, err := s.Directory.Shards(ctx, org); err == nil && shards.Read < s.HotShards {
-			_ = s.Directory.Spread(ctx, org, s.HotShards)
-		}
-	}
-}

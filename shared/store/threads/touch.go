@@ -34,15 +34,10 @@ func keyFor(key, at collab.Millis) collab.Millis {
 }
 
 // setTimeKey sets a head's time key, and the indexes' keys that hold it.
-func (s *Store) setTimeKey(ctx context.Context, it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) error {
-	shards, err := s.Directory.Shards(ctx, doc.OrganizationRef)
-	if err != nil {
-		return err
-	}
+func setTimeKey(it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) {
 	it[table.Upd] = store.Text(table.UpdatedInDocument(key, ann))
-	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization, shards.Of(doc.Document)))
+	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization))
 	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(key, doc.Document, ann))
-	return nil
 }
 
 // timeKey returns the time key of a stored head.
@@ -73,11 +68,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		bound = key
 	}
 	for {
-		w, err := s.moveTimeKey(ctx, doc, ann, at, key, bound)
-		if err != nil {
-			return nil, err
-		}
-		head, refused, err := s.WriteOne(ctx, w, types.ReturnValueAllOld)
+		head, refused, err := s.WriteOne(ctx, s.moveTimeKey(doc, ann, at, key, bound), types.ReturnValueAllOld)
 		if err != nil {
 			return nil, err
 		}
@@ -98,18 +89,16 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 }
 
 // moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it is before bound.
-func (s *Store) moveTimeKey(ctx context.Context, doc collab.DocumentRef, ann string, at, key, bound collab.Millis) (store.Write, error) {
+func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
 	keys := store.Item{}
-	if err := s.setTimeKey(ctx, keys, doc, ann, key); err != nil {
-		return store.Write{}, err
-	}
+	setTimeKey(keys, doc, ann, key)
 	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu", "attribute_exists(#pk) AND #upd < :bound"
 	return s.UpdateText(headKey(doc, ann), &set, &condition, map[string]string{
 		"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
 	}, map[string]types.AttributeValue{
 		":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
 		":lu": store.Number(at), ":bound": store.Text(table.Time(max(bound, 0))),
-	}), nil
+	})
 }
 
 // setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each

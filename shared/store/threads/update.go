@@ -24,8 +24,6 @@ const (
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
 // the same mark leaves as they are.
 func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
-	ctx, spread := s.watch(ctx, doc.OrganizationRef)
-	defer spread()
 	errs := make([]error, len(ids))
 	updates := make([]*update, len(ids))
 	for i, id := range ids {
@@ -101,9 +99,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	after := store.Overlay[head](before, headItem(u.doc, &a))
 	var same []string
 	if a.LastUpdated > timeKey(before) {
-		if err := u.s.setTimeKey(ctx, after, u.doc, u.id, a.LastUpdated); err != nil {
-			return nil, err
-		}
+		setTimeKey(after, u.doc, u.id, a.LastUpdated)
 		same = []string{table.Upd} // a comment may have moved it since
 	}
 	if err := store.CheckSize(after, "the annotation"); err != nil {

@@ -137,7 +137,7 @@ func TestSwap(t *testing.T) {
 func TestSwapKilled(t *testing.T) {
 	tb := storetest.New(t)
 	document := newWriting(t, tb)
-	for after := range 8 {
+	for after := range 7 {
 		t.Run(fmt.Sprint(after), func(t *testing.T) {
 			t.Parallel()
 			w := document.another(t, fmt.Sprint("killed", after))
@@ -157,7 +157,7 @@ func TestSwapKilled(t *testing.T) {
 			if _, comments := w.items(w.ann); string(comments[99].Context) != `{}` {
 				t.Error("another's change was lost")
 			}
-			if (killed == nil) != (after >= 7) {
+			if (killed == nil) != (after >= 6) {
 				t.Errorf("killed after %d requests: %v", after, killed)
 			}
 		})

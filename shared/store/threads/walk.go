@@ -75,13 +75,6 @@ func (w *walk) byRange(ctx context.Context) (err error) {
 	if w.documents, err = w.Directory.FindDocuments(ctx, w.org, w.q.Folder, w.q.Documents); err != nil {
 		return err
 	}
-	if w.index == table.IndexOrg {
-		shards, err := w.Directory.Shards(ctx, w.org)
-		if err != nil {
-			return err
-		}
-		w.shards = shards.Read
-	}
 	list := newSources(w)
 	w.others = w.alternatives(len(w.documents))
 	for {

@@ -332,7 +332,7 @@ func testLaterVersion(t *testing.T, s *Store) {
 			it[table.By], it[table.DocAnn] = store.Text(table.CreatorPartition("acct", "org", "u")), store.Text(fmt.Sprint("doc#b", i))
 			it[table.Status], it[table.CreatedAt] = store.Text("OPEN"), store.Number(1_000)
 			it[table.Upd] = store.Text(table.UpdatedInDocument(1_000, fmt.Sprint("b", i)))
-			it[table.Org] = store.Text(table.UpdatedPartition("acct", "org", 0))
+			it[table.Org] = store.Text(table.UpdatedPartition("acct", "org"))
 			it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(1_000, "doc", fmt.Sprint("b", i)))
 		}
 		if err := s.Put(t.Context(), it); err != nil {
