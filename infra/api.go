@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"collabdata/shared/api"
-	"collabdata/shared/auth"
 	"collabdata/shared/deadline"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -18,36 +17,24 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// authorizerSeconds is how long the gateway remembers a verdict of the authorizer: a revoked token works that much longer.
-const authorizerSeconds = 60
+// functionSeconds is the time of an endpoint's function, which gives up before the gateway does and so answers for itself.
+const functionSeconds = float64(deadline.Function / time.Second)
 
-// Seconds that the gateway waits for a function, and that a function has: the function gives up first and answers for itself.
-const (
-	gatewaySeconds  = functionSeconds + 1
-	functionSeconds = float64(deadline.Function / time.Second)
-)
-
-// addAPI adds the gateway and the function of each endpoint, five resources per endpoint, and returns the functions by their path.
-func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[string]awslambda.Function) {
+// addAPI adds the gateway and the function of each endpoint, three resources per endpoint, and returns the functions by their path.
+func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {
 	authorizer := s.addFunction(function{
 		name: "authorizer", does: "Checks the credentials of a request", timeout: 10, memoryMB: 512,
 		rights: []awsiam.PolicyStatement{s.allowItems([]string{"dynamodb:GetItem"}, apiKeys, accountItems)},
 	})
 	functions := map[string]awslambda.Function{}
-	invoked := []string{*authorizer.FunctionArn()}
 	for _, e := range endpoints {
-		f := s.addFunction(function{
+		functions[e.Path] = s.addFunction(function{
 			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
 			rights: s.rights(e.Grants),
 		})
-		functions[e.Path] = f
-		invoked = append(invoked, *f.FunctionArn())
 	}
-	// One role for the gateway: a permission on each function would be one more resource for each.
-	invoke := []awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, invoked...)}
-	invoker := s.addRole(s.stack, "GatewayRole", "apigateway.amazonaws.com", invoke).WithoutPolicyUpdates(nil)
 
-	gateway := awsapigateway.NewRestApi(s.stack, jsii.String("Api"), s.gatewayProps())
+	gateway := awsapigateway.NewSpecRestApi(s.stack, jsii.String("Api"), s.gatewayProps(s.definition(endpoints, authorizer, functions)))
 	gateway.Node().TryRemoveChild(jsii.String("Endpoint")) // an output that BaseUrl says better
 	requireTLS(gateway)
 	if s.settings.CustomDomain != "" {
@@ -56,41 +43,10 @@ func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApi, map[s
 	// The gateway makes the log of its own errors by this name where there is none, to be kept for ever.
 	errorLog := s.addLogGroup(s.stack, "ErrorLog", "API-Gateway-Execution-Logs_"+*gateway.RestApiId()+"/"+s.settings.Stage)
 	gateway.DeploymentStage().Node().AddDependency(errorLog)
-	verdict := awsapigateway.NewRequestAuthorizer(s.stack, jsii.String("Credentials"), &awsapigateway.RequestAuthorizerProps{
-		Handler:         authorizer,
-		AssumeRole:      invoker,
-		IdentitySources: jsii.Strings(header(auth.KeyHeader), header(auth.TokenHeader)),
-		ResultsCacheTtl: awscdk.Duration_Seconds(jsii.Number(authorizerSeconds)),
-	})
-	for _, e := range endpoints {
-		integration := awsapigateway.NewIntegration(&awsapigateway.IntegrationProps{
-			Type:                  awsapigateway.IntegrationType_AWS_PROXY,
-			IntegrationHttpMethod: jsii.String("POST"),
-			Uri: s.stack.FormatArn(&awscdk.ArnComponents{
-				Service: jsii.String("apigateway"), Account: jsii.String("lambda"), Resource: jsii.String("path"),
-				ResourceName: jsii.String("2015-03-31/functions/" + *functions[e.Path].FunctionArn() + "/invocations"),
-			}),
-			Options: &awsapigateway.IntegrationOptions{
-				CredentialsRole: invoker,
-				Timeout:         awscdk.Duration_Seconds(jsii.Number(gatewaySeconds)),
-			},
-		})
-		resource := gateway.Root().ResourceForPath(&e.Path)
-		if e.Public {
-			for _, method := range []string{"GET", "POST"} {
-				m := resource.AddMethod(&method, integration, &awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_NONE})
-				const reason = "A page for people who have no credentials: the function checks the token of its address."
-				suppress(m, "AwsSolutions-APIG4", reason)
-				suppress(m, "AwsSolutions-COG4", reason)
-			}
-			continue
+	if s.settings.Local() { // local clouds do not read them in the definition
+		for _, e := range gatewayErrors() {
+			gateway.AddGatewayResponse(jsii.String(e.kind), e.resource())
 		}
-		method := resource.AddMethod(jsii.String("POST"), integration,
-			&awsapigateway.MethodOptions{AuthorizationType: awsapigateway.AuthorizationType_CUSTOM, Authorizer: verdict})
-		suppress(method, "AwsSolutions-COG4", "Callers are back ends with an API key and a token, which the authorizer checks; no users sign in.")
-	}
-	for _, e := range gatewayErrors() {
-		gateway.AddGatewayResponse(jsii.String(e.kind), e.response())
 	}
 	s.addFirewall(gateway)
 	s.url = s.baseURL(gateway)
@@ -109,10 +65,10 @@ func requireTLS(address constructs.IConstruct) {
 	resource.AddPropertyOverride(jsii.String("EndpointAccessMode"), jsii.String("STRICT"))
 }
 
-func header(name string) string { return "method.request.header." + name }
-
-func (s *service) gatewayProps() *awsapigateway.RestApiProps {
-	props := &awsapigateway.RestApiProps{
+func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRestApiProps {
+	props := &awsapigateway.SpecRestApiProps{
+		ApiDefinition:  awsapigateway.ApiDefinition_FromInline(definition),
+		Mode:           awsapigateway.RestApiMode_OVERWRITE, // else paths that are gone would stay
 		RestApiName:    s.stack.StackName(),
 		Description:    s.stack.TemplateOptions().Description(),
 		EndpointTypes:  &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
@@ -166,7 +122,7 @@ func accessLogFormat() string {
 	return string(format)
 }
 
-func (s *service) baseURL(gateway awsapigateway.RestApi) *string {
+func (s *service) baseURL(gateway awsapigateway.RestApiBase) *string {
 	if s.settings.CustomDomain != "" {
 		s.output("CustomDomainTarget", "Point the DNS record of "+s.settings.CustomDomain+" here", gateway.DomainName().DomainNameAliasDomainName())
 		return jsii.String("https://" + s.settings.CustomDomain)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 
 	"collabdata/shared/collab"
 
@@ -18,16 +19,48 @@ type gatewayError struct {
 	retryAfter string // seconds; "" where a repetition does not help
 }
 
-func (e gatewayError) response() *awsapigateway.GatewayResponseOptions {
-	options := &awsapigateway.GatewayResponseOptions{
-		Type:       awsapigateway.ResponseType_Of(jsii.String(e.kind)),
-		StatusCode: jsii.String(e.status),
-		Templates:  &map[string]*string{"application/json": jsii.String(envelope(e.code, e.message))},
+// requestID stands for the id of the request where the gateway fills in a text.
+const requestID = "$context.requestId"
+
+// body is the answer's, and names the request where package rpc does.
+func (e gatewayError) body() string {
+	message := e.message
+	if e.status >= "500" {
+		message += " (request " + requestID + ")"
 	}
+	return envelope(e.code, message)
+}
+
+// headers are the answer's, as the gateway takes them.
+func (e gatewayError) headers() map[string]string {
+	headers := map[string]string{collab.RequestIDHeader: strings.TrimPrefix(requestID, "$")}
 	if e.retryAfter != "" {
-		options.ResponseHeaders = &map[string]*string{"Retry-After": jsii.String("'" + e.retryAfter + "'")}
+		headers["Retry-After"] = "'" + e.retryAfter + "'"
 	}
-	return options
+	return headers
+}
+
+// definition is the answer in the gateway's definition.
+func (e gatewayError) definition() map[string]any {
+	headers := map[string]any{}
+	for name, value := range e.headers() {
+		headers["gatewayresponse.header."+name] = value
+	}
+	return map[string]any{"statusCode": e.status, "responseParameters": headers, "responseTemplates": map[string]any{"application/json": e.body()}}
+}
+
+// resource is the answer as a resource of its own.
+func (e gatewayError) resource() *awsapigateway.GatewayResponseOptions {
+	headers := map[string]*string{}
+	for name, value := range e.headers() {
+		headers[name] = &value
+	}
+	return &awsapigateway.GatewayResponseOptions{
+		Type:            awsapigateway.ResponseType_Of(jsii.String(e.kind)),
+		StatusCode:      jsii.String(e.status),
+		ResponseHeaders: &headers,
+		Templates:       &map[string]*string{"application/json": jsii.String(e.body())},
+	}
 }
 
 func envelope(code collab.Code, message string) string {

@@ -27,7 +27,7 @@ type alarm struct {
 	missing   awscloudwatch.TreatMissingData
 }
 
-func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
+func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awslambda.Function, functions map[string]awslambda.Function) {
 	if s.settings.Alarms {
 		s.addAlarms(gateway)
 	}
@@ -38,7 +38,7 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApi, deliver awslambda
 
 // addAlarms adds the alarms, and the topic that tells of them. Its messages are names and numbers of metrics, so they are not encrypted
 // with a key: CloudWatch can only use one that costs a dollar a month.
-func (s *service) addAlarms(gateway awsapigateway.RestApi) {
+func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})
 	// A topic with a policy of its own, such as one against plain HTTP, takes messages of an AWS service only where that policy allows it.
 	topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
@@ -72,7 +72,7 @@ func (s *service) alarmName(name string) *string {
 	return jsii.String(*s.stack.StackName() + "-" + name)
 }
 
-func (s *service) alarms(gateway awsapigateway.RestApi) []alarm {
+func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 	const quiet, broken = awscloudwatch.TreatMissingData_NOT_BREACHING, awscloudwatch.TreatMissingData_BREACHING
 	every := func(minutes float64, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: awscdk.Duration_Minutes(&minutes), Statistic: &statistic}
@@ -135,7 +135,7 @@ func (s *service) tableMetric(name, index string) awscloudwatch.Metric {
 	})
 }
 
-func (s *service) addDashboard(gateway awsapigateway.RestApi, deliver awslambda.Function, functions map[string]awslambda.Function) {
+func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslambda.Function, functions map[string]awslambda.Function) {
 	graph := func(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {
 		return awscloudwatch.NewGraphWidget(&awscloudwatch.GraphWidgetProps{
 			Title: &title, Width: jsii.Number(8), Left: &metrics, LeftYAxis: &awscloudwatch.YAxisProps{Min: jsii.Number(0)},

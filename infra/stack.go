@@ -34,6 +34,8 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []api.End
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
 		TerminationProtection: jsii.Bool(!settings.Local()),
+
+		SuppressTemplateIndentation: jsii.Bool(true), // a template may have 1 MB
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"strings"
+
+	"collabdata/shared/api"
+	"collabdata/shared/auth"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/jsii-runtime-go"
+)
+
+const (
+	authorizerSeconds   = 60                            // how long the gateway remembers a verdict of the authorizer: a revoked token works that much longer
+	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // how long the gateway waits for a function
+)
+
+// credentials is the name of the one security scheme.
+const credentials = "Credentials"
+
+// definition is the gateway's API in OpenAPI with API Gateway's extensions, which it is made of in one piece: CloudFormation's own resources for
+// paths, methods, the authorizer and gateway responses would be two more for each endpoint, of 500 that a stack may have, and of an API that is
+// defined in one piece each deployment would take the gateway responses away.
+func (s *service) definition(endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function) map[string]any {
+	invokers := s.addInvokers(endpoints, authorizer, functions)
+	paths := map[string]any{}
+	for _, e := range endpoints {
+		operation := map[string]any{
+			"responses": map[string]any{},
+			"security":  []any{map[string]any{credentials: []any{}}},
+			"x-amazon-apigateway-integration": map[string]any{
+				"type":            "aws_proxy",
+				"httpMethod":      "POST",
+				"uri":             s.invocation(functions[e.Path]),
+				"credentials":     invokers[noun(e)].RoleArn(),
+				"timeoutInMillis": gatewayMilliseconds,
+			},
+		}
+		paths[e.Path] = map[string]any{"post": operation}
+		if e.Public { // a page for people who have no credentials: the function checks the token of its address
+			operation["security"] = []any{}
+			paths[e.Path] = map[string]any{"get": operation, "post": operation}
+		}
+	}
+	responses := map[string]any{}
+	for _, e := range gatewayErrors() {
+		responses[e.kind] = e.definition()
+	}
+	definition := map[string]any{
+		"openapi": "3.0.1",
+		"info":    map[string]any{"title": s.stack.StackName(), "version": "2"},
+		"paths":   paths,
+		"components": map[string]any{"securitySchemes": map[string]any{credentials: map[string]any{
+			"type": "apiKey", "in": "header", "name": "Unused", // the form asks for it; identitySource counts
+			"x-amazon-apigateway-authtype": "custom",
+			"x-amazon-apigateway-authorizer": map[string]any{
+				"type":                         "request",
+				"identitySource":               "method.request.header." + auth.KeyHeader + ", method.request.header." + auth.TokenHeader,
+				"authorizerUri":                s.invocation(authorizer),
+				"authorizerCredentials":        invokers[authorizerNoun].RoleArn(),
+				"authorizerResultTtlInSeconds": authorizerSeconds,
+			},
+		}}},
+		"x-amazon-apigateway-gateway-responses": responses,
+	}
+	if s.settings.CustomDomain != "" { // as the API's property says: an update by a definition may reset what that leaves out
+		definition["servers"] = []any{map[string]any{
+			"x-amazon-apigateway-endpoint-configuration": map[string]any{"disableExecuteApiEndpoint": true},
+		}}
+	}
+	return definition
+}
+
+// invocation is the URI by which the gateway calls a function.
+func (s *service) invocation(f awslambda.Function) *string {
+	return s.stack.FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("apigateway"), Account: jsii.String("lambda"), Resource: jsii.String("path"),
+		ResourceName: jsii.String("2015-03-31/functions/" + *f.FunctionArn() + "/invocations"),
+	})
+}
+
+// authorizerNoun stands for the authorizer among the nouns of endpoints.
+const authorizerNoun = "authorizer"
+
+// noun is what an endpoint is about, such as commentannotations.
+func noun(e api.Endpoint) string { return strings.Split(e.Path, "/")[2] }
+
+// addInvokers adds the roles by which the gateway calls the functions of each noun, and those alone, and returns them by noun. A permission on
+// each function would be one more resource for each, and the functions' names in one role would soon be more than the 10,240 characters that a
+// role may have.
+func (s *service) addInvokers(endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function) map[string]awsiam.IRole {
+	nouns := []string{authorizerNoun}
+	invoked := map[string][]string{authorizerNoun: {*authorizer.FunctionArn()}}
+	for _, e := range endpoints {
+		if invoked[noun(e)] == nil {
+			nouns = append(nouns, noun(e))
+		}
+		invoked[noun(e)] = append(invoked[noun(e)], *functions[e.Path].FunctionArn())
+	}
+	roles := map[string]awsiam.IRole{}
+	for _, n := range nouns {
+		roles[n] = s.addRole(s.stack, "Gateway-"+n, "apigateway.amazonaws.com",
+			[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, invoked[n]...)}).WithoutPolicyUpdates(nil)
+	}
+	return roles
+}
