@@ -204,7 +204,7 @@ type NewAnnotationV1 struct {
 // StatusV1 is Status in v1.
 type StatusV1 struct {
 	ID   string      `json:"id" rule:"required,id"`
-	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal, or an object of your own"`
+	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal, or an object of your own"`
 	StatusLook
 }
 

@@ -30,7 +30,7 @@ type Annotation struct {
 // AnnotationStatus is a status as it is answered.
 type AnnotationStatus struct {
 	ID   string      `json:"id"`
-	Type collab.JSON `json:"type,omitempty" doc:"default, ongoing or terminal; an object where version 1 gave one"`
+	Type collab.JSON `json:"type,omitempty" schema:"StatusType|object" doc:"default, ongoing or terminal; an object where version 1 gave one"`
 	StatusLook
 }
 

@@ -397,9 +397,9 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"annotations named in an update", func(d string) answer { return post(t, f, f.Update, d) },
-			`"annotationIds":["l1-90-0",` + strings.Repeat(`"l1-90-0",`, 10_000) + `"l1-90-0"],"updatedData":{"context":{}}`,
+			`"annotationIds":["l1-90-0",` + strings.Repeat(`"l1-90-0",`, 9_998) + `"l1-90-0"],"updatedData":{"context":{}}`,
 			`"annotationIds":[` + ids(10_001) + `],"updatedData":{"context":{}}`,
-			collab.FailedPrecondition, "the request names more than 10000 annotations",
+			collab.InvalidArgument, "data.annotationIds must have at most 10000 items, not 10001",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
 type UpdateRequest struct {
 	Target
-	AnnotationIDs       []string              `json:"annotationIds" rule:"notnull,nonempty,each=id" doc:"These, at most 10,000; the answer is in their order"`
+	AnnotationIDs       []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" doc:"These; the answer is in their order"`
 	LocationIDs         []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs             []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 	UpdatedData         *rpc.One[UpdatedData] `json:"updatedData"`
@@ -80,9 +80,6 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		if ids, err = s.Threads.Select(ctx, doc, u.selector, collab.MaxUpdated); err != nil {
 			return nil, err
 		}
-	}
-	if len(ids) > collab.MaxUpdated {
-		return nil, collab.Errorf(collab.FailedPrecondition, "the request names more than %d annotations", collab.MaxUpdated)
 	}
 	if !fit(ids) {
 		return nil, collab.Errorf(collab.FailedPrecondition,

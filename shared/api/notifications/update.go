@@ -16,21 +16,10 @@ type UpdateRequest struct {
 	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required,nonempty" doc:"What the user did: read, clicked or both"`
 }
 
-// NotificationChange is what the user did with the notifications. A click is reading, too.
+// NotificationChange is what the user did with the notifications. A click is reading, too; nothing undoes either.
 type NotificationChange struct {
-	Read    *bool `json:"read" rule:"notnull"`
-	Clicked *bool `json:"clicked" rule:"notnull"`
-}
-
-// Validate refuses to undo what was done.
-func (d *NotificationChange) Validate(m *rpc.Violations) {
-	const stays = "must be true: what was read or clicked stays so"
-	if d.Read != nil && !*d.Read {
-		m.Add("read", stays)
-	}
-	if d.Clicked != nil && !*d.Clicked {
-		m.Add("clicked", stays)
-	}
+	Read    *bool `json:"read" rule:"notnull,true"`
+	Clicked *bool `json:"clicked" rule:"notnull,true"`
 }
 
 // UpdateResult is what became of one notification.

@@ -40,38 +40,71 @@ func with(o object, members ...any) object {
 	return o
 }
 
-// Document returns the OpenAPI document, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
+// Interface is the description of the interface that others are made of: documents in OpenAPI, and the client in Go.
+type Interface struct {
+	operations []operation
+	events     object // by type, the schema of their posts
+	schemas    *schemas
+	payloads   map[collab.EventType]json.RawMessage
+}
+
+// operation is an endpoint with the schemas of its request and answer.
+type operation struct {
+	api.Endpoint
+	name          // of its types
+	request       object
+	data          object // of its answer
+	paged, listed bool   // its answer may have a nextPageToken; its data are a list
+	examples      []Example
+}
+
+// Describe returns the description, with the examples of each endpoint and of each type of webhook event. It fails where a field has no
 // description.
-func Document(examples []Example, payloads map[collab.EventType]json.RawMessage) ([]byte, error) {
-	schemas := rpc.NewSchemas(glossary, samples)
-	endpoints := slices.DeleteFunc(api.Endpoints(), func(e api.Endpoint) bool { return e.Public }) // those are pages for people
-	answers := map[string]rpc.Schema{}
-	for _, e := range endpoints { // before all requests: see Schemas.Request
-		if t := e.Operation.Data; t.Kind() == reflect.Struct {
-			answers[e.Path] = schemas.Fields(t)
-		} else {
-			answers[e.Path] = schemas.Answer(t)
+func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage) (*Interface, error) {
+	s := newSchemas(glossary, samples)
+	d := &Interface{schemas: s, payloads: payloads}
+	all := map[string]bool{}
+	for _, e := range api.Endpoints() {
+		all[e.Path] = true
+	}
+	for _, e := range api.Endpoints() {
+		if e.Public {
+			continue // a page for people
 		}
+		op := operation{Endpoint: e, name: nameOf(e.Path, all), paged: hasField(e, "pageToken")}
+		op.data = s.answer(op.typeName()+"Data", e.Operation.Data)
+		_, op.listed = reflect.Zero(e.Operation.Data).Interface().(interface{ ItemType() reflect.Type })
+		op.examples = slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return x.Path != e.Path })
+		d.operations = append(d.operations, op)
 	}
-	paths, hooks := object{}, object{}
 	for _, t := range collab.EventTypes() {
-		hooks = with(hooks, string(t), obj("post", event(schemas, t, payloads[t])))
+		d.events = with(d.events, string(t), s.event(t))
 	}
-	mistake := schemas.Answer(reflect.TypeFor[collab.FieldError]())
-	for _, e := range endpoints {
-		of := slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return x.Path != e.Path })
-		paths = with(paths, e.Path, obj("post", operation(e, schemas.Request(e.Operation.Request), answers[e.Path], of)))
+	for i := range d.operations { // after all answers: see schemas.request
+		op := &d.operations[i]
+		op.request = s.request(op.typeName()+"Request", op.Operation.Request)
 	}
-	if fields := schemas.Undescribed(); len(fields) > 0 {
+	s.failure()
+	if fields := s.undescribed; len(fields) > 0 {
 		return nil, fmt.Errorf("these fields have no description: %s", strings.Join(fields, ", "))
 	}
-	text := rpc.JSON(obj(
+	return d, nil
+}
+
+// Document returns the description in OpenAPI. Programs that make clients read it without the part webhooks, which some cannot.
+func (d *Interface) Document(webhooks bool) ([]byte, error) {
+	paths := object{}
+	for _, op := range d.operations {
+		paths = with(paths, op.Path, obj("post", op.post(d.schemas)))
+	}
+	document := obj(
 		"openapi", "3.1.0",
 		"info", obj(
 			"title", "Collaboration data service",
 			"version", "2",
 			"summary", "Comment threads, notifications and webhooks for other people's products",
 			"description", strings.TrimSpace(introduction),
+			"contact", obj("name", "The operator of this deployment", "url", "https://github.com/you/collabdata"),
 			"license", obj("name", "Apache-2.0", "identifier", "Apache-2.0"),
 		),
 		"servers", []object{obj("url", "http://127.0.0.1:8080", "description", "make run")},
@@ -83,39 +116,41 @@ func Document(examples []Example, payloads map[collab.EventType]json.RawMessage)
 			obj("name", "webhooks", "description", "Endpoints to which events are posted, and what became of that"),
 		},
 		"paths", paths,
-		"webhooks", hooks,
-		"components", obj(
-			"schemas", schemas.Components(),
-			"responses", refusals(mistake),
-			"parameters", obj("IdempotencyKey", obj(
-				"name", "Idempotency-Key",
-				"in", "header",
-				"description", strings.TrimSpace(keyRules),
-				"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
-				"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
-			)),
-			"headers", obj("RetryAfter", obj(
-				"description", "Seconds to wait before the request is sent again",
-				"schema", obj("type", "integer", "minimum", 1),
-			)),
-			"securitySchemes", obj(
-				"apiKey", obj("type", "apiKey", "in", "header", "name", auth.KeyHeader, "description", "The API key of the account."),
-				"authToken", obj("type", "apiKey", "in", "header", "name", auth.TokenHeader,
-					"description", "A token of the API key. A revoked one works for up to a minute."),
-			),
+	)
+	if webhooks {
+		hooks := object{}
+		for _, m := range d.events {
+			t := collab.EventType(m.Key)
+			hooks = with(hooks, m.Key, obj("post", hook(t, m.Value.(object), d.payloads[t])))
+		}
+		document = with(document, "webhooks", hooks)
+	}
+	text := rpc.JSON(with(document, "components", obj(
+		"schemas", d.schemas.components,
+		"responses", refusals(),
+		"parameters", obj("IdempotencyKey", obj(
+			"name", "Idempotency-Key",
+			"in", "header",
+			"description", strings.TrimSpace(keyRules),
+			"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
+			"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
+		)),
+		"headers", obj("RetryAfter", obj(
+			"description", "Seconds to wait before the request is sent again",
+			"schema", obj("type", "integer", "minimum", 1),
+		)),
+		"securitySchemes", obj(
+			"apiKey", obj("type", "apiKey", "in", "header", "name", auth.KeyHeader, "description", "The API key of the account."),
+			"authToken", obj("type", "apiKey", "in", "header", "name", auth.TokenHeader,
+				"description", "A token of the API key. A revoked one works for up to a minute."),
 		),
-	))
+	)))
 	var b bytes.Buffer
 	if err := json.Indent(&b, text, "", "  "); err != nil {
 		return nil, err
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
-}
-
-// schemaOf is the schema of an object.
-func schemaOf(properties object, required ...string) object {
-	return obj("type", "object", "properties", properties, "required", required)
 }
 
 func text(description string) object {
@@ -129,67 +164,64 @@ func content(schema object, key string, examples object) object {
 
 func ref(component string) object { return obj("$ref", "#/components/"+component) }
 
-// operation is the endpoint's POST.
-func operation(e api.Endpoint, request, answer rpc.Schema, examples []Example) object {
-	words := strings.Split(strings.TrimPrefix(e.Path, "/"), "/")
-	id := words[0]
-	for _, w := range words[1:] {
-		id += strings.ToUpper(w[:1]) + w[1:]
-	}
+// post is the endpoint's POST.
+func (op *operation) post(s *schemas) object {
+	name := op.typeName()
 	requests, answers := object{}, object{}
-	for i, x := range examples {
-		name := fmt.Sprintf("example%d", i+1)
-		requests = with(requests, name, obj("summary", x.Title, "value", x.Request))
-		answers = with(answers, name, obj("summary", x.Title, "value", x.Answer))
+	for i, x := range op.examples {
+		key := fmt.Sprintf("example%d", i+1)
+		requests = with(requests, key, obj("summary", x.Title, "value", x.Request))
+		answers = with(answers, key, obj("summary", x.Title, "value", x.Answer))
 	}
-	description := strings.TrimSpace(e.Description)
-	if e.Requires != "" {
-		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", e.Requires)
+	description := strings.TrimSpace(op.Description)
+	if op.Requires != "" {
+		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires)
 	}
-	op := obj("operationId", id, "tags", []string{words[1]}, "summary", e.Summary, "description", description)
-	if e.Idempotent() {
-		op = with(op, "parameters", []object{ref("parameters/IdempotencyKey")})
+	post := obj("operationId", op.operationID(), "tags", []string{op.noun}, "summary", op.Summary, "description", description)
+	if op.Idempotent() {
+		post = with(post, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}
-	responses := obj("200", obj("description", "Success", "content", content(result(answer, hasField(e, "pageToken")), "examples", answers)))
+	properties := obj("status", obj("type", "string", "const", "success"), "message", text("What was done, for people"), "data", op.data)
+	if op.paged {
+		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"))
+	}
+	result := s.named(name+"Result", structure(properties, []string{"status", "message", "data"}))
+	answer := s.named(name+"Response", structure(obj("result", result), []string{"result"}))
+	responses := obj("200", obj("description", "Success", "content", content(answer, "examples", answers)))
 	for _, r := range refusalTable {
-		if r.status == http.StatusNotFound && !hasField(e, "organizationId") && !hasField(e, "webhookId") || r.status == http.StatusConflict && !e.Idempotent() {
+		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") ||
+			r.status == http.StatusConflict && !op.Idempotent() {
 			continue
 		}
 		responses = with(responses, fmt.Sprint(r.status), ref("responses/"+r.name))
 	}
-	body := with(schemaOf(obj("data", request), "data"), "additionalProperties", false)
-	return with(op, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
+	body := s.named(name+"Body", with(structure(obj("data", op.request), []string{"data"}), "additionalProperties", false))
+	return with(post, "requestBody", obj("required", true, "content", content(body, "examples", requests)), "responses", responses)
 }
 
 // hasField reports whether the data of an endpoint's request have a field.
 func hasField(e api.Endpoint, name string) bool {
-	return slices.ContainsFunc(reflect.VisibleFields(e.Operation.Request), func(f reflect.StructField) bool {
-		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		return tag == name
-	})
+	return slices.ContainsFunc(rpc.ShapeOf(e.Operation.Request).Object.Fields, func(f rpc.Field) bool { return f.Name == name })
 }
 
-// result is the envelope of a success.
-func result(data rpc.Schema, paged bool) object {
-	properties := obj("status", obj("const", "success"), "message", text("What was done, for people"), "data", data)
-	if paged {
-		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"))
-	}
-	return schemaOf(obj("result", schemaOf(properties, "status", "message", "data")), "result")
-}
-
-// event is the post of a webhook.
-func event(schemas *rpc.Schemas, t collab.EventType, example json.RawMessage) object {
+// event refers to the component of the body that tells endpoints of an event of a type.
+func (s *schemas) event(t collab.EventType) object {
+	name := words(string(t)) + "Event"
 	fields := append([]string{"organizationId", "documentId", "annotationId", "commentId", "truncated"}, webhook.Fields(t)...)
-	schema := schemaOf(obj(
-		"type", obj("const", t),
+	return s.named(name, structure(obj(
+		"type", obj("type", "string", "const", t),
 		"timestamp", with(ref("schemas/Timestamp"), "description", "When it happened"),
-		"data", schemas.Fields(reflect.TypeFor[webhook.EventData](), fields...),
-	), "type", "timestamp", "data")
+		"data", s.named(name+"Data", s.fields(name+"Data", reflect.TypeFor[webhook.EventData](), fields...)),
+	), []string{"type", "timestamp", "data"}))
+}
+
+// hook is the post of an event.
+func hook(t collab.EventType, event object, example json.RawMessage) object {
 	header := func(name, description string) object {
 		return obj("name", name, "in", "header", "required", true, "description", description, "schema", obj("type", "string"))
 	}
 	return obj(
+		"operationId", "on"+words(string(t)),
 		"tags", []string{"webhooks"},
 		"summary", occasions[t],
 		"description", strings.TrimSpace(deliveryRules),
@@ -200,7 +232,7 @@ func event(schemas *rpc.Schemas, t collab.EventType, example json.RawMessage) ob
 			header("webhook-signature", "v1, and a base64 HMAC-SHA256; one for each secret that signs, with spaces between them"),
 		},
 		"requestBody", obj(
-			"required", true, "content", content(schema, "examples", obj("example1", obj("summary", occasions[t], "value", example))),
+			"required", true, "content", content(event, "examples", obj("example1", obj("summary", occasions[t], "value", example))),
 		),
 		"responses", obj(
 			"2XX", obj("description", "The event is delivered"),

@@ -36,7 +36,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-func document(t *testing.T) string {
+func describe(t *testing.T) *openapi.Interface {
 	t.Helper()
 	examples, err := apitest.Examples()
 	if err != nil {
@@ -49,19 +49,31 @@ func document(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	text, err := openapi.Document(examples, payloads)
+	d, err := openapi.Describe(examples, payloads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func document(t *testing.T, webhooks bool) string {
+	t.Helper()
+	text, err := describe(t).Document(webhooks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-// TestDocument holds that the file is what the types, rows and examples make.
-func TestDocument(t *testing.T) { golden(t, "../openapi.json", document(t)) }
+// TestDocument holds that the files are what the types, rows and examples make.
+func TestDocument(t *testing.T) {
+	golden(t, "../openapi.json", document(t, true))
+	golden(t, "../openapi-clients.json", document(t, false))
+}
 
 // TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
 func TestValid(t *testing.T) {
-	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t)))
+	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t, true)))
 	if err != nil {
 		t.Fatal(err)
 	}

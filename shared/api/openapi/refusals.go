@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -69,30 +70,26 @@ func (r *refusal) example() object {
 	return obj("error", failure)
 }
 
-// refusals are the components of the table. mistake is the schema of one of the details.
-func refusals(mistake rpc.Schema) object {
+// refusals are the components of the table.
+func refusals() object {
 	list := object{}
-	all := []collab.Code{collab.NotFound}
-	for _, code := range collab.Code("").Values() {
-		if collab.Code(code) != collab.NotFound {
-			all = append(all, collab.Code(code))
-		}
-	}
-	other := refusal{0, "Other", all, false,
+	other := refusal{0, "Other", []collab.Code{collab.NotFound}, false,
 		"An answer to what is no operation: 404, or 405 for another method than POST where there is no gateway.", "there is no operation at this path"}
 	for _, r := range append(slices.Clone(refusalTable), other) {
-		properties := obj("message", text("What is wrong, for people"), "status", obj("type", "string", "enum", r.codes))
-		if r.status == http.StatusBadRequest {
-			properties = with(properties, "details", obj(
-				"type", "array", "items", mistake, "maxItems", rpc.MaxViolations, "description", "Every mistake of the request",
-			))
-		}
 		response := obj("description", r.when)
 		if r.later {
 			response = with(response, "headers", obj("Retry-After", ref("headers/RetryAfter")))
 		}
-		schema := schemaOf(obj("error", schemaOf(properties, "message", "status")), "error")
-		list = with(list, r.name, with(response, "content", content(schema, "example", r.example())))
+		list = with(list, r.name, with(response, "content", content(ref("schemas/ErrorResponse"), "example", r.example())))
 	}
 	return list
+}
+
+// failure makes the components of an answer that is no success.
+func (s *schemas) failure() {
+	details := with(listOf(s.answer("", reflect.TypeFor[collab.FieldError]())), "maxItems", rpc.MaxViolations,
+		"description", "Every mistake of the request, where the status is INVALID_ARGUMENT")
+	code := s.answer("", reflect.TypeFor[collab.Code]())
+	properties := obj("message", text("What is wrong, for people"), "status", with(code, "description", "For programs"), "details", details)
+	s.named("ErrorResponse", structure(obj("error", s.named("Error", structure(properties, []string{"message", "status"}))), []string{"error"}))
 }

@@ -19,8 +19,8 @@ type Folder struct {
 	FolderName     string        `json:"folderName" doc:"Its name"`
 	OrganizationID string        `json:"organizationId"`
 	ParentFolderID string        `json:"parentFolderId" doc:"The folder in which it is; root for none"`
-	CreatedAt      collab.Millis `json:"createdAt"`
-	LastUpdated    collab.Millis `json:"lastUpdated"`
+	CreatedAt      collab.Millis `json:"createdAt" schema:"Millis"`
+	LastUpdated    collab.Millis `json:"lastUpdated" schema:"Millis"`
 	SubFolders     *[]Folder     `json:"subFolders,omitempty" doc:"The folders directly in it, where one folder was asked for"`
 }
 

@@ -17,8 +17,8 @@ import (
 
 var errEnough = errors.New("more than MaxViolations mistakes") // ends the decoding
 
-// decode reads a whole body into v by its plan. The error is INVALID_ARGUMENT: of syntax, or with every violation of form.
-func decode(body []byte, p *plan, v reflect.Value) error {
+// decode reads a whole body into v by its shape. The error is INVALID_ARGUMENT: of syntax, or with every violation of form.
+func decode(body []byte, p *Shape, v reflect.Value) error {
 	switch {
 	case len(body) == 0:
 		return collab.Errorf(collab.InvalidArgument, `the body is empty: it must be {"data": {…}}`)
@@ -51,34 +51,34 @@ func newDecoder(text []byte, root string) *decoder {
 }
 
 // value reads the next value into v.
-func (d *decoder) value(p *plan, v reflect.Value) error {
+func (d *decoder) value(p *Shape, v reflect.Value) error {
 	if d.more {
 		return errEnough
 	}
 	got := d.dec.PeekKind()
-	switch p.kind {
-	case kindPointer:
+	switch p.Kind {
+	case KindPointer:
 		target := reflect.New(v.Type().Elem())
-		if err := d.value(p.elem, target.Elem()); err != nil {
+		if err := d.value(p.Elem, target.Elem()); err != nil {
 			return err
 		}
 		v.Set(target)
 		return nil
-	case kindOpt:
+	case KindOpt:
 		start := d.dec.InputOffset()
-		if err := d.value(p.elem, v.Field(0)); err != nil {
+		if err := d.value(p.Elem, v.Field(0)); err != nil {
 			return err
 		}
 		raw := bytes.TrimLeft(d.text[start:d.dec.InputOffset()], " \t\r\n:,")
 		v.Field(1).SetBytes(compact(raw))
 		return nil
-	case kindOne:
+	case KindOne:
 		if got == '[' {
-			return d.one(p.elem, v.Field(0))
+			return d.one(p.Elem, v.Field(0))
 		}
-		return d.value(p.elem, v.Field(0))
-	case kindRaw:
-		if p.only && got != '{' {
+		return d.value(p.Elem, v.Field(0))
+	case KindRaw:
+		if p.Only != "" && got != '{' {
 			return d.wrong("an object", got)
 		}
 		raw, err := d.dec.ReadValue()
@@ -86,23 +86,30 @@ func (d *decoder) value(p *plan, v reflect.Value) error {
 			v.SetBytes(compact(raw))
 		}
 		return err
-	case kindString:
+	case KindString:
 		if got != '"' {
 			return d.wrong("a string", got)
 		}
 		return d.string(p, v)
-	case kindBool:
+	case KindBool:
 		if got != 't' && got != 'f' {
 			return d.wrong("a boolean", got)
 		}
+		if p.Only != "" && got == 'f' {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			d.add("must be true, or left out")
+			return nil
+		}
 		v.SetBool(got == 't')
 		return d.dec.SkipValue()
-	case kindInteger:
+	case KindInteger:
 		if got != '0' {
 			return d.wrong(p.integerRule(), got)
 		}
 		return d.integer(p, v)
-	case kindArray:
+	case KindArray:
 		if got != '[' {
 			return d.wrong("an array", got)
 		}
@@ -141,19 +148,19 @@ func kindName(k jsontext.Kind) string {
 	}
 }
 
-func (d *decoder) string(p *plan, v reflect.Value) error {
+func (d *decoder) string(p *Shape, v reflect.Value) error {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
 		return err
 	}
 	s := unquote(raw)
 	switch {
-	case p.nonEmpty && s == "":
+	case p.NonEmpty && s == "":
 		err = errors.New("must not be empty")
-	case p.maxLen > 0 && len(s) > p.maxLen:
-		err = fmt.Errorf("must be at most %d bytes, not %d", p.maxLen, len(s))
-	case p.enum != nil && !slices.Contains(p.enum, s):
-		err = fmt.Errorf("must be one of %s", strings.Join(p.enum, ", "))
+	case p.MaxLen > 0 && len(s) > p.MaxLen:
+		err = fmt.Errorf("must be at most %d bytes, not %d", p.MaxLen, len(s))
+	case p.Enum != nil && !slices.Contains(p.Enum, s):
+		err = fmt.Errorf("must be one of %s", strings.Join(p.Enum, ", "))
 	case p.check != nil:
 		err = p.check(s)
 	}
@@ -177,13 +184,13 @@ func unquote(raw []byte) string {
 	return string(s)
 }
 
-func (d *decoder) integer(p *plan, v reflect.Value) error {
+func (d *decoder) integer(p *Shape, v reflect.Value) error {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
 		return err
 	}
 	n, ok := parseInteger(string(raw))
-	if !ok || n < p.min || n > p.max {
+	if !ok || n < p.Min || n > p.Max {
 		d.add("must be %s", p.integerRule())
 		return nil
 	}
@@ -191,9 +198,9 @@ func (d *decoder) integer(p *plan, v reflect.Value) error {
 	return nil
 }
 
-func (p *plan) integerRule() string {
-	rule := fmt.Sprintf("an integer from %d to %d", p.min, p.max)
-	if p.form == "time" {
+func (p *Shape) integerRule() string {
+	rule := fmt.Sprintf("an integer from %d to %d", p.Min, p.Max)
+	if p.Form == "time" {
 		return "a time in milliseconds since epoch, " + rule
 	}
 	return rule

@@ -5,27 +5,27 @@ import (
 	"reflect"
 )
 
-func (d *decoder) array(p *plan, v reflect.Value) error {
-	n, err := d.elements(p.elem, p.maxLen, v)
+func (d *decoder) array(p *Shape, v reflect.Value) error {
+	n, err := d.elements(p.Elem, p.MaxLen, v)
 	switch {
 	case err != nil:
 		return err
-	case n == 0 && p.nonEmpty:
+	case n == 0 && p.NonEmpty:
 		d.add("must not be empty")
 	case n == 0:
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-	case p.maxLen > 0 && n > p.maxLen:
+	case p.MaxLen > 0 && n > p.MaxLen:
 		further := ""
 		if p.rest != "" {
 			further = ": send the rest by " + p.rest
 		}
-		d.add("must have at most %d items, not %d%s", p.maxLen, n, further)
+		d.add("must have at most %d items, not %d%s", p.MaxLen, n, further)
 	}
 	return nil
 }
 
 // one reads an array of exactly one element into v.
-func (d *decoder) one(p *plan, v reflect.Value) error {
+func (d *decoder) one(p *Shape, v reflect.Value) error {
 	list := reflect.New(reflect.SliceOf(v.Type())).Elem()
 	n, err := d.elements(p, 1, list)
 	if err == nil && n > 0 {
@@ -38,7 +38,7 @@ func (d *decoder) one(p *plan, v reflect.Value) error {
 }
 
 // elements reads an array into the slice v, at most so many of its elements, 0 for all, and returns how many it has.
-func (d *decoder) elements(p *plan, most int, v reflect.Value) (n int, err error) {
+func (d *decoder) elements(p *Shape, most int, v reflect.Value) (n int, err error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return 0, err
 	}
@@ -59,8 +59,8 @@ func (d *decoder) elements(p *plan, most int, v reflect.Value) (n int, err error
 	return n, err
 }
 
-func (d *decoder) object(p *plan, v reflect.Value) error {
-	o := p.object
+func (d *decoder) object(p *Shape, v reflect.Value) error {
+	o := p.Object
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
 	}
@@ -78,19 +78,19 @@ func (d *decoder) object(p *plan, v reflect.Value) error {
 			continue
 		}
 		seen |= 1 << i
-		if err := d.field(&o.fields[i], v); err != nil {
+		if err := d.field(&o.Fields[i], v); err != nil {
 			return err
 		}
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
 	}
-	for i := range o.fields {
-		if o.fields[i].required && seen&(1<<i) == 0 {
-			d.note(join(d.at(), o.fields[i].name), "is required")
+	for i := range o.Fields {
+		if o.Fields[i].Required && seen&(1<<i) == 0 {
+			d.note(join(d.at(), o.Fields[i].Name), "is required")
 		}
 	}
-	if p.nonEmpty && seen == 0 {
+	if p.NonEmpty && seen == 0 {
 		d.Add("", "must have at least one field")
 	}
 	if o.validates {
@@ -100,7 +100,7 @@ func (d *decoder) object(p *plan, v reflect.Value) error {
 }
 
 // lookup returns the field that a quoted name stands for.
-func (o *objectPlan) lookup(quoted []byte) (i int, known bool) {
+func (o *Object) lookup(quoted []byte) (i int, known bool) {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		i, known = o.byName[string(quoted[1:len(quoted)-1])] // does not allocate
 	} else {
@@ -125,20 +125,20 @@ func (d *decoder) unknown() error {
 }
 
 // field reads the value of a field of the struct v.
-func (d *decoder) field(f *fieldPlan, v reflect.Value) error {
+func (d *decoder) field(f *Field, v reflect.Value) error {
 	v = v.FieldByIndex(f.index)
 	if d.dec.PeekKind() != 'n' {
-		return d.value(f.plan, v)
+		return d.value(f.Shape, v)
 	}
 	if err := d.dec.SkipValue(); err != nil {
 		return err
 	}
 	switch {
-	case f.required:
+	case f.Required:
 		d.add("is required and must not be null")
-	case f.notNull:
+	case f.NotNull:
 		d.add("must not be null")
-	case f.plan.kind == kindOpt:
+	case f.Shape.Kind == KindOpt:
 		v.Field(1).SetBytes([]byte("null"))
 	}
 	return nil

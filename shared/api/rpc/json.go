@@ -57,6 +57,9 @@ func (k *Keyed[T]) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// ValueType returns T, for who describes the answer.
+func (Keyed[T]) ValueType() reflect.Type { return reflect.TypeFor[T]() }
+
 // Get returns the value of a key, and whether it is there.
 func (k Keyed[T]) Get(key string) (value T, ok bool) {
 	for _, m := range k {

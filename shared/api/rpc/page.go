@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"math"
+	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -178,3 +179,12 @@ func (c *Call) filters() []byte {
 	}
 	return canonical
 }
+
+// Open is embedded in a type of an answer whose object has further members, of any name.
+type Open struct{}
+
+// ItemType returns T, for who describes the answer.
+func (*Page[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }
+
+// ItemType returns T, for who describes the answer.
+func (*GroupedPage[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }

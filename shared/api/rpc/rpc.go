@@ -28,16 +28,18 @@
 //	notnull           null is a violation
 //	id, docid         string: collab.CheckID with 256, 600 bytes
 //	notificationid    string: collab.CheckNotificationID
+//	url               string: not empty; the operation says what addresses it takes
 //	nonempty          string, array: not empty; struct: at least one of its fields is sent, be it as null
 //	min=N, max=N      integer: bounds (±(2^53-1) without); max for an array: items; max for a string: bytes
 //	rest=PATH         array: which operation takes what is beyond max, for the violation to say
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
+//	true              bool: not false
 //	object            collab.JSON: an object
 //	partial           struct: its required fields may be left out, and its Validate is not called
 //	each=RULE         array: the rule of its elements; may be repeated
 //
-// A string type with a method Values() []string takes those values alone. What a field means is in a doc tag: see Schemas.
+// A string type with a method Values() []string takes those values alone. What a field means is in a doc tag: see package openapi.
 //
 // Handle panics on a request type that breaks these conventions, so that a test that builds the handlers finds it.
 package rpc
@@ -133,15 +135,15 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	type envelope struct {
 		Data Req `json:"data" rule:"required"`
 	}
-	plan := planOf(reflect.TypeFor[envelope]())
-	organization := plan.organizationField()
+	shape := ShapeOf(reflect.TypeFor[envelope]())
+	organization := shape.organizationField()
 	run := func(x *exchange) (response, error) {
 		body, err := readBody(x.w, x.r)
 		if err != nil {
 			return response{}, err
 		}
 		var e envelope
-		err = decode(body, plan, reflect.ValueOf(&e).Elem())
+		err = decode(body, shape, reflect.ValueOf(&e).Elem())
 		if organization != nil {
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
 		}

@@ -51,7 +51,7 @@ func (m *Violations) Add(field, format string, args ...any) {
 func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
 	v := reflect.ValueOf(into).Elem()
 	d := newDecoder(value, join(m.at(), field))
-	if err := d.value(planOf(v.Type()), v); err != nil && err != errEnough {
+	if err := d.value(ShapeOf(v.Type()), v); err != nil && err != errEnough {
 		d.add("is not valid JSON")
 	}
 	for _, f := range d.found {

@@ -11,7 +11,7 @@ import (
 // AddRequest is the data of POST /v2/webhooks/add. Without event types, events of every type are posted, those too that come to be later.
 type AddRequest struct {
 	WebhookID   *string            `json:"webhookId" rule:"notificationid" doc:"Generated where it is left out"`
-	URL         string             `json:"url" rule:"required,nonempty" doc:"Where events are posted: https, or http to an address that the operator allows"`
+	URL         string             `json:"url" rule:"required,url" doc:"Where events are posted: https, or http to an address that the operator allows"`
 	Description string             `json:"description" rule:"max=1000"`
 	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
 }

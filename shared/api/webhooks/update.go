@@ -16,7 +16,7 @@ type UpdateRequest struct {
 // WebhookChange is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
 // are posted.
 type WebhookChange struct {
-	URL         rpc.Opt[string]             `json:"url" rule:"notnull,nonempty"`
+	URL         rpc.Opt[string]             `json:"url" rule:"notnull,url"`
 	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`
 	EventTypes  rpc.Opt[[]collab.EventType] `json:"eventTypes" rule:"nonempty,max=30"`
 	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it again, and forgets how it failed"`

@@ -10,64 +10,68 @@ import (
 	"collabdata/shared/collab"
 )
 
-// kind is how a JSON value is decoded.
-type kind int
+// Kind is how a JSON value is decoded.
+type Kind int
 
+// The kinds.
 const (
-	kindString kind = iota
-	kindBool
-	kindInteger
-	kindRaw     // collab.JSON
-	kindStruct  // object with known fields
-	kindArray   // elem
-	kindPointer // elem
-	kindOpt     // elem
-	kindOne     // elem
+	KindString Kind = iota
+	KindBool
+	KindInteger
+	KindRaw     // collab.JSON
+	KindStruct  // object with known fields
+	KindArray   // of Elem
+	KindPointer // to Elem
+	KindOpt     // of Elem
+	KindOne     // of Elem
 )
 
-// plan says how a JSON value becomes a Go value of one type, and the rules that hold for it. It is made once per handler.
-type plan struct {
-	kind   kind
-	elem   *plan
-	object *objectPlan // kindStruct
+// Shape says how a JSON value becomes a Go value of one type, and the rules that hold for it: see the package comment.
+type Shape struct {
+	Kind     Kind
+	Type     reflect.Type
+	Elem     *Shape
+	Object   *Object  // KindStruct
+	Form     string   // the rule id, docid, notificationid, url, time or commentid, "" for none
+	Enum     []string // KindString: the values there are, nil for any
+	Only     string   // KindBool: the value there is, "" for both; KindRaw: "object" or ""
+	NonEmpty bool     // KindString, KindArray, KindStruct
+	Min, Max int64    // KindInteger: bounds
+	MaxLen   int      // KindString, KindArray: bytes, items; 0 for no limit
 
-	min, max int64              // kindInteger: bounds
-	maxLen   int                // kindString, kindArray: bytes, items; 0 for no limit
-	rest     string             // kindArray: the path that takes what is beyond maxLen, "" for none
-	nonEmpty bool               // kindString, kindArray, kindStruct
-	check    func(string) error // kindString: nil for none
-	only     bool               // kindRaw: an object only
-
-	form string   // the rule id, docid, notificationid, time or commentid, "" for none
-	enum []string // kindString: the values there are, nil for any
+	rest  string             // KindArray: the path that takes what is beyond MaxLen, "" for none
+	check func(string) error // KindString: nil for none
 }
 
-// objectPlan is the plan of a struct.
-type objectPlan struct {
-	name, of  string // of the type, and with its package
-	fields    []fieldPlan
+// Object is the shape of a struct.
+type Object struct {
+	Partial bool // required fields may be left out: see rule partial
+	Fields  []Field
+
 	byName    map[string]int
 	validates bool
 }
 
-type fieldPlan struct {
-	name     string
-	index    []int
-	required bool
-	notNull  bool
-	doc      string // what it is, for those who call
-	plan     *plan
+// Field is a field of a struct.
+type Field struct {
+	Name     string // in JSON
+	Tag      reflect.StructTag
+	Shape    *Shape
+	Required bool
+	NotNull  bool
+
+	index []int
 }
 
 const maxInteger = 1<<53 - 1
 
-// planOf returns the plan of a type. It panics where the type breaks the conventions of the package comment.
-func planOf(t reflect.Type) *plan {
-	return planner{}.plan(t, nil, t.String())
+// ShapeOf returns the shape of a type of requests. It panics where the type breaks the conventions of the package comment.
+func ShapeOf(t reflect.Type) *Shape {
+	return planner{}.shape(t, nil, t.String())
 }
 
 // planner remembers the structs it has met, so that types may be recursive.
-type planner map[structOf]*objectPlan
+type planner map[structOf]*Object
 
 // structOf is a struct, whole or as a change of one: see rule partial.
 type structOf struct {
@@ -75,29 +79,29 @@ type structOf struct {
 	partial bool
 }
 
-func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
-	p := &plan{min: -maxInteger, max: maxInteger}
+func (pl planner) shape(t reflect.Type, rules []string, where string) *Shape {
+	p := &Shape{Type: t, Min: -maxInteger, Max: maxInteger}
 	switch {
 	case t == reflect.TypeFor[collab.JSON]():
-		p.kind = kindRaw
+		p.Kind = KindRaw
 	case t.Kind() == reflect.String:
-		p.kind, p.enum = kindString, valuesOf(t)
+		p.Kind, p.Enum = KindString, valuesOf(t)
 	case t.Kind() == reflect.Bool:
-		p.kind = kindBool
+		p.Kind = KindBool
 	case t.Kind() == reflect.Int64:
-		p.kind = kindInteger
+		p.Kind = KindInteger
 	case t.Kind() == reflect.Pointer:
-		p.kind, p.elem = kindPointer, pl.plan(t.Elem(), rules, where)
+		p.Kind, p.Elem = KindPointer, pl.shape(t.Elem(), rules, where)
 		return p
 	case t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[interface{ isOpt() }]()):
-		p.kind, p.elem = kindOpt, pl.plan(t.Field(0).Type, rules, where)
+		p.Kind, p.Elem = KindOpt, pl.shape(t.Field(0).Type, rules, where)
 		return p
 	case t.Kind() == reflect.Struct && t.Implements(reflect.TypeFor[interface{ isOne() }]()):
-		p.kind, p.elem = kindOne, pl.plan(t.Field(0).Type, rules, where)
+		p.Kind, p.Elem = KindOne, pl.shape(t.Field(0).Type, rules, where)
 		return p
 	case t.Kind() == reflect.Struct:
 		whole := slices.DeleteFunc(slices.Clone(rules), func(rule string) bool { return rule == "partial" })
-		p.kind, p.object, rules = kindStruct, pl.object(structOf{t, len(whole) < len(rules)}), whole
+		p.Kind, p.Object, rules = KindStruct, pl.object(structOf{t, len(whole) < len(rules)}), whole
 	case t.Kind() == reflect.Slice:
 		var own, each []string
 		for _, rule := range rules {
@@ -107,7 +111,7 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 				own = append(own, rule)
 			}
 		}
-		p.kind, p.elem, rules = kindArray, pl.plan(t.Elem(), each, where+"[]"), own
+		p.Kind, p.Elem, rules = KindArray, pl.shape(t.Elem(), each, where+"[]"), own
 	default:
 		panic(fmt.Sprintf("rpc: %s: a request cannot hold a %s", where, t))
 	}
@@ -117,14 +121,11 @@ func (pl planner) plan(t reflect.Type, rules []string, where string) *plan {
 	return p
 }
 
-func (pl planner) object(t structOf) *objectPlan {
+func (pl planner) object(t structOf) *Object {
 	if o := pl[t]; o != nil {
 		return o
 	}
-	o := &objectPlan{name: t.Name(), of: t.String(), byName: make(map[string]int), validates: validates(t.Type) && !t.partial}
-	if t.partial {
-		o.name, o.of = o.name+"Change", "change of "+o.of
-	}
+	o := &Object{Partial: t.partial, byName: make(map[string]int), validates: validates(t.Type) && !t.partial}
 	pl[t] = o
 	for _, f := range reflect.VisibleFields(t.Type) {
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
@@ -144,24 +145,24 @@ func (pl planner) object(t structOf) *objectPlan {
 		if _, twice := o.byName[name]; twice {
 			panic(fmt.Sprintf("rpc: %s: there are two fields %q", where, name))
 		}
-		field := fieldPlan{name: name, index: f.Index, doc: f.Tag.Get("doc")}
+		field := Field{Name: name, Tag: f.Tag, index: f.Index}
 		var rules []string
 		for rule := range strings.SplitSeq(f.Tag.Get("rule"), ",") {
 			switch rule {
 			case "":
 			case "required":
-				field.required = !t.partial
+				field.Required = !t.partial
 			case "notnull":
-				field.notNull = true
+				field.NotNull = true
 			default:
 				rules = append(rules, rule)
 			}
 		}
-		field.plan = pl.plan(f.Type, rules, where)
-		o.byName[name] = len(o.fields)
-		o.fields = append(o.fields, field)
+		field.Shape = pl.shape(f.Type, rules, where)
+		o.byName[name] = len(o.Fields)
+		o.Fields = append(o.Fields, field)
 	}
-	if len(o.fields) > 64 {
+	if len(o.Fields) > 64 {
 		panic(fmt.Sprintf("rpc: %s has more than 64 fields", t))
 	}
 	return o
@@ -171,8 +172,8 @@ func validates(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[Validator]())
 }
 
-// add takes a rule up into the plan.
-func (p *plan) add(rule, where string) {
+// add takes a rule up into the shape.
+func (p *Shape) add(rule, where string) {
 	name, argument, _ := strings.Cut(rule, "=")
 	number := func() int64 {
 		n, err := strconv.ParseInt(argument, 10, 64)
@@ -182,10 +183,10 @@ func (p *plan) add(rule, where string) {
 		return n
 	}
 	switch name {
-	case "id", "docid", "notificationid", "time", "commentid":
-		p.form = name
+	case "id", "docid", "notificationid", "url", "time", "commentid":
+		p.Form = name
 	}
-	text, integer, array, object := p.kind == kindString, p.kind == kindInteger, p.kind == kindArray, p.kind == kindStruct
+	text, integer, array, object := p.Kind == KindString, p.Kind == KindInteger, p.Kind == KindArray, p.Kind == KindStruct
 	switch {
 	case name == "id" && text:
 		p.check = func(s string) error { return collab.CheckID(s, collab.MaxID) }
@@ -193,22 +194,26 @@ func (p *plan) add(rule, where string) {
 		p.check = func(s string) error { return collab.CheckID(s, collab.MaxDocumentID) }
 	case name == "notificationid" && text:
 		p.check = collab.CheckNotificationID
+	case name == "url" && text:
+		p.NonEmpty = true
+	case name == "true" && p.Kind == KindBool:
+		p.Only = name
 	case name == "nonempty" && (text || array || object):
-		p.nonEmpty = true
+		p.NonEmpty = true
 	case name == "max" && (text || array):
-		p.maxLen = int(number())
+		p.MaxLen = int(number())
 	case name == "rest" && array:
 		p.rest = argument
 	case name == "max" && integer:
-		p.max = number()
+		p.Max = number()
 	case name == "min" && integer:
-		p.min = number()
+		p.Min = number()
 	case name == "time" && integer:
-		p.min, p.max = 0, collab.MaxMillis
+		p.Min, p.Max = 0, collab.MaxMillis
 	case name == "commentid" && integer:
-		p.min, p.max = 1, collab.MaxCommentID
-	case name == "object" && p.kind == kindRaw:
-		p.only = true
+		p.Min, p.Max = 1, collab.MaxCommentID
+	case name == "object" && p.Kind == KindRaw:
+		p.Only = name
 	default:
 		panic(fmt.Sprintf("rpc: %s: rule %q does not apply", where, rule))
 	}
@@ -222,11 +227,11 @@ func valuesOf(t reflect.Type) []string {
 	return nil
 }
 
-// organizationField returns the index of the field organizationId within the request type of an envelope's plan, or nil.
-func (p *plan) organizationField() []int {
-	if request := p.object.fields[0].plan.object; request != nil {
+// organizationField returns the index of the field organizationId within the request type of an envelope's shape, or nil.
+func (p *Shape) organizationField() []int {
+	if request := p.Object.Fields[0].Shape.Object; request != nil {
 		if i, ok := request.byName["organizationId"]; ok {
-			return request.fields[i].index
+			return request.Fields[i].index
 		}
 	}
 	return nil

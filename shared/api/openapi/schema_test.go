@@ -1,4 +1,4 @@
-package rpc_test
+package openapi
 
 import (
 	"encoding/json"
@@ -16,6 +16,10 @@ type person struct {
 	Name   *string `json:"name,omitempty" rule:"max=10"`
 }
 
+type kind string
+
+func (kind) Values() []string { return []string{"default", "ongoing", "terminal"} }
+
 type ask struct {
 	Who   person            `json:"who" rule:"required"`
 	Kind  rpc.Opt[kind]     `json:"kind"`
@@ -25,6 +29,10 @@ type ask struct {
 	Any   collab.JSON       `json:"any"`
 	State collab.Preference `json:"state" rule:"notnull"`
 	Count int64             `json:"count" rule:"notnull,min=1"`
+	Link  string            `json:"link" rule:"url"`
+	Done  *bool             `json:"done" rule:"notnull,true"`
+	Flag  bool              `json:"flag"`
+	Mixed collab.JSON       `json:"mixed" schema:"Kind|object"`
 }
 
 type told struct {
@@ -37,37 +45,45 @@ type told struct {
 
 // TestSchemas holds what schemas are made of each kind of field.
 func TestSchemas(t *testing.T) {
-	s := rpc.NewSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L"},
+	s := newSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L",
+		"link": "L", "done": "Y", "flag": "N", "mixed": "M"},
 		map[string]any{"count": 2})
-	answer := s.Answer(reflect.TypeFor[*rpc.Page[*told]]())
-	request := s.Request(reflect.TypeFor[ask]())
-	components := s.Components()
+	answer := s.answer("Things", reflect.TypeFor[*rpc.Page[*told]]())
+	grouped := s.answer("Things", reflect.TypeFor[*rpc.GroupedPage[*told]]())
+	request := s.request("Ask", reflect.TypeFor[ask]())
 	for what, test := range map[string]struct {
-		schema rpc.Schema
+		schema object
 		want   string
 	}{
-		"answer": {answer, `{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Told"},{"type":"null"}]}}`},
-		"told": {components["Told"], `{"type":"object","properties":{
+		"answer":  {answer, `{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Told"},{"type":"null"}]}}`},
+		"grouped": {grouped, `{"anyOf":[{"$ref":"#/components/schemas/ThingsList"},{"$ref":"#/components/schemas/ThingsGroups"}]}`},
+		"told": {s.components["Told"], `{"type":"object","properties":{
 			"who":{"anyOf":[{"$ref":"#/components/schemas/Person"},{"type":"null"}],"description":"Who"},
 			"at":{"$ref":"#/components/schemas/Timestamp","description":"T"},
 			"list":{"type":["array","null"],"items":{"type":"string"},"description":"L"},
 			"raw":{"type":"array","items":{"$ref":"#/components/schemas/Person"},"description":""}},
 			"required":["who","list"],"additionalProperties":true}`},
-		"person": {components["Person"], `{"type":"object","properties":{
+		"person": {s.components["Person"], `{"type":"object","properties":{
 			"userId":{"type":"string","description":"Who"},"name":{"type":"string","description":""}},"required":["userId"]}`},
-		"person of a request": {components["PersonInput"], `{"type":"object","properties":{
+		"person of a request": {s.components["PersonInput"], `{"type":"object","properties":{
 			"userId":{"$ref":"#/components/schemas/Id","description":"Who"},
 			"name":{"type":["string","null"],"maxLength":10,"description":": at most 10 bytes"}},"required":["userId"],"additionalProperties":false}`},
-		"request": {request, `{"type":"object","properties":{
+		"request": {request, `{"$ref":"#/components/schemas/Ask"}`},
+		"an enum": {s.components["Kind"], `{"type":"string","enum":["default","ongoing","terminal"]}`},
+		"fields of a request": {s.components["Ask"], `{"type":"object","properties":{
 			"who":{"$ref":"#/components/schemas/PersonInput","description":"Who"},
-			"kind":{"type":["string","null"],"enum":["default","ongoing","terminal",null],"description":"K"},
+			"kind":{"anyOf":[{"$ref":"#/components/schemas/Kind"},{"type":"null"}],"description":"K"},
 			"ids":{"type":"array","items":{"$ref":"#/components/schemas/CommentId"},"minItems":1,"maxItems":3,"description":"I"},
 			"data":{"anyOf":[{"$ref":"#/components/schemas/PersonInput"},
 				{"type":"array","items":{"$ref":"#/components/schemas/PersonInput"},"minItems":1,"maxItems":1}],"description":"D"},
 			"free":{"type":["object","null"],"additionalProperties":true,"description":"F"},
-			"any":{"type":["string","number","boolean","object","array","null"],"description":"A"},
-			"state":{"type":"string","enum":["ALL","MINE","NONE"],"description":"S"},
-			"count":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"C","examples":[2]}},
+			"any":{"description":"A"},
+			"state":{"$ref":"#/components/schemas/Preference","description":"S"},
+			"count":{"type":"integer","minimum":1,"maximum":9007199254740991,"description":"C","examples":[2]},
+			"link":{"type":["string","null"],"format":"uri","minLength":1,"description":"L"},
+			"done":{"type":"boolean","const":true,"description":"Y"},
+			"flag":{"type":["boolean","null"],"default":false,"description":"N"},
+			"mixed":{"anyOf":[{"$ref":"#/components/schemas/Kind"},{"type":"object","additionalProperties":true},{"type":"null"}],"description":"M"}},
 			"required":["who"],"additionalProperties":false}`},
 	} {
 		var got, want any
@@ -85,7 +101,7 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s (- want, + got):\n%s", what, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"person.name", "told.raw", "person.name"}, s.Undescribed()); diff != "" {
+	if diff := cmp.Diff([]string{"Person.name", "Told.raw", "PersonInput.name"}, s.undescribed); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -98,12 +114,12 @@ func TestSchemaNames(t *testing.T) {
 	type Member struct {
 		ID string `json:"id"`
 	}
-	s := rpc.NewSchemas(nil, nil)
-	s.Answer(reflect.TypeFor[Member]())
+	s := newSchemas(nil, nil)
+	s.answer("", reflect.TypeFor[Member]())
 	defer func() {
 		if recover() == nil {
 			t.Error("a second type took the name of the first")
 		}
 	}()
-	s.Answer(reflect.TypeFor[outer]())
+	s.answer("", reflect.TypeFor[outer]())
 }

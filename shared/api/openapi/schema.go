@@ -1,0 +1,361 @@
+package openapi
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// schemas makes the schemas of requests and answers, in JSON Schema 2020-12, from their types. Structs and enums with a name are components,
+// which the schemas refer to. A field's description is its doc tag, else what the glossary says of its name. The tag schema:"Name" gives a
+// collab.JSON the schema of the component of that name, schema:"[]Name" of arrays of it, and schema:"Name|object" one of both.
+type schemas struct {
+	glossary    map[string]string
+	samples     map[string]any // of fields, by name
+	components  map[string]object
+	of          map[string]string // the type, with its package, of each component
+	answered    map[string]bool   // the components of answers
+	clears      map[string]bool   // the fields, as Component.field, in which null is not the same as leaving them out
+	undescribed []string          // fields that neither have a doc tag nor stand in the glossary
+}
+
+func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
+	return &schemas{glossary: glossary, samples: samples, components: scalars(), of: map[string]string{}, answered: map[string]bool{}, clears: map[string]bool{}}
+}
+
+// scalars are the components of the rules that name a form.
+func scalars() map[string]object {
+	const id = `1 to %d bytes in UTF-8, no control characters; %%, #, space, ! and " count three`
+	text := func(pattern string, most int, description string) object {
+		return obj("type", "string", "minLength", 1, "maxLength", most, "pattern", pattern, "description", description)
+	}
+	const plain = `^[^\x00-\x1f\x7f-\x9f]+$`
+	return map[string]object{
+		"Id":             text(plain, collab.MaxID, fmt.Sprintf(id, collab.MaxID)),
+		"DocumentId":     text(plain, collab.MaxDocumentID, fmt.Sprintf(id, collab.MaxDocumentID)),
+		"NotificationId": text(`^[A-Za-z0-9_-]+$`, collab.MaxNotificationID, "letters, digits, _ and -"),
+		"CommentId":      obj("type", "integer", "minimum", 1, "maximum", int64(collab.MaxCommentID), "description", "an integer from 1 to 2^53-1"),
+		"Millis": obj("type", "integer", "minimum", 0, "maximum", collab.MaxMillis,
+			"description", "a time in milliseconds since epoch, to the end of the year 9999"),
+		"Timestamp": obj("type", "string", "format", "date-time", "description", "a time in ISO 8601, in UTC with milliseconds",
+			"examples", []string{"2026-03-01T12:00:00.250Z"}),
+	}
+}
+
+var formNames = map[string]string{
+	"id": "Id", "docid": "DocumentId", "notificationid": "NotificationId", "commentid": "CommentId", "time": "Millis",
+}
+
+func open() object { return obj("type", "object", "additionalProperties", true) }
+
+func listOf(items object) object { return obj("type", "array", "items", items) }
+
+// orNull lets a schema take null.
+func orNull(schema object) object {
+	if len(schema) == 0 {
+		return schema // anything
+	}
+	if list, ok := schema.Get("anyOf"); ok {
+		return obj("anyOf", append(slices.Clone(list.([]object)), obj("type", "null")))
+	}
+	kind, ok := schema.Get("type")
+	if !ok {
+		return obj("anyOf", []object{schema, obj("type", "null")})
+	}
+	schema = slices.Clone(schema)
+	for i, m := range schema {
+		if m.Key == "type" {
+			schema[i].Value = []any{kind, "null"}
+		}
+	}
+	return schema
+}
+
+// structure is the schema of an object with properties.
+func structure(properties object, required []string) object {
+	schema := obj("type", "object", "properties", properties)
+	if len(required) > 0 {
+		schema = with(schema, "required", required)
+	}
+	return schema
+}
+
+// request refers to the component of a request's data. The answers' schemas are made before: where a component is one of an answer too, that
+// of the request has the name with Input behind it.
+func (s *schemas) request(name string, t reflect.Type) object {
+	return s.component(name, t.String(), func() object { return s.object(name, rpc.ShapeOf(t).Object) })
+}
+
+// object returns the schema of a struct of a request.
+func (s *schemas) object(name string, o *rpc.Object) object {
+	properties, required := object{}, []string{}
+	for _, f := range o.Fields {
+		schema := s.tagged(f.Tag)
+		if schema == nil {
+			schema = s.shape(f.Shape)
+		}
+		if f.Required {
+			required = append(required, f.Name)
+		} else if !f.NotNull {
+			schema = orNull(schema)
+		}
+		if f.Shape.Kind == rpc.KindBool {
+			schema = with(schema, "default", false)
+		}
+		if f.Shape.Kind == rpc.KindOpt && !f.NotNull {
+			s.clears[name+"."+f.Name] = true
+		}
+		properties = with(properties, f.Name, s.described(schema, name, f.Name, f.Tag, unit(f.Shape)))
+	}
+	return with(structure(properties, required), "additionalProperties", false)
+}
+
+// described returns the schema with the description of a field.
+func (s *schemas) described(schema object, of, field string, tag reflect.StructTag, unit string) object {
+	doc := tag.Get("doc")
+	if doc == "" {
+		doc = s.glossary[field]
+	}
+	if doc == "" {
+		s.undescribed = append(s.undescribed, of+"."+field)
+	}
+	if unit != "" {
+		doc += ": " + unit
+	}
+	schema = with(slices.Clone(schema), "description", doc)
+	if sample, ok := s.samples[field]; ok {
+		schema = with(schema, "examples", []any{sample})
+	}
+	return schema
+}
+
+// unit says what JSON Schema has no word for: its lengths are in characters.
+func unit(p *rpc.Shape) string {
+	switch {
+	case p.Kind == rpc.KindOpt, p.Kind == rpc.KindPointer:
+		return unit(p.Elem)
+	case p.Kind == rpc.KindString && p.MaxLen > 0:
+		return fmt.Sprintf("at most %d bytes", p.MaxLen)
+	}
+	return ""
+}
+
+// shape returns the schema of a value of a request.
+func (s *schemas) shape(p *rpc.Shape) object {
+	if name, ok := formNames[p.Form]; ok {
+		return ref("schemas/" + name)
+	}
+	switch p.Kind {
+	case rpc.KindPointer, rpc.KindOpt:
+		return s.shape(p.Elem)
+	case rpc.KindOne:
+		one := s.shape(p.Elem)
+		return obj("anyOf", []object{one, with(listOf(one), "minItems", 1, "maxItems", 1)})
+	case rpc.KindRaw:
+		if p.Only != "" {
+			return open()
+		}
+		return object{} // anything
+	case rpc.KindString:
+		return s.text(p)
+	case rpc.KindBool:
+		schema := obj("type", "boolean")
+		if p.Only != "" {
+			schema = with(schema, "const", true)
+		}
+		return schema
+	case rpc.KindInteger:
+		return obj("type", "integer", "minimum", p.Min, "maximum", p.Max)
+	case rpc.KindArray:
+		schema := listOf(s.shape(p.Elem))
+		if p.NonEmpty {
+			schema = with(schema, "minItems", 1)
+		}
+		if p.MaxLen > 0 {
+			schema = with(schema, "maxItems", p.MaxLen)
+		}
+		return schema
+	}
+	name, of := p.Type.Name(), p.Type.String()
+	if p.Object.Partial {
+		name, of = name+"Change", "change of "+of
+	}
+	if name = upper(name); s.answered[name] {
+		name += "Input"
+	}
+	return s.component(name, of, func() object {
+		schema := s.object(name, p.Object)
+		if p.NonEmpty {
+			schema = with(schema, "minProperties", 1)
+		}
+		return schema
+	})
+}
+
+func (s *schemas) text(p *rpc.Shape) object {
+	if p.Enum != nil {
+		return s.enum(p.Type, p.Enum)
+	}
+	schema := obj("type", "string")
+	if p.Form == "url" {
+		schema = with(schema, "format", "uri")
+	}
+	if p.NonEmpty {
+		schema = with(schema, "minLength", 1)
+	}
+	if p.MaxLen > 0 {
+		schema = with(schema, "maxLength", p.MaxLen)
+	}
+	return schema
+}
+
+// enum refers to the component of a type of strings that are one of some values.
+func (s *schemas) enum(t reflect.Type, values []string) object {
+	return s.component(upper(t.Name()), t.String(), func() object { return obj("type", "string", "enum", values) })
+}
+
+// component refers to the component of a type, and makes it where it is new. It panics where another type has the name.
+func (s *schemas) component(name, of string, make func() object) object {
+	if _, made := s.components[name]; !made {
+		s.components[name], s.of[name] = nil, of
+		s.components[name] = make()
+	}
+	if s.of[name] != of {
+		panic(fmt.Sprintf("openapi: %s and %s would be one component %s", of, s.of[name], name))
+	}
+	return ref("schemas/" + name)
+}
+
+// named refers to the component of a name, which is of no type.
+func (s *schemas) named(name string, schema object) object {
+	return s.component(name, name, func() object { return schema })
+}
+
+// answer returns the schema of an answer's data, or of a part of it. name is that of the operation, for types that are of it alone: they are called
+// Result. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null; the tag rule:"object" makes a
+// collab.JSON an object, and rule:"nullable" lets a field be null.
+func (s *schemas) answer(name string, t reflect.Type) object {
+	zero := reflect.Zero(t).Interface()
+	switch v := zero.(type) {
+	case interface{ ItemType() reflect.Type }:
+		return s.page(name, v.ItemType(), zero)
+	case interface{ ValueType() reflect.Type }:
+		return obj("type", "object", "additionalProperties", s.answer(strings.TrimSuffix(name, "Data")+"Item", v.ValueType()))
+	case collab.Timestamp:
+		return ref("schemas/Timestamp")
+	case collab.JSON:
+		return object{} // anything
+	case interface{ Values() []string }:
+		return s.enum(t, v.Values())
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return obj("type", "string")
+	case reflect.Bool:
+		return obj("type", "boolean")
+	case reflect.Int, reflect.Int64:
+		return obj("type", "integer")
+	case reflect.Pointer:
+		return s.answer(name, t.Elem())
+	case reflect.Slice:
+		return listOf(s.answer(name, t.Elem()))
+	case reflect.Map:
+		return open()
+	case reflect.Struct:
+		of := t.String()
+		if strings.HasSuffix(t.Name(), "Result") {
+			of += " of " + name
+		} else {
+			name = upper(t.Name())
+		}
+		s.answered[name] = true
+		return s.component(name, of, func() object { return s.fields(name, t) })
+	}
+	panic(fmt.Sprintf("openapi: an answer cannot hold a %s", t))
+}
+
+// page is the schema of a list: of a GroupedPage, one of two components.
+func (s *schemas) page(name string, item reflect.Type, page any) object {
+	one := s.answer(name, item)
+	items := one
+	if item.Kind() == reflect.Pointer {
+		items = orNull(one)
+	}
+	if _, ok := page.(interface{ RoomIn(string) int }); !ok {
+		return listOf(items)
+	}
+	list, groups := strings.TrimSuffix(name, "Data")+"List", strings.TrimSuffix(name, "Data")+"Groups"
+	return obj("anyOf", []object{
+		s.named(list, with(listOf(items), "description", "Without "+groupField)),
+		s.named(groups, obj("type", "object", "additionalProperties", listOf(one), "description", "With "+groupField+": by document id")),
+	})
+}
+
+// groupField is the field of a request that asks for an object of lists in the place of a list.
+const groupField = "groupByDocumentId"
+
+// fields returns the schema of a struct of an answer: with all fields, or with those that are named.
+func (s *schemas) fields(name string, t reflect.Type, names ...string) object {
+	properties, required, further := object{}, []string{}, false
+	for _, f := range reflect.VisibleFields(t) {
+		further = further || f.Type == reflect.TypeFor[rpc.Open]()
+		field, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || field == "" || field == "-" || names != nil && !slices.Contains(names, field) {
+			continue
+		}
+		properties = with(properties, field, s.described(s.field(f), name, field, f.Tag, ""))
+		if !strings.HasPrefix(options, "omit") {
+			required = append(required, field)
+		}
+	}
+	schema := structure(properties, required)
+	if further {
+		schema = with(schema, "additionalProperties", true)
+	}
+	return schema
+}
+
+func (s *schemas) field(f reflect.StructField) object {
+	schema := s.tagged(f.Tag)
+	if schema == nil {
+		schema = s.answer(f.Name, f.Type)
+	}
+	rules := strings.Split(f.Tag.Get("rule"), ",")
+	if slices.Contains(rules, "object") {
+		schema = open()
+	}
+	if slices.Contains(rules, "nullable") || f.Type.Kind() == reflect.Pointer && !strings.Contains(f.Tag.Get("json"), ",omit") {
+		schema = orNull(schema)
+	}
+	return schema
+}
+
+// tagged returns the schema that a tag names, nil for none.
+func (s *schemas) tagged(tag reflect.StructTag) object {
+	named, ok := tag.Lookup("schema")
+	if !ok {
+		return nil
+	}
+	var list []object
+	for name := range strings.SplitSeq(named, "|") {
+		single, array := strings.CutPrefix(name, "[]")
+		schema := open()
+		if single != "object" {
+			schema = ref("schemas/" + single)
+		}
+		if array {
+			schema = listOf(schema)
+		}
+		list = append(list, schema)
+	}
+	if len(list) == 1 {
+		return list[0]
+	}
+	return obj("anyOf", list)
+}
+
+func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
