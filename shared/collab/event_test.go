@@ -10,6 +10,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestShortUser holds that an event or a mail keeps of a user no more than it needs.
+func TestShortUser(t *testing.T) {
+	name, email, yes := strings.Repeat("n", 300), "ann@example.com", true
+	u := User{UserID: "ann", Name: &name, Email: &email, UserDetails: UserDetails{PhotoURL: &name, IsAdmin: &yes}}
+	cut := name[:200]
+	if diff := cmp.Diff(User{UserID: "ann", Name: &cut, Email: &email}, u.Short()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestShorten: whatever an event holds its JSON fits, says that something is missing, and still names what it is about and whom.
 func TestShorten(t *testing.T) {
 	for _, filler := range []string{"<", "ä", "\x01"} { // of one, two and six bytes in JSON

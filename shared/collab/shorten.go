@@ -55,9 +55,10 @@ func (e *Event) Shorten(limit int) error {
 	return nil
 }
 
-// Short returns the user with a name of at most 200 bytes and without an address of more than 320, as EncodeJSON writes them: a cut address
-// may be somebody else's.
+// Short returns the user without details, with a name of at most 200 bytes, and without an address of more than 320, as EncodeJSON writes them: a
+// cut address may be somebody else's.
 func (u User) Short() User {
+	u.UserDetails = UserDetails{}
 	u.Name = cutEncodedOpt(u.Name, shortName)
 	if email := Deref(u.Email); CutEncoded(email, shortEmail) != email {
 		u.Email = nil

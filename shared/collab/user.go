@@ -7,9 +7,27 @@ import (
 
 // User is the user object of the contract.
 type User struct {
-	UserID string  `json:"userId" rule:"required,id" dynamodbav:"-"`
-	Name   *string `json:"name,omitempty" dynamodbav:"name,omitempty"`
-	Email  *string `json:"email,omitempty" dynamodbav:"mail,omitempty"`
+	UserID      string  `json:"userId" rule:"required,id" dynamodbav:"-"`
+	Name        *string `json:"name,omitempty" dynamodbav:"name,omitempty"`
+	Email       *string `json:"email,omitempty" dynamodbav:"mail,omitempty"`
+	UserDetails `dynamodbav:"-"`
+}
+
+// UserDetails is what a user object has beside the three fields that the service reads: kept and given back as sent, it grants nothing.
+type UserDetails struct {
+	PhotoURL       *string `json:"photoUrl,omitempty" doc:"Address of a picture"`
+	OrganizationID *string `json:"organizationId,omitempty" doc:"The user's organization, as your application names it"`
+	Color          *string `json:"color,omitempty" doc:"Of the user's picture and cursor"`
+	TextColor      *string `json:"textColor,omitempty" doc:"Of the text on it"`
+	Initial        *string `json:"initial,omitempty" doc:"Shown where there is no picture; kept as sent, never made of the name"`
+	Plan           *string `json:"plan,omitempty" doc:"Of your application"`
+	Type           *string `json:"type,omitempty" doc:"Of your application"`
+	IsReadOnly     *bool   `json:"isReadOnly,omitempty" doc:"Of your application: it takes no right away"`
+	IsAnonymous    *bool   `json:"isAnonymous,omitempty" doc:"Of your application"`
+	IsGuest        *bool   `json:"isGuest,omitempty" doc:"Of your application"`
+	IsAdmin        *bool   `json:"isAdmin,omitempty" doc:"Of your application: it grants nothing"`
+	GroupID        *string `json:"groupId,omitempty" doc:"Deprecated"`
+	ClientGroupID  *string `json:"clientGroupId,omitempty" doc:"Deprecated"`
 }
 
 // DisplayName is the user's name, else e-mail address, else id.
