@@ -91,7 +91,7 @@ clean: ## remove data, logs and builds, keep the installed tools
 	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi
 	@if [ -x $(LOCAL)/bin/local ] && [ -e $(LOCAL)/data ]; then $(LOCAL)/bin/local -unused; fi
 	@if [ -d $(LOCAL) ]; then find $(LOCAL) -mindepth 1 -maxdepth 1 ! -name tools -exec rm -rf {} +; fi
-	@rm -rf cdk.out infra/cdk.out scripts/client-ts/dist
+	@rm -rf cdk.out infra/cdk.out scripts/client-ts/dist scripts/elements/dist
 
 distclean: clean ## remove the installed tools too
-	@rm -rf $(LOCAL) scripts/client-ts/node_modules
+	@rm -rf $(LOCAL) scripts/client-ts/node_modules scripts/elements/node_modules

@@ -2,6 +2,7 @@
 package clientts
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"collabdata/shared/client/proxy/proxytest"
 )
 
 // run runs a command in a folder, and returns what it printed.
@@ -46,11 +49,42 @@ func install(t *testing.T) {
 	}
 }
 
+// serveProxy starts the application of testapp/proxy.ts before a service, and returns its URL.
+func serveProxy(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("node", "dist/testapp/proxy.js")
+	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+proxytest.Serve(t), "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the application ended with %v", err)
+		}
+	})
+	url, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(url)
+}
+
 // TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is to
 // import it.
 func TestClient(t *testing.T) {
 	install(t)
 	run(t, ".", "npm", "test", "--silent")
+	t.Run("proxy", func(t *testing.T) { proxytest.Run(t, serveProxy(t)) })
 
 	project := t.TempDir()
 	packed := strings.TrimSpace(run(t, ".", "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", project))

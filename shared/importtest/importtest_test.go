@@ -223,7 +223,7 @@ func (f *folder) checkState(report func(string, ...any)) {
 				case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv":
 					report("uses %s: only shared/app reads the environment", name)
 				case "time.Now", "time.Since":
-					if !under(f.path, "shared/api/apitest", "shared/store/storetest") {
+					if !under(f.path, "shared/api/apitest", "shared/client", "shared/store/storetest") {
 						report("uses %s: the clock comes from shared/app", name)
 					}
 				}

@@ -1,0 +1,360 @@
+/**
+ * Lets the browsers of an application use the service through the application's own server, as the elements of collabdata-elements do. The
+ * application says who asks; the handler sets author and user itself, refuses what is not one's own, and calls the service with credentials
+ * that never leave the server:
+ *
+ *     const collab = proxy({
+ *       client: new Client({baseURL, apiKey, authToken}),
+ *       who: async (request) => {
+ *         const s = await sessionOf(request);
+ *         return s && {user: {userId: s.user, name: s.name}, organizationId: s.company, canRead: s.mayRead, canWrite: s.mayWrite};
+ *       },
+ *     });
+ *     app.use('/collab', nodeListener(collab)); // Express and node:http; Hono: app.post('/collab/*', (c) => collab(c.req.raw)); Next: export {collab as POST}
+ *
+ * PROTOCOL.md beside the Go package shared/client/proxy describes the requests. Both take the same ones.
+ */
+import {createHash} from 'node:crypto';
+import type {IncomingMessage, ServerResponse} from 'node:http';
+
+import {ServiceError, type Code} from './errors.js';
+import type {Client} from './index.js';
+
+/** A person of the application. The e-mail address goes to the service, which sends mail to it, and never to a browser. */
+export interface User {
+  userId: string;
+  name?: string;
+  email?: string;
+  photoUrl?: string;
+}
+
+type May = (documentId: string) => boolean | Promise<boolean>;
+
+/** Who asks, and what that person may do. The application vouches for a document that it lets write: the service makes it where it is missing. */
+export interface Caller {
+  user: User;
+  organizationId: string;
+  canRead: May;
+  canWrite: May;
+}
+
+/** How to ask the application, and how to reach the service. */
+export interface ProxyConfig {
+  client: Client;
+  /** Who sent a request; nothing where nobody is signed in. */
+  who(request: Request): Caller | null | undefined | Promise<Caller | null | undefined>;
+  /**
+   * Those whom the caller may mention in a document: all, at most 1,000, where there are no ids, else those of at most 30 ids. Left out: the
+   * users of the organization and of the document, as the service knows them.
+   */
+  people?(caller: Caller, documentId: string, ids?: string[]): User[] | Promise<User[]>;
+  /** Gets why requests failed that should not have; console.error unless given. */
+  onError?(error: unknown): void;
+}
+
+const MAX_BODY = 64 * 1024; // bytes of a request; a comment fits into it
+const ANNOTATIONS_PAGE = 250; // of a document, in an answer
+const INBOX_PAGE = 30; // notifications of an answer
+const MAX_PEOPLE = 1000; // of the organization, and of the document, who may be mentioned
+const MAX_MENTIONS = 30; // people whom a comment mentions
+const OVERLAP = 30_000; // ms that a look for what is new goes back behind the last one: a time is the start of a request, not the moment at which its data can be read
+
+const HTTP: Record<Code, number> = {
+  INVALID_ARGUMENT: 400, FAILED_PRECONDITION: 400, UNAUTHENTICATED: 401, PERMISSION_DENIED: 403, NOT_FOUND: 404, ALREADY_EXISTS: 409,
+  ABORTED: 409, RESOURCE_EXHAUSTED: 429, INTERNAL: 500, UNAVAILABLE: 503, DEADLINE_EXCEEDED: 504,
+};
+
+class Refusal extends Error {
+  constructor(readonly code: Code, message: string, readonly retryAfter = 0) {
+    super(message);
+  }
+}
+
+/** Returns a handler of the requests that PROTOCOL.md describes. It goes by the last element of the path, so that it can be mounted anywhere. */
+export function proxy(config: ProxyConfig): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const headers: Record<string, string> = {'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff'};
+    try {
+      return new Response(JSON.stringify(await answer(config, request)), {headers});
+    } catch (e) {
+      const {code, message, retryAfter} = e instanceof Refusal ? e : new Refusal('INTERNAL', 'internal error');
+      if (code === 'INTERNAL') (config.onError ?? console.error)(e);
+      if (retryAfter) headers['Retry-After'] = String(Math.ceil(retryAfter / 1000));
+      return new Response(JSON.stringify({error: {status: code, message}}), {status: HTTP[code], headers});
+    }
+  };
+}
+
+/** Whether a page of the application sent the request, or no browser did. */
+function ours(request: Request): boolean {
+  const site = request.headers.get('sec-fetch-site');
+  if (site) return site === 'same-origin' || site === 'none';
+  const origin = request.headers.get('origin');
+  if (!origin) return true;
+  return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host);
+}
+
+async function answer(config: ProxyConfig, request: Request): Promise<object> {
+  if (!ours(request)) throw new Refusal('PERMISSION_DENIED', 'requests from other sites are refused');
+  const kind = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (request.method !== 'POST' || kind !== 'application/json') throw new Refusal('INVALID_ARGUMENT', 'the request must be a POST of application/json');
+  const name = new URL(request.url).pathname.split('/').at(-1)!;
+  const asked = Object.hasOwn(REQUESTS, name) ? REQUESTS[name] : undefined;
+  if (!asked) throw new Refusal('NOT_FOUND', 'there is no such request');
+  const who = await config.who(request);
+  if (!who) throw new Refusal('UNAUTHENTICATED', 'nobody is signed in');
+  const body = await read(request, asked.fields);
+  if (asked.right) {
+    if (!body.documentId) throw new Refusal('INVALID_ARGUMENT', 'documentId is required');
+    if (!(await who[asked.right](body.documentId))) throw new Refusal('PERMISSION_DENIED', 'you may not do this in this document');
+  }
+  return asked.do(new Exchange(config, who), body);
+}
+
+type Fields = Record<string, unknown>;
+
+/** What a browser may send: the type of each field. Each request takes the fields that REQUESTS lists for it. */
+const TYPES = {
+  documentId: '', annotationId: '', commentId: 0, requestId: '', text: '', targetElement: {elementId: '', targetText: '', occurrence: 0},
+  resolved: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
+};
+
+type Body = Partial<typeof TYPES> & {documentId: string};
+
+/** Whether a value is of the type of another one: objects may have its fields, integers are safe ones. */
+function fits(value: unknown, like: unknown): boolean {
+  if (Array.isArray(like)) return Array.isArray(value) && value.every((v) => fits(v, like[0]));
+  if (typeof value !== typeof like || value === null || Array.isArray(value)) return false;
+  if (typeof value === 'object') return Object.entries(value as Fields).every(([k, v]) => Object.hasOwn(like as Fields, k) && fits(v, (like as Fields)[k]));
+  return typeof value !== 'number' || Number.isSafeInteger(value);
+}
+
+async function read(request: Request, fields: string[]): Promise<Body> {
+  const reader = request.body?.getReader();
+  const pieces: Uint8Array[] = [];
+  for (let size = 0, next; (next = await reader?.read()) && !next.done; ) {
+    size += next.value.length;
+    if (size > MAX_BODY) {
+      await reader!.cancel();
+      throw new Refusal('INVALID_ARGUMENT', `the body must have at most ${MAX_BODY} bytes`);
+    }
+    pieces.push(next.value);
+  }
+  try {
+    const body: unknown = JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(Buffer.concat(pieces)));
+    if (fits(body, TYPES) && Object.keys(body as Fields).every((k) => fields.includes(k))) return body as Body;
+  } catch {
+    // It is no JSON.
+  }
+  throw new Refusal('INVALID_ARGUMENT', `the body must be a JSON object with these fields: ${fields.join(', ')}`);
+}
+
+// What browsers see has the names of the service's answers. What is not named here does not reach them: e-mail addresses, contexts.
+const PERSON = {userId: 1, name: 1, photoUrl: 1};
+const ANNOTATION = {
+  annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, createdAt: 1, lastUpdated: 1,
+  comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
+  commentsTruncated: 1,
+};
+const NOTIFICATION = {
+  notificationId: 1, documentId: 1, annotationId: 1, actionUser: PERSON, displayHeadlineMessage: 1, displayBodyMessage: 1, createdAt: 1, read: 1,
+};
+
+/** The named members of a value, of each one in an array. */
+function pick(value: unknown, names: unknown): unknown {
+  if (typeof names !== 'object' || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((v) => pick(v, names));
+  return Object.fromEntries(Object.entries(names as Fields).filter(([k]) => Object.hasOwn(value, k)).map(([k, n]) => [k, pick((value as Fields)[k], n)]));
+}
+
+/** One request of a caller. */
+class Exchange {
+  constructor(readonly config: ProxyConfig, readonly who: Caller) {}
+
+  /** Calls an operation of the service. That it refuses the server's credentials is no business of the browser's. */
+  async call(path: string, data: Fields, requestId?: string): Promise<any> {
+    const call = this.config.client.call.bind(this.config.client) as unknown as (path: string, data: Fields, options: object) => Promise<unknown>;
+    const ids = [this.who.organizationId, this.who.user.userId, path, requestId];
+    const options = requestId ? {idempotencyKey: createHash('sha256').update(JSON.stringify(ids)).digest('hex')} : {};
+    try {
+      return await call(path, {...data, organizationId: this.who.organizationId}, options);
+    } catch (e) {
+      if (!(e instanceof ServiceError) || e.code === 'UNAUTHENTICATED' || e.code === 'PERMISSION_DENIED' || e.code === 'INTERNAL') throw e;
+      throw new Refusal(e.code, e.message, e.retryAfter);
+    }
+  }
+
+  /** Is call, and undefined for what does not exist. */
+  async find(path: string, data: Fields): Promise<any> {
+    try {
+      return await this.call(path, data);
+    } catch (e) {
+      if (e instanceof Refusal && e.code === 'NOT_FOUND') return undefined;
+      throw e;
+    }
+  }
+
+  /** Calls an operation that changes a single item, and answers what became of it. */
+  async change(path: string, data: Fields, requestId?: string): Promise<any> {
+    const [item] = Object.values((await this.call(path, data, requestId)).data as Record<string, any>);
+    if (!item?.success) throw new Refusal(item?.code ?? 'NOT_FOUND', item?.message ?? 'there is nothing to change');
+    return item;
+  }
+
+  async threads({documentId, since, pageToken}: Body) {
+    const next = Date.now() - OVERLAP;
+    const page = await this.find('/v2/commentannotations/get', {
+      documentId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since}), ...(pageToken && {pageToken}),
+    });
+    const canWrite = await this.who.canWrite(documentId);
+    return {threads: pick(page?.data ?? [], ANNOTATION), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite};
+  }
+
+  /** A thread as it is now; undefined where there is none. */
+  async thread({documentId, annotationId}: Body): Promise<any> {
+    return (await this.find('/v2/commentannotations/get', {documentId, annotationIds: [annotationId ?? '']}))?.data[0] ?? undefined;
+  }
+
+  /** Answers a thread after a change. */
+  async changed(body: Body) {
+    const thread = await this.thread(body);
+    if (!thread) throw new Refusal('NOT_FOUND', 'the thread does not exist');
+    return {thread: pick(thread, ANNOTATION)};
+  }
+
+  async addThread(body: Body) {
+    const {documentId, targetElement, requestId} = body;
+    const annotation = {commentData: [await this.written(body)], ...(targetElement && {targetElement})};
+    const data = {documentId, createOrganization: true, createDocument: true, commentAnnotations: [annotation]};
+    const {annotationId} = await this.change('/v2/commentannotations/add', data, requestId);
+    return this.changed({documentId, annotationId});
+  }
+
+  async addComment(body: Body) {
+    const {documentId, annotationId, requestId} = body;
+    await this.call('/v2/commentannotations/comments/add', {documentId, annotationId, commentData: [await this.written(body)]}, requestId);
+    return this.changed(body);
+  }
+
+  /** A new comment of the caller's, which tells those concerned. */
+  async written(body: Body) {
+    if (!body.requestId) throw new Refusal('INVALID_ARGUMENT', 'requestId is required');
+    return {...(await this.content(body)), from: this.who.user, triggerNotification: true};
+  }
+
+  /** A text with those whom its tokens mention. A token of somebody whom the caller may not mention stays a text. */
+  async content({documentId, text = ''}: Body) {
+    if (!text.trim()) throw new Refusal('INVALID_ARGUMENT', 'text must not be empty');
+    const ids = [...new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]!))];
+    if (ids.length > MAX_MENTIONS) throw new Refusal('INVALID_ARGUMENT', `text must mention at most ${MAX_MENTIONS} people`);
+    const people = ids.length ? await this.mentionable(documentId, ids) : [];
+    return {commentText: text, taggedUserContacts: people.filter((u) => ids.includes(u.userId)).map((u) => ({userId: u.userId, contact: u}))};
+  }
+
+  /** How an operation selects the comment, which the caller must have written. */
+  async own(body: Body) {
+    const comment = (await this.thread(body))?.comments.find((c: any) => c.commentId === body.commentId);
+    if (!comment) throw new Refusal('NOT_FOUND', 'the comment does not exist');
+    if (comment.from.userId !== this.who.user.userId) throw new Refusal('PERMISSION_DENIED', 'the comment is not yours');
+    return {documentId: body.documentId, annotationId: body.annotationId, commentIds: [body.commentId]};
+  }
+
+  async editComment(body: Body) {
+    const comment = await this.own(body);
+    await this.change('/v2/commentannotations/comments/update', {...comment, updatedData: {...(await this.content(body)), commentHtml: null}});
+    return this.changed(body);
+  }
+
+  /** Deletes a comment. Its thread stays, even without comments: so other windows learn of it. */
+  async deleteComment(body: Body) {
+    await this.change('/v2/commentannotations/comments/delete', await this.own(body));
+    return this.changed(body);
+  }
+
+  async resolveThread(body: Body) {
+    const status = body.resolved ? {id: 'RESOLVED', name: 'Resolved', type: 'terminal'} : {id: 'OPEN', name: 'Open', type: 'default'};
+    const {documentId, annotationId = ''} = body;
+    await this.change('/v2/commentannotations/update', {documentId, annotationIds: [annotationId], updatedData: {status}});
+    return this.changed(body);
+  }
+
+  /** A page of the caller's notifications, newest first, without those of documents that the caller may not read. */
+  async inbox({pageToken}: Body) {
+    const {userId} = this.who.user;
+    const page = await this.find('/v2/notifications/get', {userId, pageSize: INBOX_PAGE, ...(pageToken && {pageToken})});
+    const readable = new Map<string, boolean>();
+    for (const {documentId} of page?.data ?? []) {
+      if (!readable.has(documentId)) readable.set(documentId, await this.who.canRead(documentId));
+    }
+    const notifications = pick((page?.data ?? []).filter((n: any) => readable.get(n.documentId)), NOTIFICATION);
+    return {notifications, nextPageToken: page?.nextPageToken ?? '', user: pick(this.who.user, PERSON)};
+  }
+
+  /** Marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over. */
+  async readInbox({notificationIds = [], clicked}: Body) {
+    const updatedData = {read: true, ...(clicked && {clicked})};
+    await this.call('/v2/notifications/update', {userId: this.who.user.userId, notificationIds, updatedData});
+    return {};
+  }
+
+  /** What the caller is told of a document, after setting it where the request says what. */
+  async preferences({documentId, config}: Body) {
+    const {userId} = this.who.user;
+    if (config) await this.call('/v2/notifications/config/set', {userId, documentIds: [documentId], config});
+    const {data} = await this.call('/v2/notifications/config/get', {userId, documentIds: [documentId]});
+    return pick(data[0], {config: {inbox: 1, email: 1}}) as object;
+  }
+
+  async people({documentId}: Body) {
+    return {people: pick(await this.mentionable(documentId), PERSON)};
+  }
+
+  /** Those whom the caller may mention in a document, of the ids where there are some. */
+  async mentionable(documentId: string, ids?: string[]): Promise<User[]> {
+    if (this.config.people) return this.config.people(this.who, documentId, ids);
+    const all = new Map<string, User>();
+    for (const at of [{}, {documentId}]) {
+      const page = await this.find('/v2/users/get', {...at, pageSize: MAX_PEOPLE, ...(ids && {userIds: ids})});
+      for (const user of (page?.data ?? []) as User[]) if (!all.has(user.userId)) all.set(user.userId, user);
+    }
+    return [...all.values()];
+  }
+}
+
+/** The requests by name, with their fields and the right that each needs on its document, if it has one. */
+const REQUESTS: Record<string, {fields: string[]; right?: 'canRead' | 'canWrite'; do(x: Exchange, body: Body): Promise<object>}> = {
+  'threads': {fields: ['documentId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
+  'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement'], right: 'canWrite', do: (x, b) => x.addThread(b)},
+  'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', do: (x, b) => x.addComment(b)},
+  'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', do: (x, b) => x.editComment(b)},
+  'delete-comment': {fields: ['documentId', 'annotationId', 'commentId'], right: 'canWrite', do: (x, b) => x.deleteComment(b)},
+  'resolve-thread': {fields: ['documentId', 'annotationId', 'resolved'], right: 'canWrite', do: (x, b) => x.resolveThread(b)},
+  'people': {fields: ['documentId'], right: 'canRead', do: (x, b) => x.people(b)},
+  'preferences': {fields: ['documentId', 'config'], right: 'canRead', do: (x, b) => x.preferences(b)},
+  'inbox': {fields: ['pageToken'], do: (x, b) => x.inbox(b)},
+  'read-inbox': {fields: ['notificationIds', 'clicked'], do: (x, b) => x.readInbox(b)},
+};
+
+/** Returns a listener of node:http, which is middleware of Express too. It must come before what reads bodies, such as express.json(). */
+export function nodeListener(handler: (request: Request) => Promise<Response>): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  return async (incoming, outgoing) => {
+    try {
+      const headers = new Headers();
+      for (const [name, value] of Object.entries(incoming.headers)) for (const v of [value ?? []].flat()) headers.append(name, v);
+      const pieces: Buffer[] = [];
+      let size = 0;
+      for await (const piece of incoming.iterator({destroyOnReturn: false})) {
+        pieces.push(piece as Buffer);
+        size += (piece as Buffer).length;
+        if (size > MAX_BODY) break; // the handler refuses it
+      }
+      const method = incoming.method ?? 'GET';
+      const init = {method, headers, ...(method !== 'GET' && method !== 'HEAD' && {body: Buffer.concat(pieces)})};
+      const response = await handler(new Request(new URL(incoming.url ?? '/', 'http://application'), init));
+      if (size > MAX_BODY) outgoing.setHeader('Connection', 'close');
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+    } catch {
+      outgoing.destroy(); // the browser is gone, or sent what is no request
+    }
+  };
+}

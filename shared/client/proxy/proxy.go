@@ -1,0 +1,220 @@
+// Package proxy lets the browsers of an application use the service through the application's own server, as the elements of
+// scripts/elements do. The application says who asks; the handler sets author and user itself, refuses what is not one's own, and calls
+// the service with credentials that never leave the server:
+//
+//	mux.Handle("/collab/", proxy.New(proxy.Config{
+//		Client: client.New(client.Config{BaseURL: url, APIKey: key, AuthToken: token}),
+//		Who: func(r *http.Request) (*proxy.Caller, error) {
+//			s := sessions.Of(r)
+//			return &proxy.Caller{User: proxy.User{ID: s.User, Name: s.Name}, OrganizationID: s.Company, CanRead: s.MayRead, CanWrite: s.MayWrite}, nil
+//		},
+//	}))
+//
+// PROTOCOL.md describes the requests. The handler of the TypeScript client takes the same ones.
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/client"
+	"collabdata/shared/collab"
+)
+
+// MaxBody is the size of the largest request, in bytes. A comment fits into it.
+const MaxBody = 64 << 10
+
+// User is a person of the application. The e-mail address goes to the service, which sends mail to it, and never to a browser.
+type User struct {
+	ID       string `json:"userId"`
+	Name     string `json:"name,omitempty"`
+	Email    string `json:"email,omitempty"`
+	PhotoURL string `json:"photoUrl,omitempty"`
+}
+
+// Caller is who asks, and what that person may do. Both functions must be set. The application vouches for a document that it lets write:
+// the service makes it where it is missing.
+type Caller struct {
+	User              User
+	OrganizationID    string
+	CanRead, CanWrite func(ctx context.Context, documentID string) (bool, error)
+}
+
+// Config says how to ask the application, and how to reach the service.
+type Config struct {
+	Client *client.Client
+	// Who returns who sent a request, nil where nobody is signed in. An error is answered as INTERNAL.
+	Who func(*http.Request) (*Caller, error)
+	// People returns those whom the caller may mention in a document: all, at most 1,000, where ids is nil, else those of at most 30 ids.
+	// A nil People asks the service for the users of the organization and of the document.
+	People func(ctx context.Context, c *Caller, documentID string, ids []string) ([]User, error)
+	// Log gets why requests failed that should not have; nil for slog.Default.
+	Log *slog.Logger
+}
+
+// New returns a handler of the requests that PROTOCOL.md describes. It goes by the last element of the path, so that it can be mounted
+// anywhere.
+func New(c Config) http.Handler {
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
+	origins := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var answer any
+		err := origins.Check(r)
+		if err != nil {
+			err = collab.Errorf(collab.PermissionDenied, "requests from other sites are refused")
+		} else {
+			answer, err = c.answer(w, r)
+		}
+		c.write(w, r, answer, err)
+	})
+}
+
+// answer returns the answer to a request of the application's own pages.
+func (c *Config) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Method != http.MethodPost || kind != "application/json" {
+		return nil, collab.Errorf(collab.InvalidArgument, "the request must be a POST of application/json")
+	}
+	asked, ok := requests[path.Base(r.URL.Path)]
+	if !ok {
+		return nil, collab.Errorf(collab.NotFound, "there is no such request")
+	}
+	who, err := c.Who(r)
+	if err != nil {
+		return nil, err
+	}
+	if who == nil {
+		return nil, collab.Errorf(collab.Unauthenticated, "nobody is signed in")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if err != nil {
+		return nil, collab.Errorf(collab.InvalidArgument, "the body must arrive whole, and have at most %d bytes", MaxBody)
+	}
+	var sent map[string]jsontext.Value
+	var req request
+	err = errors.Join(json.Unmarshal(body, &sent), json.Unmarshal(body, &req, json.RejectUnknownMembers(true)))
+	for name := range sent {
+		if !slices.Contains(strings.Fields(asked.fields), name) {
+			return nil, collab.FieldErrorf(name, "is not a field of this request")
+		}
+	}
+	if err != nil || sent == nil {
+		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body must be a JSON object with these fields: " + asked.fields, Err: err}
+	}
+	x := &exchange{Config: c, ctx: r.Context(), who: who}
+	if asked.right == nil {
+		return asked.do(x, &req)
+	}
+	if req.DocumentID == "" {
+		return nil, collab.FieldErrorf("documentId", "is required")
+	}
+	may, err := asked.right(who)(x.ctx, req.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	if !may {
+		return nil, collab.Errorf(collab.PermissionDenied, "you may not do this in this document")
+	}
+	return asked.do(x, &req)
+}
+
+func (c *Config) write(w http.ResponseWriter, r *http.Request, answer any, err error) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if err == nil {
+		json.MarshalWrite(w, answer) // an error means that the reader is gone
+		return
+	}
+	code := collab.CodeOf(err)
+	if code == collab.Internal {
+		c.Log.ErrorContext(r.Context(), "a browser's request failed", "request", path.Base(r.URL.Path), "err", err)
+	}
+	if e, ok := errors.AsType[*collab.Error](err); ok && e.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+	}
+	w.WriteHeader(rpc.HTTPStatus(code))
+	json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": collab.MessageOf(err)}}, json.Deterministic(true))
+}
+
+// fields are those of an object on its way to the service or to the browser.
+type fields map[string]any
+
+// exchange is one request of a caller.
+type exchange struct {
+	*Config
+	ctx context.Context
+	who *Caller
+}
+
+// call calls an operation of the service, with the caller's organization; a key that is not "" is its Idempotency-Key. out may be nil. That
+// the service refuses the server's credentials is no business of the browser's.
+func (x *exchange) call(path string, data fields, key string, out any) error {
+	data["organizationId"] = x.who.OrganizationID
+	body, err := json.Marshal(fields{"data": data}, json.Deterministic(true)) // the same each time, for the key
+	if err != nil {
+		return err
+	}
+	answer, err := x.Client.Send(x.ctx, http.MethodPost, path, http.Header{client.IdempotencyHeader: {key}}, body)
+	if err != nil {
+		return &collab.Error{Code: collab.Unavailable, Message: "the service does not answer", Err: err}
+	}
+	if answer.Status != http.StatusOK {
+		failure := answer.Failure()
+		if failure.Code == collab.Unauthenticated || failure.Code == collab.PermissionDenied {
+			failure = &collab.Error{Code: collab.Internal, Err: failure}
+		}
+		return failure
+	}
+	if out == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.Body, &struct {
+		Result any `json:"result"`
+	}{out})
+}
+
+// change calls an operation that changes a single item, and returns the id of the annotation where the operation answers one.
+func (x *exchange) change(path string, data fields, key string) (annotationID string, err error) {
+	var result struct {
+		Data map[string]struct {
+			Success      bool        `json:"success"`
+			Message      string      `json:"message"`
+			Code         collab.Code `json:"code"`
+			AnnotationID string      `json:"annotationId"`
+		} `json:"data"`
+	}
+	if err := x.call(path, data, key, &result); err != nil {
+		return "", err
+	}
+	for _, o := range result.Data {
+		if !o.Success {
+			return "", &collab.Error{Code: o.Code, Message: o.Message}
+		}
+		return o.AnnotationID, nil
+	}
+	return "", collab.Errorf(collab.NotFound, "there is nothing to change")
+}
+
+// key returns the Idempotency-Key of what the caller asks for under an id of the browser's: no other person's request has the same.
+func (x *exchange) key(name string, r *request) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{x.who.OrganizationID, x.who.User.ID, name, r.RequestID}))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,374 @@
+package proxy
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+const (
+	annotationsPage = 250  // of a document, in an answer
+	inboxPage       = 30   // notifications of an answer
+	maxPeople       = 1000 // of the organization, and of the document, who may be mentioned
+	maxMentions     = 30   // people whom a comment mentions
+
+	// overlap is how far a look for what is new goes back behind the last one: a time is the start of a request, not the moment at which
+	// its data can be read.
+	overlap = 30 * time.Second
+)
+
+// request is what a browser may send. Each request takes the fields that requests lists for it.
+type request struct {
+	DocumentID      string         `json:"documentId"`
+	AnnotationID    string         `json:"annotationId"`
+	CommentID       int64          `json:"commentId"`
+	RequestID       string         `json:"requestId"`
+	Text            string         `json:"text"`
+	TargetElement   *targetElement `json:"targetElement"`
+	Resolved        bool           `json:"resolved"`
+	Since           int64          `json:"since"`
+	PageToken       string         `json:"pageToken"`
+	NotificationIDs []string       `json:"notificationIds"`
+	Clicked         bool           `json:"clicked"`
+	Config          *channels      `json:"config"`
+}
+
+// requests are the requests by name, with their fields and the right that each needs on its document, if it has one.
+var requests = map[string]struct {
+	fields string
+	right  func(*Caller) func(context.Context, string) (bool, error)
+	do     func(*exchange, *request) (any, error)
+}{
+	"threads":        {"documentId since pageToken", read, (*exchange).threads},
+	"add-thread":     {"documentId requestId text targetElement", write, (*exchange).addThread},
+	"add-comment":    {"documentId annotationId requestId text", write, (*exchange).addComment},
+	"edit-comment":   {"documentId annotationId commentId text", write, (*exchange).editComment},
+	"delete-comment": {"documentId annotationId commentId", write, (*exchange).deleteComment},
+	"resolve-thread": {"documentId annotationId resolved", write, (*exchange).resolveThread},
+	"people":         {"documentId", read, (*exchange).people},
+	"preferences":    {"documentId config", read, (*exchange).preferences},
+	"inbox":          {"pageToken", nil, (*exchange).inbox},
+	"read-inbox":     {"notificationIds clicked", nil, (*exchange).readInbox},
+}
+
+func read(c *Caller) func(context.Context, string) (bool, error)  { return c.CanRead }
+func write(c *Caller) func(context.Context, string) (bool, error) { return c.CanWrite }
+
+// What browsers see has the names of the service's answers. What is not named here does not reach them: e-mail addresses, contexts.
+type (
+	person struct {
+		UserID   string `json:"userId"`
+		Name     string `json:"name,omitempty"`
+		PhotoURL string `json:"photoUrl,omitempty"`
+	}
+	targetElement struct {
+		ElementID  string `json:"elementId,omitempty"`
+		TargetText string `json:"targetText,omitempty"`
+		Occurrence int64  `json:"occurrence,omitzero"`
+	}
+	annotation struct {
+		AnnotationID  string         `json:"annotationId"`
+		TargetElement *targetElement `json:"targetElement,omitempty"`
+		Status        struct {
+			ID   string `json:"id"`
+			Name string `json:"name,omitempty"`
+			Type any    `json:"type,omitempty"`
+		} `json:"status"`
+		CreatedAt         string    `json:"createdAt"`
+		LastUpdated       string    `json:"lastUpdated"`
+		Comments          []comment `json:"comments"`
+		CommentsTruncated bool      `json:"commentsTruncated,omitzero"`
+	}
+	comment struct {
+		CommentID          int64  `json:"commentId"`
+		CommentText        string `json:"commentText,omitempty"`
+		CommentHTML        string `json:"commentHtml,omitempty"`
+		From               person `json:"from"`
+		TaggedUserContacts []struct {
+			UserID  string  `json:"userId"`
+			Contact *person `json:"contact,omitempty"`
+		} `json:"taggedUserContacts,omitempty"`
+		CreatedAt   string `json:"createdAt"`
+		LastUpdated string `json:"lastUpdated"`
+	}
+	notification struct {
+		NotificationID         string `json:"notificationId"`
+		DocumentID             string `json:"documentId"`
+		AnnotationID           string `json:"annotationId,omitempty"`
+		ActionUser             person `json:"actionUser"`
+		DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
+		DisplayBodyMessage     string `json:"displayBodyMessage,omitempty"`
+		CreatedAt              string `json:"createdAt"`
+		Read                   bool   `json:"read"`
+	}
+	channels struct {
+		Inbox string `json:"inbox,omitempty"`
+		Email string `json:"email,omitempty"`
+	}
+)
+
+func (u User) person() person { return person{u.ID, u.Name, u.PhotoURL} }
+
+// get answers a page of the annotations that data selects. What does not exist has none.
+func (x *exchange) get(data fields) (page struct {
+	Data          []*annotation `json:"data"`
+	NextPageToken string        `json:"nextPageToken"`
+}, err error) {
+	err = x.call("/v2/commentannotations/get", data, "", &page)
+	if collab.CodeOf(err) == collab.NotFound {
+		err = nil
+	}
+	page.Data = slices.DeleteFunc(page.Data, func(a *annotation) bool { return a == nil })
+	return page, err
+}
+
+func (x *exchange) threads(r *request) (any, error) {
+	since := time.Now().Add(-overlap).UnixMilli()
+	canWrite, err := x.who.CanWrite(x.ctx, r.DocumentID)
+	if err != nil {
+		return nil, err
+	}
+	data := fields{"documentId": r.DocumentID, "pageSize": annotationsPage}
+	if r.Since != 0 {
+		data["updatedAfter"] = r.Since
+	}
+	if r.PageToken != "" {
+		data["pageToken"] = r.PageToken
+	}
+	page, err := x.get(data)
+	return fields{
+		"threads": page.Data, "nextPageToken": page.NextPageToken, "since": since, "user": x.who.User.person(), "canWrite": canWrite,
+	}, err
+}
+
+// changed answers a thread as it is after a change, or the error of the change.
+func (x *exchange) changed(r *request, id string, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	page, err := x.get(fields{"documentId": r.DocumentID, "annotationIds": []string{id}})
+	if err == nil && len(page.Data) == 0 {
+		err = collab.Errorf(collab.NotFound, "the thread does not exist")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fields{"thread": page.Data[0]}, nil
+}
+
+func (x *exchange) addThread(r *request) (any, error) {
+	comment, err := x.written(r)
+	if err != nil {
+		return nil, err
+	}
+	added := fields{"commentData": []fields{comment}}
+	if r.TargetElement != nil {
+		added["targetElement"] = r.TargetElement
+	}
+	id, err := x.change("/v2/commentannotations/add", fields{
+		"documentId": r.DocumentID, "createOrganization": true, "createDocument": true, "commentAnnotations": []fields{added},
+	}, x.key("add-thread", r))
+	return x.changed(r, id, err)
+}
+
+func (x *exchange) addComment(r *request) (any, error) {
+	comment, err := x.written(r)
+	if err == nil {
+		data := fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentData": []fields{comment}}
+		err = x.call("/v2/commentannotations/comments/add", data, x.key("add-comment", r), nil)
+	}
+	return x.changed(r, r.AnnotationID, err)
+}
+
+// written returns a new comment of the caller's, which tells those concerned.
+func (x *exchange) written(r *request) (fields, error) {
+	if r.RequestID == "" {
+		return nil, collab.FieldErrorf("requestId", "is required")
+	}
+	comment, err := x.content(r)
+	if err == nil {
+		comment["from"], comment["triggerNotification"] = x.who.User, true
+	}
+	return comment, err
+}
+
+// token is a mention in a text.
+var token = regexp.MustCompile(`\{\{([^{}]+)\}\}`)
+
+// content returns a text with those whom its tokens mention. A token of somebody whom the caller may not mention stays a text.
+func (x *exchange) content(r *request) (fields, error) {
+	if strings.TrimSpace(r.Text) == "" {
+		return nil, collab.FieldErrorf("text", "must not be empty")
+	}
+	var ids []string
+	for _, m := range token.FindAllStringSubmatch(r.Text, -1) {
+		if !slices.Contains(ids, m[1]) {
+			ids = append(ids, m[1])
+		}
+	}
+	if len(ids) > maxMentions {
+		return nil, collab.FieldErrorf("text", "must mention at most %d people", maxMentions)
+	}
+	tags := []fields{}
+	if len(ids) > 0 {
+		people, err := x.mentionable(r.DocumentID, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, u := range people {
+			if slices.Contains(ids, u.ID) {
+				tags = append(tags, fields{"userId": u.ID, "contact": u})
+			}
+		}
+	}
+	return fields{"commentText": r.Text, "taggedUserContacts": tags}, nil
+}
+
+// own returns how an operation selects the comment, which the caller must have written.
+func (x *exchange) own(r *request) (fields, error) {
+	page, err := x.get(fields{"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}})
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range page.Data {
+		for _, c := range a.Comments {
+			if c.CommentID != r.CommentID {
+				continue
+			}
+			if c.From.UserID != x.who.User.ID {
+				return nil, collab.Errorf(collab.PermissionDenied, "the comment is not yours")
+			}
+			return fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentIds": []int64{r.CommentID}}, nil
+		}
+	}
+	return nil, collab.Errorf(collab.NotFound, "the comment does not exist")
+}
+
+func (x *exchange) editComment(r *request) (any, error) {
+	data, err := x.own(r)
+	if err != nil {
+		return nil, err
+	}
+	content, err := x.content(r)
+	if err == nil {
+		content["commentHtml"] = nil
+		data["updatedData"] = content
+		_, err = x.change("/v2/commentannotations/comments/update", data, "")
+	}
+	return x.changed(r, r.AnnotationID, err)
+}
+
+// deleteComment deletes a comment. Its thread stays, even without comments: so other windows learn of it.
+func (x *exchange) deleteComment(r *request) (any, error) {
+	data, err := x.own(r)
+	if err == nil {
+		_, err = x.change("/v2/commentannotations/comments/delete", data, "")
+	}
+	return x.changed(r, r.AnnotationID, err)
+}
+
+func (x *exchange) resolveThread(r *request) (any, error) {
+	status := fields{"id": "OPEN", "name": "Open", "type": "default"}
+	if r.Resolved {
+		status = fields{"id": "RESOLVED", "name": "Resolved", "type": "terminal"}
+	}
+	_, err := x.change("/v2/commentannotations/update", fields{
+		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": fields{"status": status},
+	}, "")
+	return x.changed(r, r.AnnotationID, err)
+}
+
+// inbox answers a page of the caller's notifications, newest first, without those of documents that the caller may not read.
+func (x *exchange) inbox(r *request) (any, error) {
+	data := fields{"userId": x.who.User.ID, "pageSize": inboxPage}
+	if r.PageToken != "" {
+		data["pageToken"] = r.PageToken
+	}
+	var page struct {
+		Data          []notification `json:"data"`
+		NextPageToken string         `json:"nextPageToken"`
+	}
+	if err := x.call("/v2/notifications/get", data, "", &page); err != nil && collab.CodeOf(err) != collab.NotFound {
+		return nil, err
+	}
+	shown := []notification{}
+	readable := map[string]bool{}
+	for _, n := range page.Data {
+		may, asked := readable[n.DocumentID]
+		if !asked {
+			var err error
+			if may, err = x.who.CanRead(x.ctx, n.DocumentID); err != nil {
+				return nil, err
+			}
+			readable[n.DocumentID] = may
+		}
+		if may {
+			shown = append(shown, n)
+		}
+	}
+	return fields{"notifications": shown, "nextPageToken": page.NextPageToken, "user": x.who.User.person()}, nil
+}
+
+// readInbox marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over.
+func (x *exchange) readInbox(r *request) (any, error) {
+	did := fields{"read": true}
+	if r.Clicked {
+		did["clicked"] = true
+	}
+	return fields{}, x.call("/v2/notifications/update", fields{"userId": x.who.User.ID, "notificationIds": r.NotificationIDs, "updatedData": did}, "", nil)
+}
+
+// preferences answers what the caller is told of a document, after setting it where the request says what.
+func (x *exchange) preferences(r *request) (any, error) {
+	if r.Config != nil {
+		data := fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}, "config": r.Config}
+		if err := x.call("/v2/notifications/config/set", data, "", nil); err != nil {
+			return nil, err
+		}
+	}
+	var result struct {
+		Data [1]struct {
+			Config channels `json:"config"`
+		} `json:"data"`
+	}
+	err := x.call("/v2/notifications/config/get", fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}}, "", &result)
+	return result.Data[0], err
+}
+
+// people answers those whom the caller may mention in a document.
+func (x *exchange) people(r *request) (any, error) {
+	list, err := x.mentionable(r.DocumentID, nil)
+	people := make([]person, len(list))
+	for i, u := range list {
+		people[i] = u.person()
+	}
+	return fields{"people": people}, err
+}
+
+// mentionable returns those whom the caller may mention in a document, of ids where these are not nil.
+func (x *exchange) mentionable(documentID string, ids []string) (all []User, err error) {
+	if x.People != nil {
+		return x.People(x.ctx, x.who, documentID, ids)
+	}
+	for _, data := range []fields{{}, {"documentId": documentID}} {
+		if data["pageSize"] = maxPeople; ids != nil {
+			data["userIds"] = ids
+		}
+		var page struct {
+			Data []User `json:"data"`
+		}
+		if err := x.call("/v2/users/get", data, "", &page); err != nil && collab.CodeOf(err) != collab.NotFound {
+			return nil, err
+		}
+		for _, u := range page.Data {
+			if !slices.ContainsFunc(all, func(o User) bool { return o.ID == u.ID }) {
+				all = append(all, u)
+			}
+		}
+	}
+	return all, nil
+}
