@@ -34,6 +34,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 )
 
@@ -728,7 +729,7 @@ func TestQuarantine(t *testing.T) {
 	ref := collab.EventRef{Account: "acme", ID: "e1"}
 	n := collab.Notification{ID: "n1", DocumentID: "doc"}
 	ev := &collab.Event{ID: ref.ID, Type: collab.NotificationAdded, Account: "acme", OrganizationID: "north", Notification: &n}
-	if _, err := c.outbox.AddNotification(ctx, collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
+	if _, err := c.outbox.AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
 		t.Fatal(err)
 	}
 	at, err := c.outbox.Pending(ctx, ref, collab.EventWork)

@@ -127,6 +127,7 @@ func (a *admin) known(secret []byte) []setting {
 		text("mail-product", collab.CheckMailName, func(s *settings) *string { return &s.MailLook.Product }),
 		text("mail-link", collab.CheckMailLink, func(s *settings) *string { return &s.MailLook.Link }),
 		amount("write-units-per-second", collab.WriteUnitsPerSecond, 0, func(s *settings) *int64 { return &s.WriteUnitsPerSecond }),
+		amount("read-units-per-second", collab.ReadUnitsPerSecond, 0, func(s *settings) *int64 { return &s.ReadUnitsPerSecond }),
 		amount("events-per-minute", collab.EventsPerMinute, 0, func(s *settings) *int64 { return &s.EventsPerMinute }),
 		amount("mails-per-day", collab.MailsPerDay, 0, func(s *settings) *int64 { return &s.MailsPerDay }),
 		amount("webhook-endpoints", collab.WebhookEndpoints, collab.MaxWebhooks, func(s *settings) *int64 { return &s.WebhookEndpoints }),

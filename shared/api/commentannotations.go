@@ -52,7 +52,7 @@ the creators. Without any filter these are all annotations of the organization. 
 
 **Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that exists but
 does not pass another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated, in each document in the order asked, or in
-one list where no document is named. (A thread that is written several times a second counts there as updated at the end of that quarter of a second.)
+one list where no document is named.
 Else it is in the order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
 named, of locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by comment id.
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,8 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // limited is a service, on a clock of its own, whose account acme has settings.
@@ -94,12 +97,14 @@ func TestLargeUpdate(t *testing.T) {
 	mustPost(t, "when the events are paid", post(t, app.New(config), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)))
 }
 
-// TestSmallRequests holds that a small request makes no call for the quota, in a process that knows nothing and in one that does.
+// TestSmallRequests holds that a small request makes no call for the quota, but the first one of a process in a minute.
 func TestSmallRequests(t *testing.T) {
 	count := func(limit int64) (calls []float64) {
 		now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 		var log bytes.Buffer
-		s, _ := limited(t, collab.Settings{WriteUnitsPerSecond: limit, EventsPerMinute: limit}, func() time.Time { return now }, &log)
+		s, _ := limited(t, collab.Settings{
+			WriteUnitsPerSecond: limit, ReadUnitsPerSecond: limit, EventsPerMinute: limit, MailsPerDay: limit,
+		}, func() time.Time { return now }, &log)
 		for range 3 {
 			mustPost(t, "add", post(t, s, "/v2/commentannotations/add", triggering))
 			now = now.Add(10 * time.Second)
@@ -115,7 +120,50 @@ func TestSmallRequests(t *testing.T) {
 		}
 		return calls
 	}
-	if without, with := count(collab.Unlimited), count(1_000_000); fmt.Sprint(with) != fmt.Sprint(without) || len(with) != 3 {
-		t.Errorf("calls %v, without quota %v", with, without)
+	without, with := count(collab.Unlimited), count(1_000_000)
+	without[0]++
+	if diff := cmp.Diff(without, with); diff != "" || len(with) != 3 {
+		t.Error(diff)
+	}
+}
+
+// TestRefusedWritesCount holds that adds which are refused, as what they add is there, use up the quota as those that are carried out.
+func TestRefusedWritesCount(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	s, _ := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
+	comment := `{"commentText":"` + strings.Repeat("x", 25_000) + `","from":{"userId":"u"}}`
+	body := `{"data":{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"commentAnnotations":[{"annotationId":"a",
+		"commentData":[` + strings.Join(slices.Repeat([]string{comment}, 80), ",") + `]}]}}`
+	mustPost(t, "the first", post(t, s, "/v2/commentannotations/add", body))
+	now = now.Add(time.Hour)
+	for n := range 10 {
+		w := post(t, s, "/v2/commentannotations/add", body)
+		if w.Code == http.StatusTooManyRequests && n > 1 {
+			return
+		}
+		if !strings.Contains(w.Body.String(), "ALREADY_EXISTS") {
+			t.Fatalf("add %d: %d %s", n, w.Code, w.Body)
+		}
+	}
+	t.Error("ten adds of 4,000 write units were refused, and the account may go on")
+}
+
+// TestReadsHaveAQuota holds that an account that reads much waits, and only for as long as it has to.
+func TestReadsHaveAQuota(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	s, _ := limited(t, collab.Settings{ReadUnitsPerSecond: 1}, func() time.Time { return now }, new(bytes.Buffer))
+	mustPost(t, "add", post(t, s, "/v2/commentannotations/add", triggering))
+	get := func() *httptest.ResponseRecorder {
+		return post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentId": "plan"}}`)
+	}
+	for n := 0; ; n++ {
+		w := get()
+		if w.Code == http.StatusOK && n < 100 {
+			continue
+		}
+		wait := seconds(t, "a read", w)
+		now = now.Add(wait)
+		mustPost(t, "after the wait", get())
+		return
 	}
 }

@@ -110,32 +110,41 @@ func encodeID(at Millis, behind []byte) string {
 	return idAlphabet.EncodeToString(append(b[:6], behind...))
 }
 
-// NumberComments gives ids to the comments of one annotation whose id is 0, ascending from FirstCommentID + taken on; ids that others of them
-// have are passed over.
-func (g *IDs) NumberComments(comments []Comment, taken int64) {
+// Start is when the first attempt at the request began.
+func (g *IDs) Start() time.Time { return g.start }
+
+// Elsewhere returns how far from the first free place to look for comment ids once n places, from 0, were taken. It differs from request to
+// request, and grows, so that many requests of one moment find a place each.
+func (g *IDs) Elsewhere(n int) int64 {
+	sum := sha256.Sum256(append([]byte{byte(n)}, g.seed...))
+	return int64(binary.BigEndian.Uint64(sum[:8]) % (256 << min(n, 20)))
+}
+
+// NumberComments gives ids, ascending from one on, to those comments of one annotation whose id is 0; ids that others of them have are passed
+// over.
+func NumberComments(comments []Comment, from int64) {
 	given := make(map[int64]bool, len(comments))
 	for i := range comments {
 		given[comments[i].ID] = true
 	}
-	next := g.FirstCommentID(comments) + taken
 	for i := range comments {
 		if comments[i].ID != 0 {
 			continue
 		}
-		for given[next] {
-			next++
+		for given[from] {
+			from++
 		}
-		comments[i].ID = next
-		next++
+		comments[i].ID = from
+		from++
 	}
 }
 
-// FirstCommentID returns the first id to generate for comments of one annotation, where an id of 0 is to be generated: the larger of the
-// request's start in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the start.
-func (g *IDs) FirstCommentID(comments []Comment) int64 {
-	first := g.start.UnixMicro()
+// FirstCommentID returns the first id to generate at a time for comments of one annotation, where an id of 0 is to be generated: the larger of
+// the time in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the time.
+func FirstCommentID(at time.Time, comments []Comment) int64 {
+	first := at.UnixMicro()
 	for i := range comments {
-		if id := comments[i].ID; id < MaxCommentID-10_000 {
+		if id := comments[i].ID; id < MaxCommentID-(1<<30) {
 			first = max(first, id+1)
 		}
 	}

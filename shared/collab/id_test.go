@@ -29,7 +29,7 @@ func TestNumberComments(t *testing.T) {
 			for _, id := range test.given {
 				comments = append(comments, Comment{ID: id})
 			}
-			NewIDs(start, make([]byte, 16)).NumberComments(comments, test.generated)
+			NumberComments(comments, FirstCommentID(start, comments)+test.generated)
 			var got []int64
 			for _, c := range comments {
 				got = append(got, c.ID)

@@ -1,12 +1,6 @@
 package collab
 
-import (
-	"errors"
-	"time"
-)
-
-// ErrClaimRefused says that a claim which was to be made with an operation's data was not, and nothing was written: the key is known.
-var ErrClaimRefused = errors.New("the Idempotency-Key was used before")
+import "time"
 
 // How long an Idempotency-Key holds.
 const (

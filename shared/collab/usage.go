@@ -37,6 +37,16 @@ func (u *Usage) Add(read, write float64) {
 	u.calls++
 }
 
+// Refused counts the write units of a call that was counted already, and refused.
+func (u *Usage) Refused(write float64) {
+	if u == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.write += write
+}
+
 // Total returns read units, write units and calls so far.
 func (u *Usage) Total() (read, write float64, calls int) {
 	u.mu.Lock()

@@ -60,6 +60,7 @@ type Settings struct {
 	MailLook                   MailLook `json:"mailLook,omitzero"`                    // what is empty is as the deployment has it
 
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
+	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"`  // the same of reads
 	EventsPerMinute     int64 `json:"eventsPerMinute,omitempty"`     // that requests record; Unlimited for any number
 	MailsPerDay         int64 `json:"mailsPerDay,omitempty"`         // Unlimited for any number
 	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
@@ -68,6 +69,7 @@ type Settings struct {
 // Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.
 const (
 	WriteUnitsPerSecond = 1_000
+	ReadUnitsPerSecond  = 4_000
 	EventsPerMinute     = 6_000
 	MailsPerDay         = 20_000
 	WebhookEndpoints    = 10

@@ -89,15 +89,16 @@ func TestClickSendsBack(t *testing.T) {
 	w.settle(p)
 	clicked := a.event(collab.NotificationClicked)
 	clicked.Notify = false
-	_, ok, err := w.outbox.MarkNotification(t.Context(), a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
+	clicking := a.request()
+	err = w.outbox.MarkNotification(t.Context(), clicking, a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
 		clicked.Notification = &n
 		return clicked
 	})
 	w.must(err)
 	w.send(clicked)
 	w.settle(p)
-	if !ok || len(r.posts) != 1 || !strings.Contains(r.posts[0].body, `"notificationSourceData":`+string(source)) {
-		t.Errorf("clicked %v, %d posts: %.500s", ok, len(r.posts), r.posts)
+	if len(clicking.Events()) != 1 || len(r.posts) != 1 || !strings.Contains(r.posts[0].body, `"notificationSourceData":`+string(source)) {
+		t.Errorf("clicked %v, %d posts: %.500s", clicking.Events(), len(r.posts), r.posts)
 	}
 }
 

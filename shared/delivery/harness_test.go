@@ -32,8 +32,10 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -519,12 +521,12 @@ func (a *account) user(id string) collab.User {
 	return collab.User{UserID: id, Email: &address}
 }
 
-func (a *account) ids() *collab.IDs { return collab.NewIDs(a.Now(), []byte(rand.Text())) }
+func (a *account) request() *tx.Tx { return storetest.Request(a.Now()) }
 
 // event returns an event of the account that happens now.
 func (a *account) event(kind collab.EventType) *collab.Event {
 	return &collab.Event{
-		ID: a.ids().Next(), Type: kind, Account: a.id, OrganizationID: "org", DocumentID: "doc", Time: a.millis(), Notify: true,
+		ID: a.request().IDs.Next(), Type: kind, Account: a.id, OrganizationID: "org", DocumentID: "doc", Time: a.millis(), Notify: true,
 	}
 }
 
@@ -549,7 +551,7 @@ func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 // add adds a thread to the document, and records an event with it, nil for none; nothing is sent.
 func (a *account) add(t *collab.Thread, ev *collab.Event) {
 	a.Helper()
-	a.must(a.threads.AddAnnotation(a.Context(), a.doc, t, collab.NewAnnotation{Mark: a.ids().Mark(), Event: ev}))
+	a.must(a.threads.AddAnnotation(a.Context(), a.request(), a.doc, t, collab.NewAnnotation{Event: ev}))
 }
 
 // notification records a notification that ann adds; nothing is sent.
@@ -559,7 +561,7 @@ func (a *account) notification(change func(*collab.Event)) *collab.Event {
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time}
 	ev.Actor, ev.Notification = &n.ActionUser, &n
 	change(ev)
-	_, err := a.outbox.AddNotification(a.Context(), a.doc.OrganizationRef, n, ev)
+	_, err := a.outbox.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 	a.must(err)
 	return ev
 }

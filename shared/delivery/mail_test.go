@@ -133,9 +133,9 @@ func TestMailSays(t *testing.T) {
 	ev.Comments = []collab.EventComment{{
 		CommentID: 6, Text: &text, From: from, CreatedAt: ev.Time, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
 	}}
-	_, err := w.threads.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
-		Comments: []collab.Comment{{ID: 6, Text: &text, From: from}}, IDs: a.ids(),
-		Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return ev },
+	_, err := w.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
+		Comments: []collab.Comment{{ID: 6, Text: &text, From: from}},
+		Event:    func(*collab.Annotation, []collab.Comment) *collab.Event { return ev },
 	})
 	w.must(err)
 	told := a.notification(func(ev *collab.Event) {
@@ -212,7 +212,7 @@ func TestNotificationSays(t *testing.T) {
 		ev.AnnotationID, ev.People = "thread", []collab.User{{UserID: "bob"}}
 		test.edit(ev)
 		carrier := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-		_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, carrier, ev)
+		_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, carrier, ev)
 		w.must(err)
 		w.send(ev)
 		w.settle(w.start())

@@ -95,7 +95,7 @@ func TestWhoIsConcerned(t *testing.T) {
 				test.inbox, test.mail = append(test.inbox, "other"), append(test.mail[:len(test.mail):len(test.mail)], "other", "ann")
 			}
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
+			_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 			w.must(err)
 			w.send(ev)
 			w.settle(w.start())
@@ -126,8 +126,8 @@ func TestLongThread(t *testing.T) {
 			a.add(thread, nil)
 			continue
 		}
-		_, err := a.threads.AddComments(t.Context(), a.doc, "thread", collab.NewComments{
-			Comments: comments, IDs: a.ids(), Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
+		_, err := a.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
+			Comments: comments, Event: func(*collab.Annotation, []collab.Comment) *collab.Event { return nil },
 		})
 		w.must(err)
 	}

@@ -54,7 +54,7 @@ func TestAskedAgain(t *testing.T) {
 			ev := a.event(collab.CommentAdded)
 			ev.AnnotationID, ev.VerifyAccess, ev.People = "thread", true, []collab.User{a.user("bob")}
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
+			_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 			w.must(err)
 			w.send(ev)
 			p := w.start()
@@ -127,7 +127,7 @@ func TestMailLook(t *testing.T) {
 	ev.Annotation = &collab.EventAnnotation{TargetText: "Sales grew"}
 	ev.Comments = []collab.EventComment{{CommentID: 7, Text: &text}}
 	n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-	_, err := w.outbox.AddNotification(t.Context(), a.doc.OrganizationRef, n, ev)
+	_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 	w.must(err)
 	w.send(ev)
 	w.settle(w.start())

@@ -13,6 +13,9 @@ import (
 
 // Store keeps until when accounts are paid, for all processes.
 type Store interface {
+	// Paid returns until when the account is paid.
+	Paid(ctx context.Context, acct string) (Paid, error)
+
 	// Charge moves on until when the account is paid, and returns that as it is then. known is what was seen of it last. A charge whose
 	// answer was lost may count twice.
 	Charge(ctx context.Context, acct string, known Paid, costs Costs) (Paid, error)
@@ -25,15 +28,16 @@ type Ledger struct {
 	Log   *slog.Logger
 
 	mu       sync.Mutex
-	accounts map[string]*account
+	accounts map[string]*use
 }
 
-// account is what a process knows of one account.
-type account struct {
+// use is what a process knows of the use of one account.
+type use struct {
 	paid      Paid      // as the table had it
 	uncharged Costs     // used by this process since
 	charged   time.Time // the last time
 	charging  bool      // a charge is under way
+	heard     time.Time // when the table said what others used
 }
 
 // When a process charges an account for what it used. A small request costs no call of its own; what is lost with a process is small.
@@ -41,95 +45,75 @@ const (
 	chargeShare  = 100         // of the span, at least
 	chargeEarly  = 10          // of the span: it does not wait for
 	chargePeriod = time.Second // since the last time
+	knownFor     = time.Minute // then the table is asked what others used
 	mostAccounts = 10_000      // that are remembered: with one more all are forgotten
 )
 
-func (l *Ledger) account(id string) *account {
+func (l *Ledger) account(id string) *use {
 	if a := l.accounts[id]; a != nil {
 		return a
 	}
 	if l.accounts == nil || len(l.accounts) >= mostAccounts {
-		l.accounts = map[string]*account{}
+		l.accounts = map[string]*use{}
 	}
-	a := new(account)
+	a := new(use)
 	l.accounts[id] = a
 	return a
 }
 
-// Request is a request that writes. The methods of a nil Request admit everything and count nothing.
-type Request struct {
+// Account is one account as this process knows it, with the limits that its settings say. The methods of a nil Account admit everything and
+// count nothing.
+type Account struct {
 	ledger *Ledger
-	id     string // of the account
+	id     string
 	limits Limits
-
-	mu     sync.Mutex
-	raises bool // it is to record events
 }
 
-type requestKey struct{}
-
-// Begin returns a context that carries a Request of an account. It fails with RESOURCE_EXHAUSTED where the account has used so much that it
-// must wait. A nil Ledger has no limits.
-func (l *Ledger) Begin(ctx context.Context, acct string, s collab.Settings) (context.Context, *Request, error) {
+// Account returns an account, once the process has heard of it within knownFor: from the table, or by a charge of its own. A nil Ledger has none
+// that is limited: nil. Where the table does not answer, what the process knows counts.
+func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Account {
 	if l == nil {
-		return ctx, nil, nil
-	}
-	r := &Request{ledger: l, id: acct, limits: Of(s)}
-	return context.WithValue(ctx, requestKey{}, r), r, r.check()
-}
-
-// RequestOf returns the context's Request, or nil.
-func RequestOf(ctx context.Context) *Request {
-	r, _ := ctx.Value(requestKey{}).(*Request)
-	return r
-}
-
-// Learn takes note of until when the account is paid, as the table has it, and fails as Begin.
-func (r *Request) Learn(paid Paid) error {
-	if r == nil {
 		return nil
 	}
-	l := r.ledger
+	a := &Account{l, id, Of(s)}
 	l.mu.Lock()
-	a := l.account(r.id)
-	a.paid = a.paid.later(paid)
-	l.mu.Unlock()
-	return r.check()
-}
-
-// Raise says whether the request is to record events. If so it fails with RESOURCE_EXHAUSTED, and Learn does, where the account has recorded
-// so many that it must wait. It comes before the request's first call to the table.
-func (r *Request) Raise(events bool) error {
-	if r == nil || !events {
-		return nil
+	known, now := l.account(id), l.Now()
+	ask := now.Sub(known.heard) >= knownFor
+	if ask {
+		known.heard = now // one of many requests asks
 	}
-	r.mu.Lock()
-	r.raises = true
-	r.mu.Unlock()
-	return r.check()
-}
-
-// check fails where the account must wait.
-func (r *Request) check() error {
-	r.mu.Lock()
-	raises := r.raises
-	r.mu.Unlock()
-	l := r.ledger
+	l.mu.Unlock()
+	if !ask || a.limits == (Limits{}) {
+		return a
+	}
+	paid, err := l.Store.Paid(ctx, id)
+	if err != nil {
+		l.Log.LogAttrs(ctx, slog.LevelWarn, "quota not read", slog.String("account", id), slog.Any("cause", err))
+		return a
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a, now := l.account(r.id), l.Now()
-	wait := func(k Kind) time.Duration {
-		paid := time.UnixMilli(a.paid[k])
+	known.paid = known.paid.later(paid)
+	return a
+}
+
+// Admit fails with RESOURCE_EXHAUSTED where the account has used so much of one of the kinds that it must wait, as far as the process knows.
+func (a *Account) Admit(kinds ...Kind) error {
+	if a == nil {
+		return nil
+	}
+	l := a.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	known, now := l.account(a.id), l.Now()
+	for _, k := range kinds {
+		paid := time.UnixMilli(known.paid[k])
 		if paid.Before(now) {
 			paid = now
 		}
-		return r.limits[k].Wait(paid.Add(a.uncharged[k]), now)
-	}
-	if w := wait(Writes); w > 0 {
-		return exhausted(w, "write units", r.limits[Writes])
-	}
-	if w := wait(Events); raises && w > 0 {
-		return exhausted(w, "events", r.limits[Events])
+		if w := a.limits[k].Wait(paid.Add(known.uncharged[k]), now); w > 0 {
+			return exhausted(w, names[k], a.limits[k])
+		}
 	}
 	return nil
 }
@@ -143,46 +127,51 @@ func exhausted(wait time.Duration, what string, l Limit) error {
 	}
 }
 
-// End counts what the request used and the events that it recorded, and charges the account where that has become enough. It takes deadline.Charge at most.
-func (r *Request) End(ctx context.Context, writeUnits float64, events int) {
-	if r == nil {
+// Amounts is what was used, by kind.
+type Amounts [Kinds]float64
+
+// Spend counts what a request used, and charges the account where that has become enough. It takes deadline.Charge at most.
+func (a *Account) Spend(ctx context.Context, used Amounts) {
+	if a == nil {
 		return
 	}
-	l := r.ledger
+	l := a.ledger
 	l.mu.Lock()
-	a := l.account(r.id)
-	a.uncharged[Writes] += r.limits[Writes].Cost(writeUnits)
-	a.uncharged[Events] += r.limits[Events].Cost(float64(events))
-	known, costs, now := a.paid, a.uncharged, l.Now()
-	due := !a.charging && a.due(r.limits, now)
-	a.charging = a.charging || due
+	known := l.account(a.id)
+	for k, amount := range used {
+		known.uncharged[k] += a.limits[k].Cost(amount)
+	}
+	before, costs, now := known.paid, known.uncharged, l.Now()
+	due := !known.charging && known.due(a.limits, now)
+	known.charging = known.charging || due
 	l.mu.Unlock()
 	if !due {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Charge)
 	defer cancel()
-	paid, err := l.Store.Charge(ctx, r.id, known, costs)
+	paid, err := l.Store.Charge(ctx, a.id, before, costs)
 	if err != nil {
-		l.Log.LogAttrs(ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", r.id), slog.Any("cause", err))
+		l.Log.LogAttrs(ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", a.id), slog.Any("cause", err))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a.charging, a.charged = false, now
+	known.charging, known.charged = false, now
 	if err != nil {
 		return
 	}
-	a.paid = a.paid.later(paid)
+	known.heard = now
+	known.paid = known.paid.later(paid)
 	for k := range costs {
-		a.uncharged[k] -= costs[k]
+		known.uncharged[k] -= costs[k]
 	}
 }
 
 // due reports whether what is not charged is enough to be.
-func (a *account) due(limits Limits, now time.Time) bool {
-	for k, cost := range a.uncharged {
+func (u *use) due(limits Limits, now time.Time) bool {
+	for k, cost := range u.uncharged {
 		per := limits[k].Per
-		if cost > 0 && (cost >= per/chargeEarly || cost >= per/chargeShare && now.Sub(a.charged) >= chargePeriod) {
+		if cost > 0 && (cost >= per/chargeEarly || cost >= per/chargeShare && now.Sub(u.charged) >= chargePeriod) {
 			return true
 		}
 	}

@@ -20,6 +20,13 @@ type till struct {
 	err   error
 }
 
+func (t *till) Paid(_ context.Context, acct string) (Paid, error) {
+	if t.err != nil {
+		return Paid{}, t.err
+	}
+	return t.paid[acct], nil
+}
+
 func (t *till) Charge(_ context.Context, acct string, _ Paid, costs Costs) (Paid, error) {
 	t.calls++
 	if t.err != nil {
@@ -80,10 +87,12 @@ func TestLedger(t *testing.T) {
 					store.err = errors.New("down")
 				}
 				acct := r.acct + "acct"
-				_, request, err := l.Begin(t.Context(), acct, settings)
-				if err == nil {
-					err = request.Raise(r.events > 0)
+				kinds := []Kind{Writes}
+				if r.events > 0 {
+					kinds = append(kinds, Events)
 				}
+				account := l.Account(t.Context(), acct, settings)
+				err := account.Admit(kinds...)
 				var wait time.Duration
 				if e, ok := errors.AsType[*collab.Error](err); ok && e.Code == collab.ResourceExhausted {
 					wait = e.RetryAfter
@@ -93,7 +102,7 @@ func TestLedger(t *testing.T) {
 				if wait > 0 {
 					r.units, r.events = 0, 0
 				}
-				request.End(t.Context(), r.units, r.events)
+				account.Spend(t.Context(), Amounts{Writes: r.units, Events: float64(r.events)})
 				if diff := cmp.Diff([]any{r.wait, r.calls}, []any{wait, store.calls}); diff != "" {
 					t.Errorf("request %d: wait and charges: %s", i, diff)
 				}
@@ -102,44 +111,42 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestLearn holds that a request hears of what other processes used, and that what it heard is not forgotten for something older.
+// TestLearn holds that a process hears of what others used within a minute, and that what it heard is not forgotten for something older.
 func TestLearn(t *testing.T) {
-	l := &Ledger{Now: func() time.Time { return noon }, Log: slog.New(slog.DiscardHandler)}
-	begin := func() (*Request, error) {
-		_, r, err := l.Begin(t.Context(), "acct", collab.Settings{})
-		return r, err
+	now := noon
+	store := &till{now: func() time.Time { return now }, paid: map[string]Paid{}}
+	l := &Ledger{Store: store, Now: store.now, Log: slog.New(slog.DiscardHandler)}
+	admit := func(kinds ...Kind) collab.Code {
+		return collab.CodeOf(l.Account(t.Context(), "acct", collab.Settings{}).Admit(kinds...))
 	}
-	paid := func(k Kind, d time.Duration) (p Paid) {
-		p[k] = noon.Add(d).UnixMilli()
-		return p
+	if code := admit(Writes, Reads, Events); code != "" {
+		t.Errorf("at first %s", code)
 	}
-	r, err := begin()
-	if err != nil {
-		t.Fatal(err)
+	var debt Paid
+	debt[Events] = noon.Add(time.Hour).UnixMilli()
+	store.paid["acct"] = debt
+	now = now.Add(knownFor)
+	if admit(Writes, Reads) != "" || admit(Events) != collab.ResourceExhausted {
+		t.Errorf("of events: %s, %s", admit(Writes, Reads), admit(Events))
 	}
-	if err := r.Learn(paid(Events, time.Hour)); err != nil {
-		t.Errorf("a request that records no events waits for them: %v", err)
+	debt[Reads], debt[Events] = noon.Add(time.Hour).UnixMilli(), 0
+	store.paid["acct"] = debt
+	now = now.Add(knownFor)
+	if admit(Writes) != "" || admit(Reads) != collab.ResourceExhausted || admit(Events) != collab.ResourceExhausted {
+		t.Errorf("of reads: %s, %s, %s", admit(Writes), admit(Reads), admit(Events))
 	}
-	if err := r.Raise(true); collab.CodeOf(err) != collab.ResourceExhausted {
-		t.Errorf("raised, %v", err)
-	}
-	r, _ = begin()
-	if err := r.Learn(paid(Writes, time.Hour)); collab.CodeOf(err) != collab.ResourceExhausted {
-		t.Errorf("learnt of a debt, %v", err)
-	}
-	if err := r.Learn(Paid{}); collab.CodeOf(err) != collab.ResourceExhausted {
-		t.Errorf("learnt of an older state, %v", err)
-	}
-	if _, err := begin(); collab.CodeOf(err) != collab.ResourceExhausted {
-		t.Errorf("the next request: %v", err)
+	store.err = errors.New("down")
+	now = now.Add(knownFor)
+	if admit(Writes) != "" || admit(Reads) != collab.ResourceExhausted {
+		t.Errorf("while the table does not answer: %s, %s", admit(Writes), admit(Reads))
 	}
 }
 
 // TestNone holds that without a ledger everything is admitted.
 func TestNone(t *testing.T) {
-	ctx, r, err := (*Ledger)(nil).Begin(t.Context(), "acct", collab.Settings{WriteUnitsPerSecond: 1})
-	if err != nil || r.Learn(Paid{1 << 60}) != nil || r.Raise(true) != nil {
+	a := (*Ledger)(nil).Account(t.Context(), "acct", collab.Settings{WriteUnitsPerSecond: 1})
+	if a.Admit(Writes, Reads, Events) != nil {
 		t.Error("refused")
 	}
-	r.End(ctx, 1e9, 1)
+	a.Spend(t.Context(), Amounts{1e9})
 }

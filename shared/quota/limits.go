@@ -17,11 +17,15 @@ type Kind int
 
 // The kinds.
 const (
-	Writes Kind = iota // write units that requests use
+	Writes Kind = iota // write units
+	Reads              // read units
 	Events             // events that requests record
 	Mails              // mails sent
 	Kinds              // how many there are
 )
+
+// names are what a caller knows the kinds by.
+var names = [Kinds]string{"write units", "read units", "events", "mails"}
 
 // Limit is how much an account may use within a span of time. The zero Limit is none.
 type Limit struct {
@@ -50,7 +54,7 @@ type Limits [Kinds]Limit
 
 // Of returns the limits that an account's settings say.
 func Of(s collab.Settings) Limits {
-	const seconds = 10 // over which write units are averaged
+	const seconds = 10 // over which units are averaged
 	limit := func(set, usual, times int64, per time.Duration) Limit {
 		switch {
 		case set == 0:
@@ -62,6 +66,7 @@ func Of(s collab.Settings) Limits {
 	}
 	return Limits{
 		Writes: limit(s.WriteUnitsPerSecond, collab.WriteUnitsPerSecond, seconds, seconds*time.Second),
+		Reads:  limit(s.ReadUnitsPerSecond, collab.ReadUnitsPerSecond, seconds, seconds*time.Second),
 		Events: limit(s.EventsPerMinute, collab.EventsPerMinute, 1, time.Minute),
 		Mails:  limit(s.MailsPerDay, collab.MailsPerDay, 1, 24*time.Hour),
 	}

@@ -102,7 +102,7 @@ func (w *world) eventOf(acct, id string) collab.EventRef {
 	w.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: acct, OrganizationID: "org", DocumentID: "doc"}
 	n := collab.Notification{ID: "of-" + id, DocumentID: "doc"}
-	if _, err := w.store.AddNotification(w.Context(), collab.OrganizationRef{Account: acct, Organization: "org"}, n, ev); err != nil {
+	if _, err := w.store.AddNotification(w.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: acct, Organization: "org"}, n, ev); err != nil {
 		w.Fatal(err)
 	}
 	return collab.EventRef{Account: acct, ID: id}

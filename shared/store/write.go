@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -138,6 +140,7 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 		return nil, Fail(ctx, err)
 	}
 	refused = &Refusal{Of: make([]Refused, len(writes))}
+	defer func() { countRefused(ctx, writes, refused) }()
 	for i, r := range cancellation(err) {
 		refused.Of[i] = Refused{aws.ToString(r.Code) == "ConditionalCheckFailed", r.Item}
 	}
@@ -183,9 +186,28 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 		}
 	}
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return nil, &Refusal{Of: []Refused{{true, failed.Item}}, Lost: lost}, nil
+		refused = &Refusal{Of: []Refused{{true, failed.Item}}, Lost: lost}
+		countRefused(ctx, []Write{w}, refused)
+		return nil, refused, nil
 	}
 	return it, nil, Fail(ctx, err)
+}
+
+// countRefused counts the capacity that a refused write consumed, which DynamoDB does not tell: that of the items that were to be written, or
+// that were there, and twice that in a transaction. What indexes would have taken is not consumed.
+func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
+	units := 0.0
+	for i, w := range writes {
+		size := refused.Of[i].There.Size()
+		if w.Put != nil {
+			size = max(size, Item(w.Put.Item).Size())
+		}
+		units += math.Ceil(float64(max(size, 1)) / 1024)
+	}
+	if len(writes) > 1 {
+		units *= 2
+	}
+	collab.UsageOf(ctx).Refused(units)
 }
 
 // Put puts an item whatever was there.

@@ -80,6 +80,7 @@ const (
 	FailedDays  = "days"  // list
 
 	PaidWrites = "pdw" // milliseconds: until then an account has paid for its write units
+	PaidReads  = "pdr" // the same for its read units
 	PaidEvents = "pde" // the same for events
 	PaidMails  = "pdm" // the same for mails
 )

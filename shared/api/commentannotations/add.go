@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,9 +77,6 @@ func (r *addRequest[A]) Validate(m *rpc.Violations) {
 	}
 }
 
-// Rides reports that there is one annotation only: one transaction.
-func (r *addRequest[A]) Rides() bool { return len(r.CommentAnnotations) == 1 }
-
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
 	return s.add(ctx, call, req.Target, req.CreateFlags, req.list)
@@ -134,27 +130,18 @@ func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create
 	for i := range list {
 		threads[i] = list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
-		adds[i] = collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Mark: call.IDs.Mark()}
+		adds[i] = collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i)}
 		if wanted(call, list[i].comments) {
 			adds[i].Event = annotationAdded(newEvent(call, doc, i, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)
 		}
 	}
-	if len(list) == 1 {
-		adds[0].Claim = call.Claim
-	}
-	errs := s.Threads.AddAnnotations(ctx, doc, threads, adds)
-	if errors.Is(errs[0], collab.ErrClaimRefused) {
-		return nil, errs[0]
-	}
+	errs := s.Threads.AddAnnotations(ctx, call.Tx, doc, threads, adds)
 	results := make(rpc.Keyed[AddResult], len(list))
 	for i, t := range threads {
 		result := AddResult{Outcome: call.Outcome(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
 		if errs[i] == nil {
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)
-			}
-			if adds[i].Event != nil {
-				call.Recorded(adds[i].Event)
 			}
 		}
 		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
@@ -190,7 +177,7 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 		t.SetCreator(&c)
 		t.LastUpdated = max(t.LastUpdated, c.LastUpdated)
 	}
-	call.IDs.NumberComments(t.Comments, generated)
+	collab.NumberComments(t.Comments, collab.FirstCommentID(call.IDs.Start(), t.Comments)+generated)
 	return t
 }
 

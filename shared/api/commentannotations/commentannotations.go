@@ -11,7 +11,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
+	"collabdata/shared/tx"
 )
 
 // Service runs the operations. Its fields are set before the first request.
@@ -27,10 +27,10 @@ type Directory interface {
 
 // Threads keeps annotations and comments: see package threads.
 type Threads interface {
-	AddAnnotations(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
-	AddComments(ctx context.Context, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
-	UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
-	UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
+	AddAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
+	AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
+	UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
+	UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
@@ -43,11 +43,10 @@ type Target struct {
 	DocumentID     string `json:"documentId" rule:"required,docid"`
 }
 
-// begin returns the document that a request is about. It fails like Directory.CheckDocument, and like quota.Request.Raise where the request is to
-// raise events.
+// begin returns the document that a request is about. It fails like Directory.CheckDocument, and like tx.Tx.Raises.
 func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
-	doc := collab.OrganizationRef{Account: call.Account, Organization: t.OrganizationID}.Document(t.DocumentID)
-	if err := quota.RequestOf(ctx).Raise(raise); err != nil {
+	doc := call.Organization(t.OrganizationID).Document(t.DocumentID)
+	if err := call.Raises(raise); err != nil {
 		return doc, err
 	}
 	return doc, s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})

@@ -2,7 +2,6 @@ package commentannotations
 
 import (
 	"context"
-	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -21,11 +20,6 @@ func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkComments(m, "commentData", r.CommentData)
 }
 
-// Rides reports that the comments raise an event, so that they are written in a transaction.
-func (r *AddCommentsRequest) Rides() bool {
-	return slices.ContainsFunc(r.CommentData, func(c NewComment) bool { return c.TriggerNotification })
-}
-
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent := req.CommentData
@@ -33,9 +27,9 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	add := collab.NewComments{Field: "data.commentData", IDs: call.IDs, Claim: call.Claim}
+	add := collab.NewComments{Field: "data.commentData"}
 	for i := range sent {
-		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Now.UnixMilli()))
+		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}
 	ev := newEvent(call, doc, 0, req.AnnotationID)
 	if wanted(call, sent) {
@@ -43,12 +37,9 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 			return commentsAdded(ev, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
-	ids, err := s.Threads.AddComments(ctx, doc, req.AnnotationID, add)
+	ids, err := s.Threads.AddComments(ctx, call.Tx, doc, req.AnnotationID, add)
 	if err != nil {
 		return nil, err
-	}
-	if add.Event != nil {
-		call.Recorded(&ev)
 	}
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"

@@ -50,21 +50,18 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err != nil {
 		return nil, err
 	}
-	now := call.Now.UnixMilli()
 	ids := rpc.Distinct(req.CommentIDs)
-	events := map[int64]*collab.Event{} // by the first of its comments: the store may compute one several times
 	change := collab.CommentChange{
-		IDs: ids, Mark: call.IDs.Mark(), Now: now,
-		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, now) },
+		IDs:    ids,
+		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, call.Millis()) },
 	}
 	if call.Settings.AllEvents {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			events[first] = commentsUpdated(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), head, comments)
-			return events[first]
+			return commentsUpdated(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), head, comments)
 		}
 	}
-	failures, err := s.Threads.UpdateComments(ctx, doc, req.AnnotationID, change)
+	failures, err := s.Threads.UpdateComments(ctx, call.Tx, doc, req.AnnotationID, change)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +69,6 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	for i, id := range ids {
 		results[i] = rpc.Member[UpdateCommentsResult]{
 			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{call.Outcome(failures[id], "the comment was updated"), id},
-		}
-		if events[id] != nil && failures[id] == nil {
-			call.Recorded(events[id])
 		}
 	}
 	call.Sum("comment", "updated")

@@ -20,7 +20,7 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
 	return collab.Event{
 		ID: call.IDs.For(position, of), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
-		Time: call.Now.UnixMilli(),
+		Time: call.Millis(),
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	if req.DocumentID != nil && req.DocumentIDs == nil {
 		if err := s.Directory.CheckDocument(ctx, org.Document(*req.DocumentID), collab.CreateFlags{}); err != nil {
 			return nil, err

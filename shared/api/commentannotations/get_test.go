@@ -72,12 +72,12 @@ func (r *reader) add(t testing.TB, document, id string, n int, text string) {
 	}
 	rest := thread.Comments[min(n, 1):]
 	thread.Comments = thread.Comments[:min(n, 1)]
-	if err := r.threads.AddAnnotation(t.Context(), r.document(document), thread, collab.NewAnnotation{Mark: rand.Text()}); err != nil {
+	if err := r.threads.AddAnnotation(t.Context(), storetest.Request(time.Now()), r.document(document), thread, collab.NewAnnotation{}); err != nil {
 		t.Error(err)
 	}
 	for part := range slices.Chunk(rest, 10) {
-		add := collab.NewComments{Comments: part, IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
-		if _, err := r.threads.AddComments(t.Context(), r.document(document), id, add); err != nil {
+		add := collab.NewComments{Comments: part}
+		if _, err := r.threads.AddComments(t.Context(), storetest.Request(time.Now()), r.document(document), id, add); err != nil {
 			t.Error(err)
 		}
 	}
@@ -316,8 +316,7 @@ func TestGetWhileOthersWrite(t *testing.T) {
 	writers.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			r.add(t, "doc", fmt.Sprintf("%04d-%d", i*37%n, i), 1, "new")
-			err := r.threads.UpdateAnnotations(t.Context(), r.document("doc"), []string{want[i*53%n]}, collab.AnnotationChange{
-				Mark: rand.Text(), Now: collab.Millis(i),
+			err := r.threads.UpdateAnnotations(t.Context(), storetest.Request(time.UnixMilli(int64(i))), r.document("doc"), []string{want[i*53%n]}, collab.AnnotationChange{
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 					a.Context, a.LastUpdated = collab.JSON(`{"changed":true}`), max(a.LastUpdated, collab.Millis(i))
 					return nil, nil

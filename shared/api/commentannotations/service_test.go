@@ -24,6 +24,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/tx"
 )
 
 // fixture is the service on a table of its own, with the organization org and the document doc.
@@ -575,23 +576,23 @@ type overtaken struct {
 	write func()
 }
 
-func (o overtaken) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+func (o overtaken) UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
 	change := c.Head
 	c.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
 		events, err := change(i, a, commentsChanged)
 		o.write()
 		return events, err
 	}
-	return o.Threads.UpdateAnnotations(ctx, doc, ids, c)
+	return o.Threads.UpdateAnnotations(ctx, t, doc, ids, c)
 }
 
-func (o overtaken) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
+func (o overtaken) UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
 	change := c.Change
 	c.Change = func(comment *collab.Comment) error {
 		o.write()
 		return change(comment)
 	}
-	return o.Threads.UpdateComments(ctx, doc, ann, c)
+	return o.Threads.UpdateComments(ctx, t, doc, ann, c)
 }
 
 func TestOvertaken(t *testing.T) {

@@ -74,7 +74,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	if err != nil {
 		return nil, err
 	}
-	u := req.update(call.Now.UnixMilli())
+	u := req.update(call.Millis())
 	ids := u.selector.IDs
 	if ids == nil {
 		if ids, err = s.Threads.Select(ctx, doc, u.selector, collab.MaxUpdated); err != nil {
@@ -85,8 +85,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, collab.Errorf(collab.FailedPrecondition,
 			"one answer does not hold what would become of these %d annotations: select fewer", len(ids))
 	}
-	events := make([][]*collab.Event, len(ids))
-	change := collab.AnnotationChange{Mark: call.IDs.Mark(), Now: u.now, Select: u.selects}
+	change := collab.AnnotationChange{Select: u.selects}
 	if len(u.users) > 0 {
 		change.Comment = u.comment
 	}
@@ -96,19 +95,16 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 			return nil, err
 		}
 		blank := [2]collab.Event{newEvent(call, doc, 2*i, "0"+ids[i]), newEvent(call, doc, 2*i+1, "1"+ids[i])}
-		events[i] = annotationUpdated(blank, &before, a, req.TriggerNotification)
-		return events[i], nil
+		return annotationUpdated(blank, &before, a, req.TriggerNotification), nil
 	}
 	results := rpc.Keyed[UpdateResult]{}
-	for i, err := range s.Threads.UpdateAnnotations(ctx, doc, ids, change) {
+	for i, err := range s.Threads.UpdateAnnotations(ctx, call.Tx, doc, ids, change) {
 		done := "the comment annotation was updated"
 		switch {
 		case err == errNotSelected:
 			continue
 		case err == errUnchanged:
 			err, done = nil, "the comment annotation had nothing to change"
-		case err == nil:
-			call.Recorded(events[i]...)
 		case collab.CodeOf(err) == collab.NotFound:
 			err = collab.Errorf(collab.NotFound, "the comment annotation does not exist in this document")
 		}

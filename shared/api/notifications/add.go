@@ -6,7 +6,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // AddRequest is the data of POST /v2/notifications/add.
@@ -83,10 +82,10 @@ type AddResult struct {
 // Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
 // with its id is there, it succeeds and nothing is sent twice.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
-	if err := quota.RequestOf(ctx).Raise(true); err != nil {
+	if err := call.Raises(true); err != nil {
 		return AddResult{}, err
 	}
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
 	if err := s.Directory.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {
 		return AddResult{}, err
@@ -108,7 +107,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	if !ev.NotifyAll {
 		ev.People = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
 	}
-	created, err := s.Outbox.AddNotification(ctx, org, n, ev)
+	created, err := s.Outbox.AddNotification(ctx, call.Tx, org, n, ev)
 	if err != nil {
 		return AddResult{}, err
 	}
@@ -116,7 +115,6 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 		call.Message = "a notification with this id was added before: nothing is sent again"
 		return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
 	}
-	call.Recorded(ev)
 	call.Items = 1
 	call.Message = "the notification was added"
 	return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
@@ -135,7 +133,7 @@ func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
 		Headline:   r.HeadlineTemplate,
 		Body:       r.Body,
 		SourceData: r.SourceData,
-		CreatedAt:  call.Now.UnixMilli(),
+		CreatedAt:  call.Millis(),
 	}
 	if n.ID == "" {
 		n.ID = call.IDs.Next()

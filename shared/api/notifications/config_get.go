@@ -37,7 +37,7 @@ type Metadata struct {
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
 // for the organization, else the default. Documents need not exist.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]Config, error) {
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type ConfigSetResult struct {
 
 // ConfigSet sets a user's preferences for documents, which need not exist, or for the organization.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (ConfigSetResult, error) {
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return ConfigSetResult{}, err
 	}

@@ -53,7 +53,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}

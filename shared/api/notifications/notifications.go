@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/tx"
 	"collabdata/shared/unsubscribe"
 )
 
@@ -28,7 +29,7 @@ type Directory interface {
 
 // Outbox keeps notifications and the inboxes that list them: see package outbox.
 type Outbox interface {
-	AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
+	AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
 	Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error)
-	MarkNotification(ctx context.Context, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool, err error)
+	MarkNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) error
 }

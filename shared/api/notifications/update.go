@@ -5,7 +5,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/quota"
 )
 
 // UpdateRequest is the data of POST /v2/notifications/update.
@@ -32,10 +31,10 @@ type UpdateResult struct {
 // the notification's source data. The answer has them by id in the order sent, repeats once; one that the user does not have fails with
 // NOT_FOUND. A call that fails may be sent again: what it did is not done twice.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
-	if err := quota.RequestOf(ctx).Raise(req.UpdatedData.Value.Clicked != nil); err != nil {
+	if err := call.Raises(req.UpdatedData.Value.Clicked != nil); err != nil {
 		return nil, err
 	}
-	org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
+	org := call.Organization(req.OrganizationID)
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
 	}
@@ -58,7 +57,7 @@ func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.Organizat
 		Type:           collab.NotificationClicked,
 		Account:        call.Account,
 		OrganizationID: org.Organization,
-		Time:           call.Now.UnixMilli(),
+		Time:           call.Millis(),
 		Actor:          &collab.User{UserID: req.UserID},
 	}
 	click := func(n collab.Notification) *collab.Event {
@@ -68,9 +67,5 @@ func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.Organizat
 	if req.UpdatedData.Value.Clicked == nil {
 		click = nil
 	}
-	_, clicked, err := s.Outbox.MarkNotification(ctx, org, req.UserID, id, click)
-	if clicked {
-		call.Recorded(ev)
-	}
-	return err
+	return s.Outbox.MarkNotification(ctx, call.Tx, org, req.UserID, id, click)
 }

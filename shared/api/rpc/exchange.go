@@ -13,6 +13,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
+	"collabdata/shared/tx"
 )
 
 // exchange is one request on its way to its answer.
@@ -21,8 +22,7 @@ type exchange struct {
 	ctx          context.Context
 	w            http.ResponseWriter
 	r            *http.Request
-	organization string         // as the request names it, for the log
-	quota        *quota.Request // nil unless the operation writes
+	organization string // as the request names it, for the log
 }
 
 // drained is the most that is read of a body before it is refused, and all that the gateway takes. A caller who is still sending when the
@@ -33,7 +33,7 @@ const drained = 10 << 20
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (response, error)) {
 	usage := new(collab.Usage)
 	x := &exchange{
-		Call: Call{Identity: identity, Path: r.URL.Path, Now: s.Now()},
+		Call: Call{Tx: &tx.Tx{Identity: identity, Now: s.Now()}, Path: r.URL.Path},
 		ctx:  collab.WithUsage(r.Context(), usage),
 		w:    w,
 		r:    r,
@@ -45,8 +45,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		}
 		io.CopyN(io.Discard, r.Body, drained)
 	}
-	_, spent, _ := usage.Total()
-	x.quota.End(x.ctx, spent, len(x.events))
+	read, written, _ := usage.Total()
+	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})
 	a.write(w)
 	s.record(x, a, usage)
 }

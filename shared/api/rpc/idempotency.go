@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -34,28 +33,19 @@ type IdempotencyStore interface {
 	FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error
 }
 
-// Rider is a request whose operation writes in one transaction. It can make the claim of its Idempotency-Key there (Call.Claim), which saves
-// a call to the table: where it succeeds, and no item failed, the claim is made. Where the key turns out to be known it fails with
-// collab.ErrClaimRefused, having written nothing.
-type Rider interface {
-	Rides() bool // whether this one does
-}
-
-// once runs the request, unless one with its key was carried out, and keeps the answer.
-func (s *Server) once(x *exchange, keys []string, rides bool, run func() (response, error)) (response, error) {
+// once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written: so a
+// repeat that finds the key finished, or held, has changed nothing.
+func (s *Server) once(x *exchange, keys []string, run func() (response, error)) (response, error) {
 	claim, err := s.claim(x, keys)
 	if err != nil {
 		return response{}, err
-	}
-	if rides {
-		if a, err := s.ride(x, claim, run); !errors.Is(err, collab.ErrClaimRefused) {
-			return a, err
-		}
 	}
 	outcome, err := s.Idempotency.BeginIdempotent(x.ctx, claim)
 	if err != nil {
 		return response{}, err
 	}
+	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
+	x.Repeat = !bytes.Equal(outcome.Claim.Seed, claim.Seed)
 	switch outcome.State {
 	case collab.IdempotencyMismatch:
 		return response{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
@@ -65,9 +55,7 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (respon
 			Message:    "a request with this Idempotency-Key is still running",
 			RetryAfter: max(outcome.Claim.Lease.Sub(x.Now), time.Second),
 		}
-	}
-	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
-	if outcome.State == collab.IdempotencyFinished {
+	case collab.IdempotencyFinished:
 		if x.Again = len(outcome.Answer.Body) == 0; x.Again {
 			return run()
 		}
@@ -75,28 +63,6 @@ func (s *Server) once(x *exchange, keys []string, rides bool, run func() (respon
 	}
 	a, err := recovered(run)
 	s.settle(x, outcome.Claim, a, err)
-	return a, err
-}
-
-// ride runs a request that makes its claim itself, as if its key were new, and keeps the answer. Where the claim was not made, as nothing was
-// written, it is made for an answer that binds the key. It fails with collab.ErrClaimRefused where the key is or may be known.
-func (s *Server) ride(x *exchange, claim collab.IdempotencyClaim, run func() (response, error)) (response, error) {
-	x.IDs = collab.NewIDs(claim.Start, claim.Seed)
-	x.Claim = &claim
-	a, err := recovered(run)
-	x.Claim = nil
-	switch {
-	case errors.Is(err, collab.ErrClaimRefused):
-		return a, err
-	case collab.CodeOf(err) == collab.AlreadyExists:
-		return a, collab.ErrClaimRefused // it may be there by this same request
-	case err == nil && x.failed > 0:
-		outcome, failed := s.Idempotency.BeginIdempotent(x.ctx, claim)
-		if failed != nil || outcome.State != collab.IdempotencyClaimed {
-			return a, err
-		}
-	}
-	s.settle(x, claim, a, err)
 	return a, err
 }
 

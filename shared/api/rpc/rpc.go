@@ -57,6 +57,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
+	"collabdata/shared/tx"
 )
 
 // MaxBody is the largest body accepted, in bytes as sent.
@@ -69,37 +70,25 @@ const MaxDepth = 32
 // is answered as `[]`. Its error is answered by its collab.Code; an error that is no collab.Error is INTERNAL.
 type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (Data, error)
 
-// Call is one request beside its data.
+// Call is one request beside its data: its unit of work, and what is said of its answer.
 type Call struct {
-	collab.Identity // whom the credentials speak for
+	*tx.Tx
 
-	Path string      // of the endpoint, such as /v2/commentannotations/add
-	Now  time.Time   // when the request arrived
-	IDs  *collab.IDs // the same ids again when the request is repeated under its Idempotency-Key
+	Path string // of the endpoint, such as /v2/commentannotations/add
 
 	// Again reports that this same request was carried out before, and that its answer was not kept as it showed a Secret. The operation
 	// answers as then, from what is there, and writes nothing. What it made then carries its ids.
 	Again bool
-
-	Claim *collab.IdempotencyClaim // to be made by the operation in the transaction of its data, nil for none: see Rider
 
 	Message       string // set by the operation, or its Page: result.message
 	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
-	events     []collab.EventRef
 	failed     int   // items
 	unfinished bool  // an item failed that a repetition of the request may carry out
 	cause      error // of a failure that the caller cannot mend, for the log
 	body       []byte
-}
-
-// Recorded notes events that the operation recorded in the outbox: they are counted, and sent on their way once the operation has ended.
-func (c *Call) Recorded(events ...*collab.Event) {
-	for _, ev := range events {
-		c.events = append(c.events, collab.EventRef{Account: ev.Account, ID: ev.ID})
-	}
 }
 
 // Server is what all handlers of a process share. Its fields are set before the first request.
@@ -156,16 +145,19 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 		if err != nil {
 			return response{}, err
 		}
+		x.Quota = s.Quotas.Account(x.ctx, x.Account, x.Settings)
+		asked := []quota.Kind{quota.Reads}
 		if o.Idempotent {
-			if x.ctx, x.quota, err = s.Quotas.Begin(x.ctx, x.Account, x.Settings); err != nil {
-				return response{}, err
-			}
+			asked = append(asked, quota.Writes)
+		}
+		if err := x.Quota.Admit(asked...); err != nil {
+			return response{}, err
 		}
 		x.body = body
 		operate := func() (response, error) {
 			data, err := op(x.ctx, &x.Call, &e.Data)
-			if len(x.events) > 0 {
-				s.Send(x.ctx, x.events...)
+			if events := x.Events(); len(events) > 0 {
+				s.Send(x.ctx, events...)
 			}
 			if err != nil {
 				return response{}, err
@@ -173,8 +165,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			return successResponse(&x.Call, data), nil
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
-			rider, ok := any(&e.Data).(Rider)
-			return s.once(x, keys, ok && rider.Rides(), operate)
+			return s.once(x, keys, operate)
 		}
 		seed, err := s.seed()
 		if err != nil {

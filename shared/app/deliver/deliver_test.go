@@ -22,6 +22,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
@@ -107,7 +108,7 @@ func add(t *testing.T, c Config, address string) *collab.Event {
 	}
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}
 	ev.Notification = &n
-	if _, err := s.AddNotification(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
+	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
 		t.Fatal(err)
 	}
 	return ev

@@ -17,6 +17,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -129,7 +130,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 				mu.Lock()
 				waits[ev.ID] = got
 				mu.Unlock()
-				if _, err := s.AddNotification(ctx, collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, ev); err != nil {
+				if _, err := s.AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, ev); err != nil {
 					t.Error(err)
 					return
 				}

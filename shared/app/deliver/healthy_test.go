@@ -14,6 +14,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"
@@ -59,7 +60,7 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 					DocumentID: "doc", Time: at.UnixMilli(), Notification: &collab.Notification{ID: fmt.Sprint(i)},
 				}
 				events[i] = queue.Event{EventRef: collab.EventRef{Account: "acme", ID: ev.ID}}
-				_, err := s.AddNotification(b.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev)
+				_, err := s.AddNotification(b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev)
 				return err
 			})
 		}

@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 )
 
@@ -37,7 +38,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	ev := &collab.Event{ID: "e", Account: "acme", OrganizationID: "org"}
-	if _, err := s.AddNotification(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: "n"}, ev); err != nil {
+	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: "n"}, ev); err != nil {
 		t.Fatal(err)
 	}
 

@@ -38,8 +38,7 @@ func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.
 }
 
 // seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
-// is missing: the second look is strongly consistent. For a request that writes the same read tells until when the account has paid for its
-// quotas. It fails like CheckOrganization.
+// is missing: the second look is strongly consistent. It fails like CheckOrganization.
 func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, err error) {
 	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
 	_, orgKnown := s.known.Get(orgKey, now)
@@ -49,7 +48,7 @@ func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []tab
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if found, err = s.readWithQuota(ctx, org.Account, keys); err != nil {
+	if found, err = s.GetAll(ctx, keys, false); err != nil {
 		return nil, err
 	}
 	var missing []table.Key

@@ -14,7 +14,7 @@ import (
 
 // paidFor returns the attributes of an account's quota, by kind.
 func paidFor() [quota.Kinds]string {
-	return [quota.Kinds]string{quota.Writes: table.PaidWrites, quota.Events: table.PaidEvents, quota.Mails: table.PaidMails}
+	return [quota.Kinds]string{quota.Writes: table.PaidWrites, quota.Reads: table.PaidReads, quota.Events: table.PaidEvents, quota.Mails: table.PaidMails}
 }
 
 func readPaid(it store.Item) (p quota.Paid) {
@@ -75,19 +75,4 @@ func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.W
 		conditions = append(conditions, is)
 	}
 	return s.Update(table.Quota(acct), update, conditions...)
-}
-
-// readWithQuota reads items of an account, eventually consistent. Where the context carries a request that writes, the same call tells it until
-// when the account is paid: so it costs none of its own. It fails as quota.Request does.
-func (s *Store) readWithQuota(ctx context.Context, acct string, keys []table.Key) (map[table.Key]store.Item, error) {
-	request := quota.RequestOf(ctx)
-	if request == nil {
-		return s.GetAll(ctx, keys, false)
-	}
-	paid := table.Quota(acct)
-	found, err := s.GetAll(ctx, append(keys[:len(keys):len(keys)], paid), false)
-	if err != nil {
-		return nil, err
-	}
-	return found, request.Learn(readPaid(found[paid]))
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/shared/collab"
 	"collabdata/shared/quota"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,7 +19,7 @@ func TestCharge(t *testing.T) {
 	s := at(t, table, func() time.Time { return now })
 	in := func(writes, events time.Duration) quota.Paid {
 		p := quota.Paid{}
-		for k, d := range []time.Duration{writes, events} {
+		for k, d := range map[quota.Kind]time.Duration{quota.Writes: writes, quota.Events: events} {
 			if d != 0 {
 				p[k] = noon.Add(d).UnixMilli()
 			}
@@ -78,32 +77,4 @@ func TestChargeSideBySide(t *testing.T) {
 	if got := time.UnixMilli(paid[quota.Writes]).Sub(start); err != nil || got < 20*time.Hour-time.Second || got > 20*time.Hour+time.Hour/2 {
 		t.Errorf("paid for %v, %v", got, err)
 	}
-}
-
-// TestQuotaIsReadAlong holds that a request that writes learns of a debt by the call that looks for its document.
-func TestQuotaIsReadAlong(t *testing.T) {
-	s := newStore(t)
-	s.putOrganization(t, collab.Organization{ID: "org"})
-	s.putDocument(t, "doc", "")
-	_, err := s.Charge(t.Context(), "acct", quota.Paid{}, quota.Costs{quota.Writes: time.Hour})
-	must(t, err)
-	check := func(ctx context.Context) error {
-		return New(s.Table).CheckDocument(ctx, acme.Document("doc"), collab.CreateFlags{})
-	}
-	ledger := &quota.Ledger{Store: s, Now: time.Now}
-	made := calls(t, func(ctx context.Context) {
-		ctx, _, err := ledger.Begin(ctx, "acct", collab.Settings{})
-		must(t, err)
-		mustCode(t, "write", check(ctx), collab.ResourceExhausted)
-	})
-	if made != 1 {
-		t.Errorf("%d calls", made)
-	}
-	mustCode(t, "read", check(t.Context()), "")
-
-	ctx, _, err := ledger.Begin(t.Context(), "other", collab.Settings{})
-	must(t, err)
-	mustCode(t, "another account", New(s.Table).CheckDocument(ctx, collab.DocumentRef{
-		OrganizationRef: collab.OrganizationRef{Account: "other", Organization: "org"}, Document: "doc",
-	}, collab.CreateFlags{Organization: true, Document: true}), "")
 }

@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 const (
@@ -24,6 +25,20 @@ type eventItem[T any] struct {
 
 func newEventItem[T any](v T, expires int64) eventItem[T] {
 	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
+}
+
+// Commit carries out writes of a request with those that record events, nil for none: all or none. refused is not nil where a condition of the
+// writes did not hold; then nothing was written.
+func (s *Store) Commit(ctx context.Context, t *tx.Tx, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
+	outbox, err := s.Record(ctx, events...)
+	if err != nil {
+		return nil, err
+	}
+	refused, err = s.Write(ctx, append(writes, outbox...)...)
+	if err == nil && refused == nil {
+		t.Recorded(events...)
+	}
+	return refused, err
 }
 
 // Record returns the writes that record events, nil for none, in the transaction of their data: each event, and the work that is due until it was

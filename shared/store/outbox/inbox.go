@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 // A user's inbox is two lists of pointers, the user's own and the organization's for all, in each newest first; what they point to is
@@ -160,18 +161,20 @@ type stateItem struct {
 }
 
 // MarkNotification records that a user read a notification of the inbox, or clicked it, which is reading it too. What was recorded before
-// stays. A first click records the event that click makes of the notification, both or neither; clicked reports that it did. It fails with
-// NOT_FOUND when the notification is not in one of the user's lists.
-func (s *Store) MarkNotification(ctx context.Context, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool, err error) {
+// stays. A first click records the event that click makes of the notification, both or neither. It fails with NOT_FOUND when the notification is
+// not in one of the user's lists.
+func (s *Store) MarkNotification(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event,
+) error {
 	n, err := s.Notification(ctx, org, id)
 	if err != nil {
-		return entry, false, err
+		return err
 	}
 	own := table.UserNotification(org.Account, org.Organization, user, n.CreatedAt, id)
 	all := table.AllNotification(org.Account, org.Organization, n.CreatedAt, id)
 	state := table.NotificationState(org.Account, org.Organization, user, n.CreatedAt, id)
-	mark := s.NewMark()
-	err = s.Try(ctx, "notification "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
+	var ev *collab.Event
+	err = s.Try(ctx, "notification "+strconv.Quote(id), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		found, err := s.GetAll(ctx, []table.Key{own, all, state}, true)
 		if err != nil {
 			return nil, err
@@ -180,9 +183,9 @@ func (s *Store) MarkNotification(ctx context.Context, org collab.OrganizationRef
 			return nil, collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", user, id, org.Organization)
 		}
 		var did stateItem
-		var ev *collab.Event
-		write, err := store.Rewritten(s.Table, state, found[state], mark, &did, func(did *stateItem, _ bool) error {
-			if clicked = click != nil && did.ClickedAt == 0; clicked {
+		ev = nil
+		write, err := store.Rewritten(s.Table, state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
+			if click != nil && did.ClickedAt == 0 {
 				did.ClickedAt, ev = s.Millis(), click(n)
 			}
 			did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
@@ -191,12 +194,14 @@ func (s *Store) MarkNotification(ctx context.Context, org collab.OrganizationRef
 		if err != nil {
 			return nil, err
 		}
-		entry = collab.InboxEntry{Notification: n, ToAll: found[own] == nil, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt}
-		if !clicked && found[state] != nil {
+		if ev == nil && found[state] != nil {
 			return nil, nil
 		}
 		event, err := s.Record(ctx, ev)
 		return append([]store.Write{write}, event...), err
 	})
-	return entry, clicked && err == nil, err
+	if err == nil {
+		t.Recorded(ev)
+	}
+	return err
 }

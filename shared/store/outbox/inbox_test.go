@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -118,13 +120,18 @@ func testMarkNotification(t *testing.T, s *Store) {
 		events++
 		return &collab.Event{ID: fmt.Sprint("click", events), Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", Notification: &n}
 	}
-	mark := func(user, id string, click func(collab.Notification) *collab.Event) (collab.InboxEntry, bool) {
+	mark := func(user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool) {
 		t.Helper()
-		e, clicked, err := s.MarkNotification(ctx, org, user, id, click)
-		if err != nil {
+		r := storetest.Request(time.Now())
+		if err := s.MarkNotification(ctx, r, org, user, id, click); err != nil {
 			t.Fatal(err)
 		}
-		return e, clicked
+		list, _, err := s.Inbox(ctx, org, user, "", 10)
+		i := slices.IndexFunc(list, func(e collab.InboxEntry) bool { return e.ID == id })
+		if err != nil || i < 0 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list[i], len(r.Events()) > 0
 	}
 	for _, id := range []string{"one", "all"} {
 		read, clicked := mark("bob", id, nil)
@@ -159,7 +166,7 @@ func testMarkNotification(t *testing.T, s *Store) {
 		t.Errorf("inbox %+v, %v", list, err)
 	}
 	for _, no := range []struct{ user, id string }{{"eve", "one"}, {"bob", "none"}, {"ann", "all"}} {
-		if _, _, err := s.MarkNotification(ctx, org, no.user, no.id, click); collab.CodeOf(err) != collab.NotFound {
+		if err := s.MarkNotification(ctx, storetest.Request(time.Now()), org, no.user, no.id, click); collab.CodeOf(err) != collab.NotFound {
 			t.Errorf("%s marks %s: %v", no.user, no.id, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 // notificationItem is a notification.
@@ -20,17 +21,13 @@ func notificationItemOf(org collab.OrganizationRef, n collab.Notification) store
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
 // nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger
 // than collab.MaxItemBytes.
-func (s *Store) AddNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
+func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
 	it := notificationItemOf(org, n)
 	if err := store.CheckSize(it, "data"); err != nil {
 		return false, err
 	}
 	it[table.AddedBy] = store.Text(ev.ID)
-	writes, err := s.Record(ctx, ev)
-	if err != nil {
-		return false, err
-	}
-	refused, err := s.Write(ctx, append([]store.Write{s.Create(it)}, writes...)...)
+	refused, err := s.Commit(ctx, t, []store.Write{s.Create(it)}, ev)
 	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
 }
 

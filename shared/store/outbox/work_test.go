@@ -21,7 +21,7 @@ func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRe
 	t.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc", Time: 1}
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	if _, err := s.AddNotification(t.Context(), org, notification("of-"+id, "ann", 1), ev); err != nil {
+	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, notification("of-"+id, "ann", 1), ev); err != nil {
 		t.Fatal(err)
 	}
 	return ev, collab.EventRef{Account: "acct", ID: id}

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"collabdata/localstack/localstacktest"
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -69,4 +71,14 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 		return nil, errKilled
 	}
 	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what was sent is carried out
+}
+
+// Request returns the work of a request of the account acct that arrives at a time. No other has its ids.
+func Request(at time.Time) *tx.Tx {
+	return &tx.Tx{Identity: collab.Identity{Account: "acct"}, Now: at, IDs: collab.NewIDs(at, []byte(rand.Text()))}
+}
+
+// Again returns the work of a further attempt at a request.
+func Again(t *tx.Tx) *tx.Tx {
+	return &tx.Tx{Identity: t.Identity, Now: t.Now, IDs: t.IDs, Repeat: true}
 }

@@ -61,8 +61,8 @@ func TestBusyThread(t *testing.T) {
 		{"much later, seen as it was before", other, 20_000, []string{"UpdateItem", "PutItem"}},
 	} {
 		step.in.sent = nil
-		add := collab.NewComments{Comments: []collab.Comment{commentBy("ann", 0, step.at)}, IDs: requestIDs()}
-		if _, err := step.in.AddComments(t.Context(), doc, "a", add); err != nil {
+		add := collab.NewComments{Comments: []collab.Comment{commentBy("ann", 0, step.at)}}
+		if _, err := step.in.AddComments(t.Context(), request(0), doc, "a", add); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(step.want, step.in.sent); diff != "" {

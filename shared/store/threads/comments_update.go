@@ -9,15 +9,18 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 // UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five times.
 // With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the failures by
 // comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole, and changes
-// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.Now, and never back.
-func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
-	u := &commentUpdate{s: s, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
-	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.Now, nil) })
+// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to the time of the request, and never back.
+func (s *Store) UpdateComments(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
+) (map[int64]error, error) {
+	u := &commentUpdate{s: s, tx: t, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
+	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, t.Millis(), nil) })
 	group := collab.MaxComments
 	if c.Event == nil {
 		group = 1
@@ -45,6 +48,7 @@ func (s *Store) UpdateComments(ctx context.Context, doc collab.DocumentRef, ann 
 // commentUpdate is one UpdateComments under way.
 type commentUpdate struct {
 	s     *Store
+	tx    *tx.Tx
 	doc   collab.DocumentRef
 	ann   string
 	c     collab.CommentChange
@@ -75,14 +79,15 @@ func (u *commentUpdate) fail(id int64, err error) {
 func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[table.Key]store.Item, err error) {
 	for len(ids) > 0 {
 		n := 0 // how many one write takes
+		var ev *collab.Event
 		if err == nil {
-			err = u.s.Try(ctx, nameOf(u.ann), u.c.Mark, func(ctx context.Context) (writes []store.Write, err error) {
+			err = u.s.Try(ctx, nameOf(u.ann), u.tx.Mark(), func(ctx context.Context) (writes []store.Write, err error) {
 				if found == nil {
 					if found, err = u.s.GetAll(ctx, u.keys(ids), true); err != nil {
 						return nil, err
 					}
 				}
-				writes, n, err = u.compute(ctx, ids, found)
+				writes, n, ev, err = u.compute(ctx, ids, found)
 				found = nil // whoever tries again reads again
 				return writes, err
 			})
@@ -93,13 +98,16 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 			}
 			return
 		}
+		u.tx.Recorded(ev)
 		ids = ids[n:]
 	}
 }
 
-// compute returns the writes that change comments, from the first on as many as a transaction takes, and how many they are. Those that
-// cannot be changed fail by themselves.
-func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[table.Key]store.Item) (writes []store.Write, n int, err error) {
+// compute returns the writes that change comments, from the first on as many as a transaction takes, how many they are, and the event that the
+// writes record. Those that cannot be changed fail by themselves.
+func (u *commentUpdate) compute(
+	ctx context.Context, ids []int64, found map[table.Key]store.Item,
+) (writes []store.Write, n int, ev *collab.Event, err error) {
 	var changed []collab.Comment
 	size := 0
 	for i, k := range u.keys(ids) {
@@ -109,7 +117,7 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 			u.fail(ids[i], collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", ids[i], u.ann))
 			continue
 		}
-		if before.Text(table.Writer) == u.c.Mark {
+		if before.Text(table.Writer) == u.tx.Mark() {
 			continue // by an earlier try
 		}
 		c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
@@ -121,22 +129,23 @@ func (u *commentUpdate) compute(ctx context.Context, ids []int64, found map[tabl
 			ids = ids[:i]
 			break
 		}
-		writes = append(writes, u.s.Change(before, after, u.c.Mark))
+		writes = append(writes, u.s.Change(before, after, u.tx.Mark()))
 		changed = append(changed, c)
 	}
 	if len(writes) == 0 {
-		return nil, len(ids), nil
+		return nil, len(ids), nil, nil
 	}
 	before, err := u.touch()
 	if err != nil || u.c.Event == nil {
-		return writes, len(ids), err
+		return writes, len(ids), nil, err
 	}
 	head, err := readHead(before)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, nil, err
 	}
-	outbox, err := u.s.Outbox.Record(ctx, u.c.Event(&head, changed))
-	return append(writes, outbox...), len(ids), err
+	ev = u.c.Event(&head, changed)
+	outbox, err := u.s.Outbox.Record(ctx, ev)
+	return append(writes, outbox...), len(ids), ev, err
 }
 
 // changedComment returns what change makes of a stored comment, and the item that it is then.

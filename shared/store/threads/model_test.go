@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -204,9 +204,9 @@ func testModel(t *testing.T, s *Store) {
 		}
 		document := rapid.SampledFrom(someDocuments[:4])
 		annotation := rapid.SampledFrom(someAnnotations)
-		newIDs := func() *collab.IDs {
+		newRequest := func() *tx.Tx {
 			m.clock += rapid.Int64Range(0, 300).Draw(t, "later")
-			return collab.NewIDs(time.UnixMilli(m.clock), rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "seed"))
+			return request(m.clock)
 		}
 		drawComments := func(t *rapid.T, first int64) []collab.Comment {
 			comments := make([]collab.Comment, rapid.SampledFrom([]int{1, 1, 2, 3, 8, 30, 90}).Draw(t, "comments"))
@@ -221,7 +221,7 @@ func testModel(t *testing.T, s *Store) {
 
 		t.Repeat(map[string]func(*rapid.T){
 			"add": func(t *rapid.T) {
-				ids := newIDs()
+				r := newRequest()
 				th := &modelThread{Thread: collab.Thread{Document: document.Draw(t, "document")}}
 				th.ID = annotation.Draw(t, "annotation")
 				if m.threads[th.Document][th.ID] != nil {
@@ -242,11 +242,11 @@ func testModel(t *testing.T, s *Store) {
 				th.key = th.LastUpdated
 				sent := th.Thread
 				sent.Comments = slices.Clone(sent.Comments)
-				must(s.AddAnnotation(ctx, org.Document(th.Document), &sent, collab.NewAnnotation{Mark: ids.Mark()}))
+				must(s.AddAnnotation(ctx, r, org.Document(th.Document), &sent, collab.NewAnnotation{}))
 				m.threads[th.Document][th.ID] = th
 			},
 			"comment": func(t *rapid.T) {
-				ids := newIDs()
+				r := newRequest()
 				th := m.threads[document.Draw(t, "document")][annotation.Draw(t, "annotation")]
 				if th == nil {
 					return
@@ -256,7 +256,7 @@ func testModel(t *testing.T, s *Store) {
 					first = th.Comments[n-1].ID + rapid.Int64Range(1, 3).Draw(t, "gap")
 				}
 				comments := drawComments(t, first)
-				_, err := s.AddComments(ctx, org.Document(th.Document), th.ID, collab.NewComments{Comments: slices.Clone(comments), IDs: ids})
+				_, err := s.AddComments(ctx, r, org.Document(th.Document), th.ID, collab.NewComments{Comments: slices.Clone(comments)})
 				must(err)
 				at := collab.Millis(0)
 				for _, c := range comments {

@@ -98,8 +98,8 @@ func TestNarrowByLaggingIndex(t *testing.T) {
 		if diff := cmp.Diff(ordered(tt.from), walk()); diff != "" {
 			t.Fatal(diff)
 		}
-		if err := s.UpdateAnnotations(t.Context(), doc, []string{"moved"}, collab.AnnotationChange{
-			Mark: requestIDs().Mark(), Now: 2_000, Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+		if err := s.UpdateAnnotations(t.Context(), request(2_000), doc, []string{"moved"}, collab.AnnotationChange{
+			Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 				a.LocationID = tt.to
 				return nil, nil
 			},

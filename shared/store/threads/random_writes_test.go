@@ -41,7 +41,7 @@ func TestRandomWrites(t *testing.T) {
 				op := operation{name: fmt.Sprintf("c%d-%d", c, i)}
 				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 				at := time.Now().Add(skew)
-				ids := func() *collab.IDs { return collab.NewIDs(at, []byte(op.name)) }
+				r := storetest.Request(at)
 				kind := []string{"add", "add", "head", "comment"}[random.IntN(4)]
 				note := func(stored collab.JSON) collab.JSON {
 					var names []string
@@ -58,21 +58,22 @@ func TestRandomWrites(t *testing.T) {
 						comments[j] = commentBy(op.name, 0, at.UnixMilli())
 					}
 					for range 3 {
-						if op.ids, err = s.AddComments(ctx, w.doc, "a", collab.NewComments{Comments: comments, IDs: ids()}); err == nil {
+						if op.ids, err = s.AddComments(ctx, r, w.doc, "a", collab.NewComments{Comments: comments}); err == nil {
 							break
 						}
+						r = storetest.Again(r)
 					}
 				case "head":
-					err = s.UpdateAnnotations(ctx, w.doc, []string{"a"}, collab.AnnotationChange{
-						Mark: ids().Mark(), Now: at.UnixMilli(), Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+					err = s.UpdateAnnotations(ctx, r, w.doc, []string{"a"}, collab.AnnotationChange{
+						Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 							a.Context, a.LastUpdated = note(a.Context), max(a.LastUpdated, at.UnixMilli())
 							return nil, nil
 						},
 					})[0]
 				case "comment":
 					var failed map[int64]error
-					failed, err = s.UpdateComments(ctx, w.doc, "a", collab.CommentChange{
-						IDs: []int64{1}, Mark: ids().Mark(), Now: at.UnixMilli(),
+					failed, err = s.UpdateComments(ctx, r, w.doc, "a", collab.CommentChange{
+						IDs: []int64{1},
 						Change: func(c *collab.Comment) error {
 							c.Context, c.LastUpdated = note(c.Context), max(c.LastUpdated, at.UnixMilli())
 							return nil

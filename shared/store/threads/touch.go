@@ -64,8 +64,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 	case ok && seen >= bound:
-		key = keyFor(seen, at)
-		bound = key
+		key, bound = keyFor(seen, at), at
 	}
 	for {
 		head, refused, err := s.WriteOne(ctx, s.moveTimeKey(doc, ann, at, key, bound), types.ReturnValueAllOld)
@@ -83,8 +82,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		if timeKey(head) >= at {
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
-		key = keyFor(timeKey(head), at)
-		bound = key
+		key, bound = keyFor(timeKey(head), at), at
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/interleave"
+	"collabdata/shared/store"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
@@ -63,38 +66,37 @@ func (w *writer) Do(r *http.Request) (*http.Response, error) {
 func TestTouchThenPut(t *testing.T) {
 	document := newWriting(t, storetest.New(t))
 	const now = 10_000
-	mark := func() string { return requestIDs().Mark() }
 	type write = func(w *writing, s *Store, at collab.Millis) error
 	add := func(event bool) write {
 		return func(w *writing, s *Store, at collab.Millis) error {
-			ids := requestIDs()
-			add := collab.NewComments{Comments: []collab.Comment{commentBy("bob", 0, at)}, IDs: ids}
+			r := request(0)
+			add := collab.NewComments{Comments: []collab.Comment{commentBy("bob", 0, at)}}
 			if event {
 				add.Event = func(*collab.Annotation, []collab.Comment) *collab.Event {
-					return &collab.Event{ID: ids.Next(), Account: "acct", Type: collab.CommentAdded}
+					return &collab.Event{ID: r.IDs.Next(), Account: "acct", Type: collab.CommentAdded}
 				}
 			}
-			_, err := s.AddComments(t.Context(), w.doc, w.ann, add)
+			_, err := s.AddComments(t.Context(), r, w.doc, w.ann, add)
 			return err
 		}
 	}
 	update := func(change func(at collab.Millis) collab.AnnotationChange) write {
 		return func(w *writing, s *Store, at collab.Millis) error {
-			return s.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change(at))[0]
+			return s.UpdateAnnotations(t.Context(), request(at), w.doc, []string{w.ann}, change(at))[0]
 		}
 	}
 	kinds := map[string]write{
 		"add":   add(false),
 		"event": add(true),
 		"edit": func(w *writing, s *Store, at collab.Millis) error {
-			failures, err := s.UpdateComments(t.Context(), w.doc, w.ann, collab.CommentChange{
-				IDs: []int64{1}, Mark: mark(), Now: at,
+			failures, err := s.UpdateComments(t.Context(), request(at), w.doc, w.ann, collab.CommentChange{
+				IDs:    []int64{1},
 				Change: func(c *collab.Comment) error { c.LastUpdated = max(c.LastUpdated, at); return nil },
 			})
 			return cmp.Or(err, failures[1])
 		},
-		"status": update(func(at collab.Millis) collab.AnnotationChange { return resolve(mark(), at) }),
-		"users":  update(func(at collab.Millis) collab.AnnotationChange { return swap("ann", "bob", mark(), at) }),
+		"status": update(resolve),
+		"users":  update(func(at collab.Millis) collab.AnnotationChange { return swap("ann", "bob", at) }),
 	}
 	groups := []string{
 		"add add", "add event", "event add", "add edit", "edit add", "add status", "status add", "users add", "add users", "edit status", "edit users",
@@ -169,5 +171,49 @@ func TestTouchBusy(t *testing.T) {
 	}
 	if len(moved) != 5 { // exactly, then at the end of each quarter
 		t.Errorf("the key moved to %v", moved)
+	}
+}
+
+// TestTouchNeverMovesBack adds a comment of a request that began before an update which is done already: the thread stays updated at the later
+// time, and a window from there on finds it.
+func TestTouchNeverMovesBack(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const start = 10_000
+	other := on(w.Table) // another process
+	w.Table = w.At(func() time.Time { return time.UnixMilli(start) })
+	_, err := w.add("a", commentBy("bob", 0, start)) // this process has seen the thread at its start
+	w.must(err)
+	updated := collab.Millis(start + 180)
+	w.must(other.UpdateAnnotations(t.Context(), request(updated), w.doc, []string{"a"}, resolve(updated))[0])
+	_, err = w.add("a", commentBy("bob", 0, start+130))
+	w.must(err)
+	var found []collab.Millis
+	_, err = w.Walk(t.Context(), w.doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"doc"}, UpdatedAfter: &updated}, nil, 10,
+		func(_ string, th *collab.Thread) bool { found = append(found, th.LastUpdated); return true })
+	w.must(err)
+	if len(found) != 1 || found[0] != updated {
+		t.Errorf("from %d on there are threads updated at %v", updated, found)
+	}
+	w.mustHold("then")
+}
+
+// TestAddCommentsOfOneMoment holds that requests which begin at the same time, and generate the same ids at first, all add their comments: a
+// hundred at once, one behind another of many comments, and each again without a change.
+func TestAddCommentsOfOneMoment(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.AddComments(t.Context(), request(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)})
+	w.must(err)
+	store.All(100, func(i int) {
+		r, add := request(10_000), collab.NewComments{Comments: []collab.Comment{commentBy(fmt.Sprint("u", i), 0, 10_000)}}
+		first, err := w.AddComments(t.Context(), r, w.doc, "a", add)
+		if err != nil {
+			t.Error(err)
+		}
+		if again, err := w.AddComments(t.Context(), storetest.Again(r), w.doc, "a", add); err != nil || !slices.Equal(first, again) {
+			t.Errorf("again: %v, %v, first %v", again, err, first)
+		}
+	})
+	if _, comments := w.items("a"); len(comments) != 1+90+100 {
+		t.Errorf("%d comments", len(comments))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 // What one update of many annotations has in memory at once.
@@ -18,16 +19,18 @@ const (
 // UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. The attributes that
 // differ are written on condition that nobody wrote in between; else it is computed anew, five times, then ABORTED. An annotation that does
 // not exist fails with NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT; the errors of c's functions pass. One
-// that carries c.Mark was changed by an earlier try, which is success.
+// that carries the mark of the request was changed by an earlier try, which is success.
 //
 // With c.Comment, up to collab.MaxComments changed comments are written with the head in one transaction. With more, comments go first in
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
 // the same mark leaves as they are.
-func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+func (s *Store) UpdateAnnotations(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
+) []error {
 	errs := make([]error, len(ids))
 	updates := make([]*update, len(ids))
 	for i, id := range ids {
-		updates[i] = &update{s: s, doc: doc, id: id, n: i, c: c}
+		updates[i] = &update{s: s, tx: t, doc: doc, id: id, n: i, c: c}
 	}
 	if c.Comment != nil {
 		lanes := min(threadsAtOnce, len(ids))
@@ -57,10 +60,13 @@ func (s *Store) UpdateAnnotations(ctx context.Context, doc collab.DocumentRef, i
 // update is the update of one annotation under way.
 type update struct {
 	s   *Store
+	tx  *tx.Tx
 	doc collab.DocumentRef
 	id  string
 	n   int // which of the call's annotations it is
 	c   collab.AnnotationChange
+
+	events []*collab.Event // that the writes record
 }
 
 func (u *update) key() table.Key { return headKey(u.doc, u.id) }
@@ -68,7 +74,7 @@ func (u *update) key() table.Key { return headKey(u.doc, u.id) }
 // head changes an annotation's head, which was read as found; nil for none.
 func (u *update) head(ctx context.Context, found store.Item) error {
 	first := true
-	return u.s.Try(ctx, nameOf(u.id), u.c.Mark, func(ctx context.Context) (_ []store.Write, err error) {
+	return u.try(ctx, func(ctx context.Context) (_ []store.Write, err error) {
 		if !first {
 			if found, err = u.s.Get(ctx, u.key()); err != nil {
 				return nil, err
@@ -82,6 +88,15 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 	})
 }
 
+// try is store.Table.Try for what the update writes, and notes the events that it has recorded.
+func (u *update) try(ctx context.Context, compute func(context.Context) ([]store.Write, error)) error {
+	err := u.s.Try(ctx, nameOf(u.id), u.tx.Mark(), compute)
+	if err == nil {
+		u.tx.Recorded(u.events...)
+	}
+	return err
+}
+
 // changeHead returns the writes that change a head and the comments given with it, and that record the events; none where an earlier try
 // has changed it.
 func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []store.Write) ([]store.Write, error) {
@@ -92,8 +107,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
-	events, err := u.c.Head(u.n, &a, commentsChanged)
-	if err != nil {
+	if u.events, err = u.c.Head(u.n, &a, commentsChanged); err != nil {
 		return nil, err
 	}
 	after := store.Overlay[head](before, headItem(u.doc, &a))
@@ -106,7 +120,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 		return nil, err
 	}
 	writes := append(comments, u.write(before, after, same...))
-	outbox, err := u.s.Outbox.Record(ctx, events...)
+	outbox, err := u.s.Outbox.Record(ctx, u.events...)
 	return append(writes, outbox...), err
 }
 
@@ -121,22 +135,22 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 
 // did reports whether an earlier try changed an item.
 func (u *update) did(it store.Item) bool {
-	return it.Text(table.Writer) == u.c.Mark || it.Text(table.ReplacedBy) == u.c.Mark
+	return it.Text(table.Writer) == u.tx.Mark() || it.Text(table.ReplacedBy) == u.tx.Mark()
 }
 
 // write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users may
 // be replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them again.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
-		after[table.ReplacedBy] = store.Text(u.c.Mark)
+		after[table.ReplacedBy] = store.Text(u.tx.Mark())
 	}
-	return u.s.Change(before, after, u.c.Mark, same...)
+	return u.s.Change(before, after, u.tx.Mark(), same...)
 }
 
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
 // ahead of the head.
 func (u *update) thread(ctx context.Context) error {
-	return u.s.Try(ctx, nameOf(u.id), u.c.Mark, func(ctx context.Context) ([]store.Write, error) {
+	return u.try(ctx, func(ctx context.Context) ([]store.Write, error) {
 		w := &threadUpdate{update: u}
 		q := store.Scan{PK: u.key().PK, Keys: threadSpan(u.key().SK), Strong: true}
 		for it, err := range u.s.Items(ctx, q) {
@@ -199,13 +213,13 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 // writeAhead writes the comments that wait. The head is touched before, as they can be seen at once.
 func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	if !w.ahead {
-		if _, err := w.s.touch(ctx, w.doc, w.id, w.c.Now, nil); err != nil {
+		if _, err := w.s.touch(ctx, w.doc, w.id, w.tx.Millis(), nil); err != nil {
 			return err
 		}
 		w.ahead = true
 	}
 	refused, err := w.s.Write(ctx, w.changes...)
-	if err == nil && refused != nil && !refused.By(w.c.Mark) {
+	if err == nil && refused != nil && !refused.By(w.tx.Mark()) {
 		err = store.ErrOvertaken
 	}
 	w.changes, w.size = nil, 0

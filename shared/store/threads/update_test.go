@@ -14,8 +14,8 @@ import (
 )
 
 // resolve is a change of the status at a time.
-func resolve(mark string, now collab.Millis) collab.AnnotationChange {
-	return collab.AnnotationChange{Mark: mark, Now: now, Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+func resolve(now collab.Millis) collab.AnnotationChange {
+	return collab.AnnotationChange{Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 		a.StatusID, a.Status, a.LastUpdated = "DONE", collab.JSON(`{"id":"DONE"}`), max(a.LastUpdated, now)
 		return nil, nil
 	}}
@@ -29,9 +29,9 @@ func TestUpdateAnnotations(t *testing.T) {
 			ids = append(ids, fmt.Sprint("b", i))
 		}
 		w.must(store.Each(t.Context(), 120, func(_ context.Context, i int) error {
-			return w.AddAnnotation(t.Context(), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{Mark: requestIDs().Mark()})
+			return w.AddAnnotation(t.Context(), request(0), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{})
 		}))
-		errs := w.UpdateAnnotations(t.Context(), w.doc, ids, resolve(requestIDs().Mark(), 5_000))
+		errs := w.UpdateAnnotations(t.Context(), request(5_000), w.doc, ids, resolve(5_000))
 		mustCode(t, "no such annotation", errs[0], collab.NotFound)
 		for i, id := range ids[1:] {
 			head, _ := w.items(id)
@@ -39,11 +39,11 @@ func TestUpdateAnnotations(t *testing.T) {
 				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
 			}
 		}
-		not := resolve(requestIDs().Mark(), 6_000)
+		not := resolve(6_000)
 		not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), request(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
 		not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), request(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
 	})
 }
 
@@ -55,10 +55,10 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 		_, err := w.Write(t.Context(), later)
 		w.must(err)
 	}
-	w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, resolve(requestIDs().Mark(), 5_000))[0])
-	w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, swap("ann", "zoe", requestIDs().Mark(), 6_000))[0])
-	_, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
-		IDs: []int64{1}, Mark: requestIDs().Mark(), Now: 7_000, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
+	w.must(w.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
+	w.must(w.UpdateAnnotations(t.Context(), request(6_000), w.doc, []string{"a"}, swap("ann", "zoe", 6_000))[0])
+	_, err := w.UpdateComments(t.Context(), request(7_000), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1}, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
 	})
 	w.must(err)
 	_, err = w.add("a", commentBy("bob", 0, 8_000))
@@ -73,10 +73,9 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 }
 
 // swap puts one user in the place of another and that one in the place of the first.
-func swap(a, b, mark string, now collab.Millis) collab.AnnotationChange {
+func swap(a, b string, now collab.Millis) collab.AnnotationChange {
 	other := map[string]string{a: b, b: a}
 	return collab.AnnotationChange{
-		Mark: mark, Now: now,
 		Comment: func(c *collab.Comment) (bool, error) {
 			id, ok := other[c.AuthorID]
 			if ok {
@@ -126,7 +125,7 @@ func TestSwap(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
 		w.swapping()
-		w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{"a"}, swap("ann", "bob", requestIDs().Mark(), 5_000))[0])
+		w.must(w.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{"a"}, swap("ann", "bob", 5_000))[0])
 		w.mustBeSwapped()
 		w.mustHold("then")
 	})
@@ -142,16 +141,17 @@ func TestSwapKilled(t *testing.T) {
 			t.Parallel()
 			w := document.another(t, fmt.Sprint("killed", after))
 			w.swapping()
-			change := swap("ann", "bob", requestIDs().Mark(), 5_000)
-			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change)[0]
+			change := swap("ann", "bob", 5_000)
+			r := request(5_000)
+			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), r, w.doc, []string{w.ann}, change)[0]
 			w.mustHold("killed")
-			_, err := w.UpdateComments(t.Context(), w.doc, w.ann, collab.CommentChange{
-				IDs: []int64{1, 100, 200}, Mark: requestIDs().Mark(), Now: 6_000,
+			_, err := w.UpdateComments(t.Context(), request(6_000), w.doc, w.ann, collab.CommentChange{
+				IDs:    []int64{1, 100, 200},
 				Change: func(c *collab.Comment) error { c.Context, c.LastUpdated = collab.JSON(`{}`), 6_000; return nil },
 			})
 			w.must(err)
-			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, resolve(requestIDs().Mark(), 6_500))[0])
-			w.must(w.UpdateAnnotations(t.Context(), w.doc, []string{w.ann}, change)[0])
+			w.must(w.UpdateAnnotations(t.Context(), request(6_500), w.doc, []string{w.ann}, resolve(6_500))[0])
+			w.must(w.UpdateAnnotations(t.Context(), storetest.Again(r), w.doc, []string{w.ann}, change)[0])
 			w.mustBeSwapped()
 			w.mustHold("repeated")
 			if _, comments := w.items(w.ann); string(comments[99].Context) != `{}` {
@@ -170,7 +170,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	long := newThread("long", "ann", 60, 5)
 	w.mustAdd(t, w.doc, long)
 	ctx, cancel := context.WithCancel(t.Context())
-	change := collab.CommentChange{Mark: requestIDs().Mark(), Now: 7_000, Change: func(c *collab.Comment) error {
+	change := collab.CommentChange{Change: func(c *collab.Comment) error {
 		cancel()
 		c.Text = ptr("changed")
 		return nil
@@ -178,7 +178,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	for _, c := range long.Comments {
 		change.IDs = append(change.IDs, c.ID)
 	}
-	failures, err := w.UpdateComments(ctx, w.doc, "long", change)
+	failures, err := w.UpdateComments(ctx, request(7_000), w.doc, "long", change)
 	w.must(err)
 	for _, id := range change.IDs {
 		it, err := w.Get(t.Context(), commentKey(w.doc, "long", id))

@@ -92,7 +92,7 @@ func testLargeThread(t *testing.T, s *Store) {
 	s.mustAdd(t, doc, newThread("b", "u", comments/2, 100_000))
 	rest := newThread("b", "u", comments, 100_000).Comments[comments/2:]
 	rest[len(rest)-1].LastUpdated = 1_100 // moves the time key to 1,250
-	if _, err := s.AddComments(t.Context(), doc, "b", collab.NewComments{Comments: rest, IDs: requestIDs()}); err != nil {
+	if _, err := s.AddComments(t.Context(), request(0), doc, "b", collab.NewComments{Comments: rest}); err != nil {
 		t.Fatal(err)
 	}
 	c := newThread("c", "u", 2, 10)
@@ -260,7 +260,7 @@ func testTimes(t *testing.T, s *Store) {
 	for i, at := range []collab.Millis{10_001, 10_100, 10_050, 10_249, 10_250, 10_251, 10_499, 10_501, 20_000, 20_250, 19_000, 20_251} {
 		c := newComment(int64(i+1), "u", 1)
 		c.LastUpdated = at
-		if _, err := s.AddComments(t.Context(), doc, "a", collab.NewComments{Comments: []collab.Comment{c}, IDs: requestIDs()}); err != nil {
+		if _, err := s.AddComments(t.Context(), request(0), doc, "a", collab.NewComments{Comments: []collab.Comment{c}}); err != nil {
 			t.Fatal(err)
 		}
 		latest = max(latest, at)

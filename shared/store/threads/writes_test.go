@@ -1,9 +1,9 @@
 package threads
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -45,7 +46,7 @@ func newWriting(t testing.TB, tb *store.Table) *writing {
 func (w *writing) another(t testing.TB, ann string) *writing {
 	t.Helper()
 	w = &writing{Store: w.Store, t: t, doc: w.doc, ann: ann}
-	w.must(w.AddAnnotation(t.Context(), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{Mark: requestIDs().Mark()}))
+	w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{}))
 	return w
 }
 
@@ -56,10 +57,12 @@ func (w *writing) must(err error) {
 	}
 }
 
-func requestIDs() *collab.IDs {
-	seed := make([]byte, 16)
-	rand.Read(seed)
-	return collab.NewIDs(time.Now(), seed)
+// request returns the work of a request that arrives at a time, 0 for now.
+func request(at collab.Millis) *tx.Tx {
+	if at == 0 {
+		return storetest.Request(time.Now())
+	}
+	return storetest.Request(time.UnixMilli(at))
 }
 
 func userObject(id string) collab.JSON { return collab.JSON(fmt.Sprintf(`{"userId":%q}`, id)) }
@@ -84,7 +87,7 @@ func thread(id, creator string, n int) *collab.Thread {
 
 // add adds comments with ids of their own.
 func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
-	return w.AddComments(w.t.Context(), w.doc, ann, collab.NewComments{Comments: comments, IDs: requestIDs()})
+	return w.AddComments(w.t.Context(), request(0), w.doc, ann, collab.NewComments{Comments: comments})
 }
 
 // items returns the head of an annotation and its comments as they are stored.
@@ -134,14 +137,14 @@ func TestAddAnnotation(t *testing.T) {
 		for _, n := range []int{0, 1, 90} {
 			id := fmt.Sprint("ann", n)
 			th := thread(id, "ann", n)
-			mark := requestIDs().Mark()
-			w.must(w.AddAnnotation(t.Context(), w.doc, th, collab.NewAnnotation{Mark: mark}))
+			r := request(0)
+			w.must(w.AddAnnotation(t.Context(), r, w.doc, th, collab.NewAnnotation{}))
 			head, comments := w.items(id)
 			if diff := cmp.Diff(th.Comments, comments); diff != "" || head == nil {
 				t.Error(diff)
 			}
-			w.must(w.AddAnnotation(t.Context(), w.doc, thread(id, "ann", n), collab.NewAnnotation{Mark: mark})) // again
-			err := w.AddAnnotation(t.Context(), w.doc, thread(id, "bob", n), collab.NewAnnotation{Mark: requestIDs().Mark()})
+			w.must(w.AddAnnotation(t.Context(), storetest.Again(r), w.doc, thread(id, "ann", n), collab.NewAnnotation{})) // again
+			err := w.AddAnnotation(t.Context(), request(0), w.doc, thread(id, "bob", n), collab.NewAnnotation{})
 			mustCode(t, "another's", err, collab.AlreadyExists)
 			if _, again := w.items(id); cmp.Diff(comments, again) != "" {
 				t.Error("a failed add changed comments")
@@ -152,12 +155,12 @@ func TestAddAnnotation(t *testing.T) {
 			text := strings.Repeat("x", 349_000)
 			large.Comments[i].Text = &text
 		}
-		err := w.AddAnnotation(t.Context(), w.doc, large, collab.NewAnnotation{Mark: requestIDs().Mark()})
+		err := w.AddAnnotation(t.Context(), request(0), w.doc, large, collab.NewAnnotation{})
 		mustCode(t, "more than a transaction takes", err, collab.InvalidArgument)
 		text := strings.Repeat("x", 351_000)
 		large.Comments[0].Text = &text
 		large.Comments = large.Comments[:1]
-		err = w.AddAnnotation(t.Context(), w.doc, large, collab.NewAnnotation{Mark: requestIDs().Mark()})
+		err = w.AddAnnotation(t.Context(), request(0), w.doc, large, collab.NewAnnotation{})
 		mustCode(t, "a comment that is too large", err, collab.InvalidArgument)
 		if head, _ := w.items("large"); head != nil {
 			t.Error("an add that was refused left a head")
@@ -168,7 +171,7 @@ func TestAddAnnotation(t *testing.T) {
 func TestAddComments(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
-		w.must(w.AddAnnotation(t.Context(), w.doc, thread("bare", "", 0), collab.NewAnnotation{Mark: requestIDs().Mark()}))
+		w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("bare", "", 0), collab.NewAnnotation{}))
 		ids, err := w.add("a", commentBy("bob", 0, 2_000), commentBy("bob", 7, 2_000), commentBy("cid", 0, 2_000))
 		w.must(err)
 		if !(ids[0] > 7 && ids[1] == 7 && ids[2] == ids[0]+1) {
@@ -202,13 +205,15 @@ func TestAddCommentsAgain(t *testing.T) {
 		{commentBy("cid", 0, 3_000)},
 		{commentBy("dan", 0, 3_000), commentBy("dan", 0, 3_000), commentBy("dan", 5, 3_000), commentBy("dan", 0, 3_000)},
 	} {
-		call := func() ([]int64, error) {
-			return w.AddComments(t.Context(), w.doc, "a", collab.NewComments{Comments: comments, IDs: collab.NewIDs(start, []byte(comments[0].AuthorID))})
+		r := request(start.UnixMilli())
+		first, err := w.AddComments(t.Context(), r, w.doc, "a", collab.NewComments{Comments: comments})
+		w.must(err)
+		before, _ := w.items("a")
+		again, err := w.AddComments(t.Context(), storetest.Again(r), w.doc, "a", collab.NewComments{Comments: comments})
+		w.must(err)
+		if after, _ := w.items("a"); !reflect.DeepEqual(before, after) {
+			t.Errorf("a repeat changed the head from %v to %v", before, after)
 		}
-		first, err := call()
-		w.must(err)
-		again, err := call()
-		w.must(err)
 		_, stored := w.items("a")
 		var got []int64
 		for _, c := range stored {
@@ -232,14 +237,14 @@ func TestUpdateComments(t *testing.T) {
 		_, err := w.add("a", commentBy("bob", 2, 1_000), commentBy("bob", 3, 1_000))
 		w.must(err)
 		text := "new"
-		change := collab.CommentChange{IDs: []int64{1, 2, 999}, Mark: requestIDs().Mark(), Now: 6_000, Change: func(c *collab.Comment) error {
+		change := collab.CommentChange{IDs: []int64{1, 2, 999}, Change: func(c *collab.Comment) error {
 			if c.ID == 2 {
 				return collab.Errorf(collab.InvalidArgument, "no")
 			}
 			c.Text, c.LastUpdated = &text, 6_000
 			return nil
 		}}
-		failures, err := w.UpdateComments(t.Context(), w.doc, "a", change)
+		failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", change)
 		w.must(err)
 		mustCode(t, "a refused change", failures[2], collab.InvalidArgument)
 		mustCode(t, "no such comment", failures[999], collab.NotFound)
@@ -250,14 +255,14 @@ func TestUpdateComments(t *testing.T) {
 			t.Errorf("%v: %v", failures, comments)
 		}
 		w.mustHold("then")
-		change.IDs, change.Now = []int64{998}, 9_000
-		failures, err = w.UpdateComments(t.Context(), w.doc, "a", change)
+		change.IDs = []int64{998}
+		failures, err = w.UpdateComments(t.Context(), request(9_000), w.doc, "a", change)
 		w.must(err)
 		mustCode(t, "no such comment", failures[998], collab.NotFound)
 		if after, _ := w.items("a"); after.Text(table.Upd) != head.Text(table.Upd) {
 			t.Error("an update of nothing moved the time key")
 		}
-		_, err = w.UpdateComments(t.Context(), w.doc, "none", change)
+		_, err = w.UpdateComments(t.Context(), request(9_000), w.doc, "none", change)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
 }
@@ -271,13 +276,13 @@ func TestUpdateCommentsAnew(t *testing.T) {
 		return func(c *collab.Comment) error { c.Text = &s; return nil }
 	}
 	others := sync.OnceFunc(func() {
-		failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
-			IDs: []int64{1, 2}, Mark: requestIDs().Mark(), Now: 5_000, Change: text("theirs"),
+		failures, err := w.UpdateComments(t.Context(), request(5_000), w.doc, "a", collab.CommentChange{
+			IDs: []int64{1, 2}, Change: text("theirs"),
 		})
 		w.must(errors.Join(err, failures[1], failures[2]))
 	})
-	failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
-		IDs: []int64{1, 2}, Mark: requestIDs().Mark(), Now: 6_000,
+	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
+		IDs: []int64{1, 2},
 		Change: func(c *collab.Comment) error {
 			defer others()
 			if c.ID == 1 && *c.Text != "theirs" {
@@ -309,8 +314,8 @@ func TestUpdateComments500(t *testing.T) {
 		w.must(err)
 	}
 	events := 0
-	failures, err := w.UpdateComments(t.Context(), w.doc, "a", collab.CommentChange{
-		IDs: ids, Mark: requestIDs().Mark(), Now: 6_000,
+	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
+		IDs:    ids,
 		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
 		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
 			events++

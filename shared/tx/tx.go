@@ -1,0 +1,72 @@
+// Package tx is the unit of work of a request: what its writes are known by, and what has become of them. Package rpc makes one for each
+// request once its Idempotency-Key is claimed, the operation hands it to whatever writes, and rpc settles it when the operation has ended:
+// it sends the events that were recorded, charges what was spent, and keeps the answer.
+//
+// Its rules hold for every operation. Each write carries the mark. A repeat finds by the mark what an earlier attempt made, and changes
+// nothing of that. What belongs together is one transaction, with the events that it raises.
+package tx
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/quota"
+)
+
+// Tx is the work of one request. Safe for concurrent use, but for IDs.Next.
+type Tx struct {
+	collab.Identity // whom the credentials speak for
+
+	Now time.Time   // when this attempt at the request arrived
+	IDs *collab.IDs // the same ids, and the same mark, at every attempt
+
+	// Repeat says that there was an earlier attempt under the same Idempotency-Key, which may have done a part of the work, or all of it.
+	Repeat bool
+
+	Quota *quota.Account // nil admits everything
+
+	mu       sync.Mutex
+	recorded []collab.EventRef
+}
+
+// Mark is what every write of the request carries, whichever attempt makes it.
+func (t *Tx) Mark() string { return t.IDs.Mark() }
+
+// Millis is Now in milliseconds.
+func (t *Tx) Millis() collab.Millis { return t.Now.UnixMilli() }
+
+// Organization names an organization of the account.
+func (t *Tx) Organization(id string) collab.OrganizationRef {
+	return collab.OrganizationRef{Account: t.Account, Organization: id}
+}
+
+// Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of them.
+// It comes before anything is written.
+func (t *Tx) Raises(events bool) error {
+	if !events {
+		return nil
+	}
+	return t.Quota.Admit(quota.Events)
+}
+
+// Recorded notes events that are in the outbox now, by this attempt or an earlier one: they are sent once the operation has ended.
+func (t *Tx) Recorded(events ...*collab.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, ev := range events {
+		if ev != nil {
+			t.recorded = append(t.recorded, collab.EventRef{Account: ev.Account, ID: ev.ID})
+		}
+	}
+}
+
+// Events returns what Recorded has noted, in the order of their ids.
+func (t *Tx) Events() []collab.EventRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	slices.SortFunc(t.recorded, func(a, b collab.EventRef) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.Clone(t.recorded)
+}
