@@ -66,7 +66,7 @@ func (r *addRequest[A]) Validate(m *rpc.Violations) {
 	for i, a := range r.CommentAnnotations {
 		r.list[i] = a.newAnnotation()
 	}
-	unique(m, "commentAnnotations[%d].annotationId", r.list, func(a *newAnnotation) *string { return a.AnnotationID })
+	rpc.Unique(m, "commentAnnotations[%d].annotationId", r.list, func(a *newAnnotation) *string { return a.AnnotationID })
 	comments := 0
 	for i, a := range r.list {
 		checkComments(m, fmt.Sprintf("commentAnnotations[%d].commentData", i), a.comments)

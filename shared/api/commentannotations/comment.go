@@ -32,7 +32,7 @@ func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachm
 
 // checkComments refuses ids given twice, comments without content, and more tagged users than an event names.
 func checkComments(m *rpc.Violations, field string, comments []NewComment) {
-	unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
+	rpc.Unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
 	for i := range comments {
 		if !comments[i].hasContent() {
 			m.Add(fmt.Sprintf("%s[%d]", field, i), "must have content: %s", contentRule)

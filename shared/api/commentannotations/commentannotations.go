@@ -6,7 +6,6 @@ package commentannotations
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 
 	"collabdata/shared/api/rpc"
@@ -165,21 +164,6 @@ type Attachment struct {
 	Thumbnail    *string     `json:"thumbnail,omitempty" doc:"Address of a small picture of it"`
 	MimeType     *string     `json:"mimeType,omitempty" doc:"Its MIME type"`
 	Metadata     collab.JSON `json:"metadata,omitempty" rule:"object" doc:"Free-form, of your own"`
-}
-
-// unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids,
-// with %d for the index.
-func unique[T any, ID comparable](m *rpc.Violations, path string, list []T, id func(*T) *ID) {
-	seen := make(map[ID]bool, len(list))
-	for i := range list {
-		switch id := id(&list[i]); {
-		case id == nil:
-		case seen[*id]:
-			m.Add(fmt.Sprintf(path, i), "must not be the same as an earlier one: %v", *id)
-		default:
-			seen[*id] = true
-		}
-	}
 }
 
 // member returns the text of a member of a stored or sent object, nil where there is none.

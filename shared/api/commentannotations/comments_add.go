@@ -48,5 +48,5 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 
 // checkAttachments refuses attachment ids given twice in one comment.
 func checkAttachments(m *rpc.Violations, attachments []Attachment) {
-	unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
+	rpc.Unique(m, "attachments[%d].attachmentId", attachments, func(a *Attachment) *int64 { return a.AttachmentID })
 }

@@ -51,7 +51,7 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	if r.UpdateUsers == nil && (r.UpdatedData == nil || !r.UpdatedData.Value.sent()) {
 		m.Add("", "must have updatedData with at least one field, or updateUsers")
 	}
-	unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
+	rpc.Unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
 }
 
 // sent reports whether any field was, be it as null.

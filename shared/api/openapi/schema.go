@@ -111,7 +111,7 @@ func (s *schemas) object(name string, o *rpc.Object) object {
 		}
 		properties = with(properties, f.Name, s.described(schema, name, f.Name, f.Tag, unit(f.Shape)))
 	}
-	return with(structure(properties, required), "additionalProperties", false)
+	return with(structure(properties, required), "additionalProperties", o.Open)
 }
 
 // described returns the schema with the description of a field.

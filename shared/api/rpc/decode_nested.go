@@ -3,6 +3,8 @@ package rpc
 import (
 	"bytes"
 	"reflect"
+
+	"collabdata/shared/collab"
 )
 
 func (d *decoder) array(p *Shape, v reflect.Value) error {
@@ -71,6 +73,17 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			return err
 		}
 		i, known := o.lookup(name)
+		if !known && o.Open {
+			member := Member[collab.JSON]{Key: unquote(name)}
+			value, err := d.dec.ReadValue()
+			if err != nil {
+				return err
+			}
+			member.Value = compact(value)
+			further := v.FieldByIndex(o.further).Addr().Interface().(*Keyed[collab.JSON])
+			*further = append(*further, member)
+			continue
+		}
 		if !known {
 			if err := d.unknown(); err != nil {
 				return err

@@ -22,29 +22,30 @@ func (kind) Values() []string { return []string{"default", "ongoing", "terminal"
 // things is a request with a field of every kind and rule.
 type things struct {
 	place
-	Title  string                  `json:"title" rule:"nonempty,max=5"`
-	Note   *string                 `json:"note"`
-	Flag   bool                    `json:"flag"`
-	Maybe  *bool                   `json:"maybe"`
-	Count  int64                   `json:"count"`
-	Few    *int64                  `json:"few" rule:"min=1,max=9"`
-	At     *int64                  `json:"at" rule:"time"`
-	Kind   kind                    `json:"kind"`
-	IDs    []string                `json:"ids" rule:"notnull,nonempty,max=3,each=id"`
-	Nums   []int64                 `json:"nums" rule:"each=commentid"`
-	NID    string                  `json:"nid" rule:"notificationid"`
-	Free   collab.JSON             `json:"free" rule:"object"`
-	Any    collab.JSON             `json:"any"`
-	User   *collab.User            `json:"user"`
-	Must   []collab.User           `json:"must" rule:"max=2"`
-	State  rpc.Opt[state]          `json:"state"`
-	Seen   rpc.Opt[collab.JSON]    `json:"seen" rule:"object"`
-	Size   rpc.Opt[int64]          `json:"size" rule:"notnull,min=1"`
-	Change *rpc.One[change]        `json:"change" rule:"nonempty"`
-	Part   rpc.Opt[collab.User]    `json:"part" rule:"partial"`
-	Half   *state                  `json:"half" rule:"partial"`
-	Tree   *tree                   `json:"tree"`
-	Own    map[string]*collab.User `json:"-"`
+	Title     string                  `json:"title" rule:"nonempty,max=5"`
+	Note      *string                 `json:"note"`
+	Flag      bool                    `json:"flag"`
+	Maybe     *bool                   `json:"maybe"`
+	Count     int64                   `json:"count"`
+	Few       *int64                  `json:"few" rule:"min=1,max=9"`
+	At        *int64                  `json:"at" rule:"time"`
+	Kind      kind                    `json:"kind"`
+	IDs       []string                `json:"ids" rule:"notnull,nonempty,max=3,each=id"`
+	Nums      []int64                 `json:"nums" rule:"each=commentid"`
+	NID       string                  `json:"nid" rule:"notificationid"`
+	Free      collab.JSON             `json:"free" rule:"object"`
+	Any       collab.JSON             `json:"any"`
+	User      *collab.User            `json:"user"`
+	Must      []collab.User           `json:"must" rule:"max=2"`
+	State     rpc.Opt[state]          `json:"state"`
+	Seen      rpc.Opt[collab.JSON]    `json:"seen" rule:"object"`
+	Size      rpc.Opt[int64]          `json:"size" rule:"notnull,min=1"`
+	Change    *rpc.One[change]        `json:"change" rule:"nonempty"`
+	Part      rpc.Opt[collab.User]    `json:"part" rule:"partial"`
+	Half      *state                  `json:"half" rule:"partial"`
+	Organized *open                   `json:"open"`
+	Tree      *tree                   `json:"tree"`
+	Own       map[string]*collab.User `json:"-"`
 }
 
 // place is embedded: its fields stand beside those of the struct around it.
@@ -69,6 +70,11 @@ func (s *state) Validate(m *rpc.Violations) {
 	if s.Name != nil && *s.Name == "bad" {
 		m.Add("", "has a bad name")
 	}
+}
+
+type open struct {
+	ID string `json:"id" rule:"required,id"`
+	rpc.Open
 }
 
 type tree struct {
@@ -131,6 +137,9 @@ func TestDecode(t *testing.T) {
 		{`"seen":{ }`, things{Seen: rpc.Opt[collab.JSON]{Value: collab.JSON(`{}`), Raw: collab.JSON(`{}`)}}},
 		{`"size" :1e1`, things{Size: rpc.Opt[int64]{Value: 10, Raw: collab.JSON(`1e1`)}}},
 		{`"change":{"state":null}`, things{Change: &rpc.One[change]{Value: change{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}}}}},
+		{`"open":{"b\u0031":{ "c": [1.50] },"id":"o","a":null,"":""}`, things{Organized: &open{ID: "o", Open: rpc.Open{Further: rpc.Keyed[collab.JSON]{
+			{Key: "b1", Value: collab.JSON(`{"c":[1.50]}`)}, {Key: "a", Value: collab.JSON("null")}, {Key: "", Value: collab.JSON(`""`)},
+		}}}}},
 		{`"tree":{"branches":[{"leaf":"a","branches":[]},{"leaf":"b"}]}`, things{Tree: &tree{Branches: []tree{{Leaf: "a", Branches: []tree{}}, {Leaf: "b"}}}}},
 	}
 	for _, test := range tests {

@@ -180,8 +180,10 @@ func (c *Call) filters() []byte {
 	return canonical
 }
 
-// Open is embedded in a type of an answer whose object has further members, of any name.
-type Open struct{}
+// Open is embedded in a struct whose object has further members, of any name. In a request they are kept here, in their order, null as null.
+type Open struct {
+	Further Keyed[collab.JSON] `json:"-"`
+}
 
 // ItemType returns T, for who describes the answer.
 func (*Page[T]) ItemType() reflect.Type { return reflect.TypeFor[T]() }

@@ -90,6 +90,21 @@ func (c *Call) Outcome(err error, done string) Outcome {
 	return Outcome{Message: collab.MessageOf(err), Code: code}
 }
 
+// Item is what became of one thing of a bulk request, which the request names by its id.
+type Item struct {
+	Outcome
+	ID string `json:"id"`
+}
+
+// Outcomes tells how the writes of things ended, by their ids and in their order: see Outcome. The error of each stands at its place.
+func (c *Call) Outcomes(ids []string, errs []error, done string) Keyed[Item] {
+	items := make(Keyed[Item], len(ids))
+	for i, id := range ids {
+		items[i] = Member[Item]{Key: id, Value: Item{c.Outcome(errs[i], done), id}}
+	}
+	return items
+}
+
 // Sum sets the message to how many items were done, and how many failed: the noun is as for Count, done a participle such as "updated".
 func (c *Call) Sum(noun, done string) {
 	c.Message = Count(c.Items-c.failed, noun) + " " + done

@@ -46,9 +46,11 @@ type Shape struct {
 // Object is the shape of a struct.
 type Object struct {
 	Partial bool // required fields may be left out: see rule partial
+	Open    bool // there may be members of any other name: see Open
 	Fields  []Field
 
 	byName    map[string]int
+	further   []int // the index of the Further of an Open
 	validates bool
 }
 
@@ -128,6 +130,9 @@ func (pl planner) object(t structOf) *Object {
 	o := &Object{Partial: t.partial, byName: make(map[string]int), validates: validates(t.Type) && !t.partial}
 	pl[t] = o
 	for _, f := range reflect.VisibleFields(t.Type) {
+		if f.Anonymous && f.Type == reflect.TypeFor[Open]() {
+			o.Open, o.further = true, append(slices.Clone(f.Index), 0)
+		}
 		if f.Anonymous && f.Type.Kind() == reflect.Struct {
 			if validates(f.Type) && !validates(t.Type) {
 				panic(fmt.Sprintf("rpc: %s: Validate of the embedded %s is ambiguous", t, f.Type))

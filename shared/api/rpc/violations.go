@@ -46,6 +46,21 @@ func (m *Violations) Add(field, format string, args ...any) {
 	m.note(path, fmt.Sprintf(format, args...))
 }
 
+// Unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids, with %d for
+// the index.
+func Unique[T any, ID comparable](m *Violations, path string, list []T, id func(*T) *ID) {
+	seen := make(map[ID]bool, len(list))
+	for i := range list {
+		switch id := id(&list[i]); {
+		case id == nil:
+		case seen[*id]:
+			m.Add(fmt.Sprintf(path, i), "must not be the same as an earlier one: %v", *id)
+		default:
+			seen[*id] = true
+		}
+	}
+}
+
 // Decode decodes a value of a free-form field into the struct that into points at, by its tags, and reports whether that went without
 // a violation. The field is as in Add.
 func (m *Violations) Decode(field string, value collab.JSON, into any) bool {
