@@ -1,17 +1,31 @@
-// Package client calls the service from Go: one Call for every operation, with the service's own request types, retries, errors and
-// pages, and the check of the webhooks that it sends.
+// Package client calls the service from Go: a method for each operation, with types of its own for requests and answers, retries, errors and
+// pages, and the check of the webhooks that the service sends.
 //
 //	c := client.New(client.Config{BaseURL: "http://127.0.0.1:8080", APIKey: "dev-key", AuthToken: "dev-token"})
-//	added, err := client.Call(ctx, c, (*commentannotations.Service).Add, &commentannotations.AddRequest{…})
+//	added, err := c.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{…})
+//	for thread, err := range c.CommentAnnotations.Get(ctx, &client.CommentAnnotationsGetRequest{…}) {
 //
-// An operation is named by the method of package api that carries it out in the service: its types are those of the request and of the
-// answer, so that the compiler finds what does not fit. The program in the folder example shows the rest.
+// A method is named for the path of its operation: /v2/commentannotations/comments/add is CommentAnnotations.AddComments, and takes a
+// CommentAnnotationsAddCommentsRequest. The program in the folder example shows the rest.
 //
-// Another module uses it from a checkout, and gets no SDK of AWS by it:
+// # Requests
+//
+// A field of a request that holds its zero value is not sent, unless it is required. Where the zero value means something, the field is a
+// pointer; in what an update changes it is a Field, which can be cleared too. Times are sent in milliseconds.
+//
+// # Calls
+//
+// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after the
+// time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before the next.
+// Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
+//
+// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation answers a
+// failure for each item that failed, and no error.
+//
+// Another module uses the package from a checkout, until the service has a path of its own that go get finds (make rename), and gets no SDK
+// of AWS by it:
 //
 //	go mod edit -require collabdata@v0.0.0 -replace collabdata=path/of/the/checkout && go mod tidy
-//
-// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE.
 package client
 
 import (
@@ -19,18 +33,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
-	"collabdata/shared/api"
-	"collabdata/shared/api/rpc"
+	"github.com/go-json-experiment/json"
+
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
 )
@@ -50,32 +62,12 @@ type Config struct {
 // DefaultAttempts is how often a call is tried where Config does not say.
 const DefaultAttempts = 5
 
-// Client calls one deployment with the credentials of one account. It is safe for concurrent use.
-type Client struct {
-	config    Config
-	endpoints map[reflect.Type]api.Endpoint // by the type of their request
-}
-
 // New returns a client. It calls nothing.
 func New(c Config) *Client {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
 	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
-	endpoints := map[reflect.Type]api.Endpoint{}
-	for _, e := range api.Endpoints() {
-		endpoints[e.Operation.Request] = e
-	}
-	return &Client{config: c, endpoints: endpoints}
-}
-
-// Operation is a method of package api, such as (*commentannotations.Service).Add: it names an operation, and is never called here.
-type Operation[Service, Request, Data any] = func(Service, context.Context, *rpc.Call, *Request) (Data, error)
-
-// Result is what an operation answers.
-type Result[Data any] struct {
-	Message       string `json:"message"`
-	Data          Data   `json:"data"`
-	NextPageToken string `json:"nextPageToken"` // "" on the last page
+	return newClient(c)
 }
 
 // Option changes one call.
@@ -87,51 +79,32 @@ func IdempotencyKey(key string) Option {
 	return func(h http.Header) { h.Set(IdempotencyHeader, key) }
 }
 
-// Call runs an operation and returns its result. Fields of the request that hold their zero value are not sent. Lists are for Items and
-// Pages.
-//
-// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
-// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before
-// the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
-//
-// A bulk operation answers a failure for each item that failed, and no error.
-func Call[Service, Request, Data any](ctx context.Context, c *Client, _ Operation[Service, Request, Data], request *Request, options ...Option,
-) (*Result[Data], error) {
-	return call[Data](ctx, c, request, "", options)
-}
-
-// call is Call for any type of data, and for the page of a token, "" for none.
-func call[Data, Request any](ctx context.Context, c *Client, request *Request, pageToken string, options []Option) (*Result[Data], error) {
-	endpoint, ok := c.endpoints[reflect.TypeFor[Request]()]
-	if !ok {
-		return nil, &collab.Error{Code: collab.InvalidArgument, Message: fmt.Sprintf("%T is the request of no operation", request)}
-	}
-	data, err := rpc.EncodeData(request)
-	if err == nil && pageToken != "" {
-		data, err = withPageToken(data, pageToken)
-	}
-	if err != nil {
-		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
-	}
-	path, header := endpoint.Path, http.Header{}
-	if endpoint.Idempotent() {
-		header.Set(IdempotencyHeader, rand.Text())
-	}
+// writing returns the headers of a call that writes.
+func writing(options []Option) http.Header {
+	header := http.Header{}
+	header.Set(IdempotencyHeader, rand.Text())
 	for _, option := range options {
 		option(header)
 	}
-	body := append(append([]byte(`{"data":`), data...), '}')
+	return header
+}
+
+// call makes the call of an operation until it succeeds or is given up, and returns the data of the answer and its nextPageToken.
+func call[Data any](ctx context.Context, c *Client, path string, request any, header http.Header) (data Data, next string, err error) {
+	body, err := json.Marshal(map[string]any{"data": request}, encoding)
+	if err != nil {
+		return data, "", &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
+	}
 	for attempt := 1; ; attempt++ {
 		answer, err := c.Send(ctx, http.MethodPost, path, header, body)
-		var result *Result[Data]
 		if err == nil {
-			if result, err = decode[Data](answer); err == nil {
-				return result, nil
+			if data, next, err = decode[Data](answer); err == nil {
+				return data, next, nil
 			}
 		}
 		failure := asError(ctx, path, err)
 		if attempt == c.config.Attempts || !failure.Code.MayRepeat() || !pause(ctx, delay(failure, attempt)) {
-			return nil, failure
+			return data, "", failure
 		}
 	}
 }
@@ -147,7 +120,7 @@ type Answer struct {
 const maxAnswer = 16 << 20
 
 // Send sends a body unchanged, once, with the credentials and further headers, which win; a header with the value "" is not sent. It
-// returns the answer whatever its status: for tests, and for what Call does not do. The error is that of the connection.
+// returns the answer whatever its status: for tests, and for what no method does. The error is that of the connection.
 func (c *Client) Send(ctx context.Context, method, path string, header http.Header, body []byte) (*Answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.config.BaseURL+path, bytes.NewReader(body))
 	if err != nil {
@@ -175,20 +148,23 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 	return &Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
-// decode returns the result of an answer, or its failure.
-func decode[Data any](a *Answer) (*Result[Data], error) {
+// decode returns the data of an answer and its nextPageToken, or its failure.
+func decode[Data any](a *Answer) (data Data, next string, err error) {
 	if a.Status == http.StatusOK {
 		var envelope struct {
-			Result *Result[Data] `json:"result"`
+			Result *struct {
+				Data          Data   `json:"data"`
+				NextPageToken string `json:"nextPageToken"`
+			} `json:"result"`
 		}
-		if err := json.Unmarshal(a.Body, &envelope); err != nil {
-			return nil, &collab.Error{Code: collab.FailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
+		if err := json.Unmarshal(a.Body, &envelope, decoding); err != nil {
+			return data, "", &collab.Error{Code: collab.FailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
 		}
-		if envelope.Result != nil {
-			return envelope.Result, nil
+		if r := envelope.Result; r != nil {
+			return r.Data, r.NextPageToken, nil
 		}
 	}
-	return nil, a.Failure()
+	return data, "", a.Failure()
 }
 
 // Failure returns what an answer other than 200 says went wrong.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,9 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/shared/api"
-	"collabdata/shared/api/commentannotations"
-	"collabdata/shared/api/rpc"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
@@ -60,34 +56,34 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: e.status, Header: header, Body: io.NopCloser(strings.NewReader(e.body))}, nil
 }
 
-const done = `{"result":{"status":"success","message":"1 comment annotation added","data":{"a":{"success":true,"message":"m","annotationId":"a","commentIds":[7]}}}}`
+const done = `{"result":{"status":"success","message":"1 comment annotation added","data":{` +
+	`"b":{"success":true,"message":"m","annotationId":"b","commentIds":[7]},` +
+	`"a":{"success":false,"message":"m","code":"ALREADY_EXISTS","annotationId":"a","commentIds":[]}}}}`
 
 func failure(code collab.Code) string {
 	return fmt.Sprintf(`{"error":{"message":"text","status":%q,"details":[{"field":"data.x","message":"rule"}]}}`, code)
 }
 
 // add calls the operation in a time of its own, with these answers.
-func add(t *testing.T, within time.Duration, exchanges ...exchange) (result *client.Result[rpc.Keyed[commentannotations.AddResult]], err error, got []exchange) {
+func add(t *testing.T, within time.Duration, exchanges ...exchange) (result client.Keyed[client.CommentAnnotationsAddItem], err error, got []exchange) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{start: time.Now(), exchanges: exchanges}
 		ctx, cancel := context.WithTimeout(t.Context(), within)
 		defer cancel()
 		c := client.New(client.Config{BaseURL: "http://service.test/", HTTP: &http.Client{Transport: s}})
-		result, err = client.Call(ctx, c, (*commentannotations.Service).Add, request())
+		result, err = c.CommentAnnotations.Add(ctx, request())
 		got = s.exchanges[:s.next]
 	})
 	return result, err, got
 }
 
-func request() *commentannotations.AddRequest {
-	text := "Hello <b>"
-	r := &commentannotations.AddRequest{CommentAnnotations: []commentannotations.NewAnnotation{{}}}
-	r.OrganizationID, r.DocumentID = "acme", "plan"
-	c := commentannotations.AnnotationComment{}
-	c.CommentText, c.From.UserID = &text, "ann"
-	r.CommentAnnotations[0].CommentData = append(r.CommentAnnotations[0].CommentData, c)
-	return r
+func request() *client.CommentAnnotationsAddRequest {
+	return &client.CommentAnnotationsAddRequest{OrganizationID: "acme", DocumentID: "plan", CommentAnnotations: []client.NewAnnotation{{
+		CreatedAt:   time.UnixMilli(0),
+		CommentData: []client.AnnotationComment{{CommentText: "Hello <b>", From: client.User{UserID: "ann"}}},
+		Context:     map[string]any{"b": 1, "a": 2},
+	}}}
 }
 
 // TestRetries holds that what may succeed later is sent again under the same key, when the service says so or soon.
@@ -101,12 +97,15 @@ func TestRetries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := rpc.Keyed[commentannotations.AddResult]{{Key: "a", Value: commentannotations.AddResult{
-		Outcome: rpc.Outcome{Success: true, Message: "m"}, AnnotationID: "a", CommentIDs: []int64{7}}}}
-	if diff := cmp.Diff(want, result.Data); diff != "" {
+	want := client.Keyed[client.CommentAnnotationsAddItem]{
+		{Key: "b", Value: client.CommentAnnotationsAddItem{Success: true, Message: "m", AnnotationID: "b", CommentIDs: []int64{7}}},
+		{Key: "a", Value: client.CommentAnnotationsAddItem{Message: "m", Code: collab.AlreadyExists, AnnotationID: "a", CommentIDs: []int64{}}},
+	}
+	if diff := cmp.Diff(want, result); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}
-	const sent = `{"data":{"organizationId":"acme","documentId":"plan","commentAnnotations":[{"commentData":[{"commentText":"Hello <b>","from":{"userId":"ann"}}]}]}}`
+	const sent = `{"data":{"organizationId":"acme","documentId":"plan","commentAnnotations":[{` +
+		`"context":{"a":2,"b":1},"createdAt":0,"commentData":[{"commentText":"Hello <b>","from":{"userId":"ann"}}]}]}}`
 	for i, e := range got {
 		if e.sent != sent || e.key == "" || e.key != got[0].key {
 			t.Errorf("attempt %d has the key %q and the body %s", i+1, e.key, e.sent)
@@ -168,8 +167,8 @@ func TestItems(t *testing.T) {
 	read := func(most int, exchanges ...exchange) (ids []string, asked []exchange, last error) {
 		s := &service{exchanges: exchanges}
 		c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
-		request := &commentannotations.GetRequest{OrganizationID: "acme", PageRequest: rpc.PageRequest{PageSize: new(int64(2)), PageToken: "t0"}}
-		for item, err := range client.Items(t.Context(), c, (*commentannotations.Service).Get, request) {
+		request := &client.CommentAnnotationsGetRequest{OrganizationID: "acme", PageSize: 2, PageToken: "t0"}
+		for item, err := range c.CommentAnnotations.Get(t.Context(), request) {
 			if err != nil {
 				last = err
 				continue
@@ -202,27 +201,59 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestOperations holds that the type of a request names its operation.
-func TestOperations(t *testing.T) {
-	paths := map[reflect.Type]string{}
-	for _, e := range api.Endpoints() {
-		if other := paths[e.Operation.Request]; other != "" {
-			t.Errorf("%s and %s have requests of the same type", other, e.Path)
-		}
-		paths[e.Operation.Request] = e.Path
+// TestUpdate holds that absent, null and value of an update are sent as such, and that a page ends where the answer has no token.
+func TestUpdate(t *testing.T) {
+	s := &service{exchanges: []exchange{{status: 200, body: `{"result":{"data":{}}}`}, {status: 200, body: `{"result":{"data":{"replayed":2},"nextPageToken":"t"}}`}}}
+	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
+	_, err := c.CommentAnnotations.Update(t.Context(), &client.CommentAnnotationsUpdateRequest{
+		OrganizationID: "acme", DocumentID: "plan",
+		UpdatedData: &client.UpdatedData{
+			Status:     client.Set(client.StatusChange{ID: "RESOLVED"}),
+			AssignedTo: client.Clear[client.UserChange](),
+			Context:    client.Set[any](map[string]string{"at": "x"}),
+		},
+	}, client.IdempotencyKey("mine"))
+	const want = `{"data":{"organizationId":"acme","documentId":"plan","updatedData":{"status":{"id":"RESOLVED"},"assignedTo":null,"context":{"at":"x"}}}}`
+	if got := s.exchanges[0]; err != nil || got.sent != want || got.key != "mine" {
+		t.Errorf("%v, key %q\n%s, want\n%s", err, got.key, got.sent, want)
+	}
+	replayed, next, err := c.Webhooks.ReplayDeliveries(t.Context(), &client.WebhooksReplayDeliveriesRequest{WebhookID: "crm", Since: time.UnixMilli(1500)})
+	if err != nil || replayed.Replayed != 2 || next != "t" {
+		t.Errorf("%+v, %q, %v", replayed, next, err)
+	}
+	if got := s.exchanges[1].sent; got != `{"data":{"webhookId":"crm","since":1500}}` {
+		t.Errorf("%s was sent", got)
 	}
 }
 
-// TestUpdateRequest holds that absent, null and value of an update are sent as such.
-func TestUpdateRequest(t *testing.T) {
-	r := commentannotations.UpdateRequest{UpdatedData: &rpc.One[commentannotations.UpdatedData]{Value: commentannotations.UpdatedData{
-		Status:     rpc.Some(commentannotations.Status{ID: "RESOLVED"}),
-		AssignedTo: rpc.Clear[collab.User](),
-	}}}
-	r.OrganizationID = "acme"
-	got, err := rpc.EncodeData(&r)
-	const want = `{"organizationId":"acme","updatedData":{"status":{"id":"RESOLVED"},"assignedTo":null}}`
-	if err != nil || string(got) != want {
-		t.Errorf("%v\n%s, want\n%s", err, got, want)
+// TestAnswers holds how answers are read: times in both forms, free-form values as they were written, and what has further fields.
+func TestAnswers(t *testing.T) {
+	s := &service{exchanges: []exchange{
+		{status: 200, body: `{"result":{"data":[{"folderId":"f","createdAt":1500,"lastUpdated":2500,"later":true}]}}`},
+		{status: 200, body: `{"result":{"data":[{"annotationId":"a","createdAt":"1970-01-01T00:00:01.500Z","context":{"n":12345678901234567890}}]}}`},
+		{status: 200, body: `{"result":{"data":[{"id":"o","disabled":true,"tier":"gold"}]}}`},
+	}}
+	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
+	folders, err := c.Organizations.GetFoldersV1(t.Context(), &client.OrganizationsGetFoldersV1Request{OrganizationID: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads, err := c.CommentAnnotations.GetPage(t.Context(), &client.CommentAnnotationsGetRequest{OrganizationID: "o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	organizations, err := c.Organizations.GetPage(t.Context(), &client.OrganizationsGetRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.UnixMilli(1500).UTC()
+	if folders[0].CreatedAt != at || !threads.Items[0].CreatedAt.Equal(at) {
+		t.Errorf("the times are %v and %v", folders[0].CreatedAt, threads.Items[0].CreatedAt)
+	}
+	if got := string(threads.Items[0].Context); got != `{"n":12345678901234567890}` {
+		t.Errorf("the context is %s", got)
+	}
+	if o := organizations.Items[0]; !o.Disabled || string(o.Further["tier"]) != `"gold"` {
+		t.Errorf("%+v", o)
 	}
 }

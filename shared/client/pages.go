@@ -1,65 +1,31 @@
 package client
 
-import (
-	"context"
-	"encoding/json"
-	"iter"
+import "iter"
 
-	"collabdata/shared/api/rpc"
-)
-
-// list is what the operations answer that are for Items and Pages.
-type list[Item any] interface{ Add(Item) bool } // see rpc.Page
-
-// Pages yields the pages of a list, from the one that the request's pageToken names on, the first without one. An error ends them. An item
-// that is null, as of an id that does not exist, is the zero value. Where the request groups the answer, call Send instead.
-func Pages[Service, Request any, Page list[Item], Item any](ctx context.Context, c *Client, _ Operation[Service, Request, Page], request *Request,
-) iter.Seq2[*Result[[]Item], error] {
-	return func(yield func(*Result[[]Item], error) bool) {
-		for token := ""; ; {
-			result, err := call[[]Item](ctx, c, request, token, nil)
-			if !yield(result, err) || err != nil || result.NextPageToken == "" {
-				return
-			}
-			token = result.NextPageToken
-		}
-	}
+// Page is one page of a list.
+type Page[T any] struct {
+	Items         []T    // nil for an item that does not exist, where they are pointers
+	NextPageToken string // the pageToken of the next page, empty on the last
 }
 
-// Items yields the items of all pages of a list, in their order: see Pages. An error ends them.
-func Items[Service, Request any, Page list[Item], Item any](ctx context.Context, c *Client, operation Operation[Service, Request, Page], request *Request,
-) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		for page, err := range Pages(ctx, c, operation, request) {
+// items yields the items of the pages that read returns for a pageToken, and for those that follow.
+func items[T any](token string, read func(token string) (*Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for token := token; ; {
+			page, err := read(token)
 			if err != nil {
-				var none Item
+				var none T
 				yield(none, err)
 				return
 			}
-			for _, item := range page.Data {
+			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
+			if token = page.NextPageToken; token == "" {
+				return
+			}
 		}
 	}
-}
-
-// withPageToken returns the data of a request with another page token.
-func withPageToken(data []byte, token string) ([]byte, error) {
-	var fields rpc.Keyed[json.RawMessage]
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(token)
-	if err != nil {
-		return nil, err
-	}
-	kept := fields[:0]
-	for _, f := range fields {
-		if f.Key != "pageToken" {
-			kept = append(kept, f)
-		}
-	}
-	return json.Marshal(append(kept, rpc.Member[json.RawMessage]{Key: "pageToken", Value: text}))
 }

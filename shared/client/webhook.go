@@ -1,23 +1,22 @@
 package client
 
 import (
-	"encoding/json"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/webhook"
 )
 
 // WebhookEvent is what the service posts to an endpoint.
 type WebhookEvent struct {
-	ID        string            `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
-	Type      collab.EventType  `json:"type"`
-	Timestamp time.Time         `json:"timestamp"`
-	Data      webhook.EventData `json:"data"` // its fields are those of the event type
+	ID        string           `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
+	Type      collab.EventType `json:"type"`
+	Timestamp time.Time        `json:"timestamp"`
+	Data      EventData        `json:"data"` // its fields are those of the event type
 }
 
 // minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 behind whsec_. The library takes an
@@ -36,7 +35,7 @@ func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEven
 		return nil, &collab.Error{Code: collab.PermissionDenied, Message: "the webhook is not signed with this secret", Err: err}
 	}
 	event := &WebhookEvent{ID: header.Get(standardwebhooks.HeaderWebhookID)}
-	if err := json.Unmarshal(body, event); err != nil {
+	if err := json.Unmarshal(body, event, decoding); err != nil {
 		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body of the webhook is no event", Err: err}
 	}
 	return event, nil

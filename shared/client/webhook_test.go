@@ -37,7 +37,7 @@ func TestVerifyWebhook(t *testing.T) {
 		return h
 	}
 	event, err := client.VerifyWebhook(secret, signed(time.Now()), []byte(body))
-	if err != nil || event.ID != "msg-1" || event.Type != collab.CommentAdded || *event.Data.OrganizationID != "acme" ||
+	if err != nil || event.ID != "msg-1" || event.Type != collab.CommentAdded || event.Data.OrganizationID != "acme" ||
 		!event.Timestamp.Equal(time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC)) {
 		t.Errorf("%+v, %v", event, err)
 	}

@@ -14,8 +14,8 @@ type ConfigGetRequest struct {
 	UserID         string   `json:"userId" rule:"required,id"`
 }
 
-// Config is a user's notification configuration for a document.
-type Config struct {
+// NotificationConfig is a user's notification configuration for a document.
+type NotificationConfig struct {
 	Config   Channels `json:"config"`
 	Metadata Metadata `json:"metadata" doc:"What it is of"`
 }
@@ -26,7 +26,7 @@ type Channels struct {
 	Email collab.Preference `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE"`
 }
 
-// Metadata says what a Config is of.
+// Metadata says what a NotificationConfig is of.
 type Metadata struct {
 	APIKey         string `json:"apiKey" doc:"The API key of the request"`
 	OrganizationID string `json:"organizationId"`
@@ -36,7 +36,7 @@ type Metadata struct {
 
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
 // for the organization, else the default. Documents need not exist.
-func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]Config, error) {
+func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
 	org := call.Organization(req.OrganizationID)
 	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetR
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Config, len(documents))
+	list := make([]NotificationConfig, len(documents))
 	for i, d := range documents {
-		list[i] = Config{
+		list[i] = NotificationConfig{
 			Config:   Channels(preferences[i]),
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
 		}

@@ -72,6 +72,9 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 			continue // a page for people
 		}
 		op := operation{Endpoint: e, name: nameOf(e.Path, all), paged: hasField(e, "pageToken")}
+		if nouns[op.noun] == "" {
+			return nil, fmt.Errorf("the noun %s of %s has no description", op.noun, e.Path)
+		}
 		op.data = s.answer(op.typeName()+"Data", e.Operation.Data)
 		_, op.listed = reflect.Zero(e.Operation.Data).Interface().(interface{ ItemType() reflect.Type })
 		op.examples = slices.DeleteFunc(slices.Clone(examples), func(x Example) bool { return x.Path != e.Path })
@@ -109,12 +112,7 @@ func (d *Interface) Document(webhooks bool) ([]byte, error) {
 		),
 		"servers", []object{obj("url", "http://127.0.0.1:8080", "description", "make run")},
 		"security", []object{obj("apiKey", []string{}, "authToken", []string{})},
-		"tags", []object{
-			obj("name", "commentannotations", "description", "Threads of comments on documents"),
-			obj("name", "organizations", "description", "Organizations and their folders"),
-			obj("name", "notifications", "description", "What people are told in the app and by mail, and what they want to be told"),
-			obj("name", "webhooks", "description", "Endpoints to which events are posted, and what became of that"),
-		},
+		"tags", d.tags(),
 		"paths", paths,
 	)
 	if webhooks {
@@ -151,6 +149,19 @@ func (d *Interface) Document(webhooks bool) ([]byte, error) {
 	}
 	b.WriteByte('\n')
 	return b.Bytes(), nil
+}
+
+// tags are the nouns of the operations, in their order.
+func (d *Interface) tags() []object {
+	var list []object
+	seen := map[string]bool{}
+	for _, op := range d.operations {
+		if !seen[op.noun] {
+			list = append(list, obj("name", op.noun, "description", nouns[op.noun]))
+		}
+		seen[op.noun] = true
+	}
+	return list
 }
 
 func text(description string) object {

@@ -71,6 +71,15 @@ func TestDocument(t *testing.T) {
 	golden(t, "../openapi-clients.json", document(t, false))
 }
 
+// TestGoClient holds that the Go client is what the types and rows make.
+func TestGoClient(t *testing.T) {
+	text, err := describe(t).GoClient()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "../../client/generated.go", string(text))
+}
+
 // TestValid holds that the document is OpenAPI 3.1, and that its examples are what it says.
 func TestValid(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(document(t, true)))

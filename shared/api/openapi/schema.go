@@ -19,12 +19,13 @@ type schemas struct {
 	components  map[string]object
 	of          map[string]string // the type, with its package, of each component
 	answered    map[string]bool   // the components of answers
+	results     map[string]string // the components of types called Result, by type
 	clears      map[string]bool   // the fields, as Component.field, in which null is not the same as leaving them out
 	undescribed []string          // fields that neither have a doc tag nor stand in the glossary
 }
 
 func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
-	return &schemas{glossary: glossary, samples: samples, components: scalars(), of: map[string]string{}, answered: map[string]bool{}, clears: map[string]bool{}}
+	return &schemas{glossary: glossary, samples: samples, components: scalars(), of: map[string]string{}, answered: map[string]bool{}, clears: map[string]bool{}, results: map[string]string{}}
 }
 
 // scalars are the components of the rules that name a form.
@@ -235,8 +236,8 @@ func (s *schemas) named(name string, schema object) object {
 	return s.component(name, name, func() object { return schema })
 }
 
-// answer returns the schema of an answer's data, or of a part of it. name is that of the operation, for types that are of it alone: they are called
-// Result. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null; the tag rule:"object" makes a
+// answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers it: name
+// is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null; the tag rule:"object" makes a
 // collab.JSON an object, and rule:"nullable" lets a field be null.
 func (s *schemas) answer(name string, t reflect.Type) object {
 	zero := reflect.Zero(t).Interface()
@@ -267,10 +268,12 @@ func (s *schemas) answer(name string, t reflect.Type) object {
 		return open()
 	case reflect.Struct:
 		of := t.String()
-		if strings.HasSuffix(t.Name(), "Result") {
-			of += " of " + name
-		} else {
+		if !strings.HasSuffix(t.Name(), "Result") {
 			name = upper(t.Name())
+		} else if s.results[of] == "" {
+			s.results[of] = name
+		} else {
+			name = s.results[of]
 		}
 		s.answered[name] = true
 		return s.component(name, of, func() object { return s.fields(name, t) })

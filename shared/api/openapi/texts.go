@@ -25,6 +25,14 @@ templates, then the last of many comments. Ids, who acted, the assignee and the 
 notificationSourceData is always whole, and may come on top. Fields may be added; those here stay.
 `
 
+// nouns say what the operations are about, by the first word of their paths behind the version.
+var nouns = map[string]string{
+	"commentannotations": "Threads of comments on documents",
+	"organizations":      "Organizations and their folders",
+	"notifications":      "What people are told in the app and by mail, and what they want to be told",
+	"webhooks":           "Endpoints to which events are posted, and what became of that",
+}
+
 // occasions say when an event happens.
 var occasions = map[collab.EventType]string{
 	collab.AnnotationAdded:         "A comment annotation was added",

@@ -14,8 +14,6 @@ import (
 	"net/http"
 	"time"
 
-	"collabdata/shared/api/commentannotations"
-	"collabdata/shared/api/webhooks"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
@@ -37,17 +35,17 @@ func run(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	hook, err := client.Call(ctx, c, (*webhooks.Service).Add, &webhooks.AddRequest{
+	hook, err := c.Webhooks.Add(ctx, &client.WebhooksAddRequest{
 		URL: "http://" + l.Addr().String(), EventTypes: []collab.EventType{collab.AnnotationAdded},
 	})
 	if err != nil {
 		return err
 	}
-	defer client.Call(ctx, c, (*webhooks.Service).Delete, &webhooks.DeleteRequest{WebhookID: hook.Data.WebhookID})
+	defer c.Webhooks.Delete(ctx, &client.WebhooksDeleteRequest{WebhookID: hook.WebhookID})
 	events := make(chan *client.WebhookEvent, 1000)
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		event, refused := client.VerifyWebhook(hook.Data.Secret, r.Header, body)
+		event, refused := client.VerifyWebhook(hook.Secret, r.Header, body)
 		if err != nil || refused != nil {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
@@ -56,36 +54,47 @@ func run(ctx context.Context, c *client.Client) error {
 	}))
 
 	// 120 threads in one call, each with a comment; the first tells the webhook.
-	add := commentannotations.AddRequest{CommentAnnotations: make([]commentannotations.NewAnnotation, 120)}
-	add.OrganizationID, add.CreateOrganization = "go-example", true
-	add.DocumentID, add.CreateDocument = "plan-"+rand.Text(), true
-	for i := range add.CommentAnnotations {
-		comment := commentannotations.AnnotationComment{TriggerNotification: i == 0}
-		comment.From.UserID, comment.CommentText = "ann", new(fmt.Sprintf("Comment %d", i+1))
-		add.CommentAnnotations[i].AnnotationID = new(fmt.Sprintf("thread-%03d", i+1))
-		add.CommentAnnotations[i].CommentData = []commentannotations.AnnotationComment{comment}
+	add := &client.CommentAnnotationsAddRequest{
+		OrganizationID: "go-example", CreateOrganization: true,
+		DocumentID: "plan-" + rand.Text(), CreateDocument: true,
 	}
-	added, err := client.Call(ctx, c, (*commentannotations.Service).Add, &add)
+	for i := range 120 {
+		add.CommentAnnotations = append(add.CommentAnnotations, client.NewAnnotation{
+			AnnotationID: fmt.Sprintf("thread-%03d", i+1),
+			CommentData: []client.AnnotationComment{{
+				From: client.User{UserID: "ann", Name: "Ann"}, CommentText: fmt.Sprintf("Comment %d", i+1), TriggerNotification: i == 0,
+			}},
+		})
+	}
+	added, err := c.CommentAnnotations.Add(ctx, add)
 	if err != nil {
 		return err
 	}
-	fmt.Println(added.Message)
+	fmt.Println(len(added), "threads added")
 
 	// A conflict is a failure of its item: the others are added.
 	add.CommentAnnotations = add.CommentAnnotations[:1]
-	again, err := client.Call(ctx, c, (*commentannotations.Service).Add, &add)
+	again, err := c.CommentAnnotations.Add(ctx, add)
 	if err != nil {
 		return err
 	}
-	if thread, _ := again.Data.Get("thread-001"); thread.Code == collab.AlreadyExists {
+	if thread, _ := again.Get("thread-001"); thread.Code == collab.AlreadyExists {
 		fmt.Println("thread-001 is there already")
 	}
 
+	// An update leaves what it does not name, and clears what it says.
+	_, err = c.CommentAnnotations.Update(ctx, &client.CommentAnnotationsUpdateRequest{
+		OrganizationID: add.OrganizationID, DocumentID: add.DocumentID, AnnotationIDs: []string{"thread-001"},
+		UpdatedData: &client.UpdatedData{Status: client.Set(client.StatusChange{ID: "RESOLVED"}), AssignedTo: client.Clear[client.UserChange]()},
+	})
+	if err != nil {
+		return err
+	}
+
 	// All threads of the document, 50 a page.
-	get := commentannotations.GetRequest{OrganizationID: add.OrganizationID, DocumentID: &add.DocumentID}
-	get.PageSize = new(int64(50))
 	count := 0
-	for _, err := range client.Items(ctx, c, (*commentannotations.Service).Get, &get) {
+	get := &client.CommentAnnotationsGetRequest{OrganizationID: add.OrganizationID, DocumentID: add.DocumentID, PageSize: 50}
+	for _, err := range c.CommentAnnotations.Get(ctx, get) {
 		if err != nil {
 			return err
 		}
