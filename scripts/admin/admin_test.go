@@ -549,26 +549,27 @@ func TestWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, 0, time.Minute)
+	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range collab.RestAfter {
 		lane.Health.Fail(time.Now().UnixMilli())
 	}
-	if _, err := c.outbox.ReleaseLane(ctx, lane); err != nil {
+	if _, _, err := c.outbox.ReleaseLane(ctx, *lane, false); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON",
 		"a | resting | 5 | TIME | https://a.example.com | ", "b | disabled | 0 |  | https://b.example.com | answered 410 Gone")
 
+	endpoint := collab.EndpointRef{LaneRef: lane.LaneRef}
 	var events []string
 	for i, state := range []collab.DeliveryState{collab.DeliveryExhausted, collab.DeliveryDelivered, collab.DeliveryExhausted} {
 		at := time.Now().Add(time.Duration(i-2) * time.Hour)
 		d := collab.Delivery{
-			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Made: 8, CreatedAt: at.UnixMilli(),
+			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Tries: 8, Rev: 1, CreatedAt: at.UnixMilli(),
 		}
-		if _, err := c.outbox.AddDelivery(ctx, lane, d); err != nil {
+		if err := c.outbox.SaveDelivery(ctx, endpoint, collab.Delivery{}, d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -577,7 +578,7 @@ func TestWebhook(t *testing.T) {
 		t.Helper()
 		got := ""
 		for _, e := range events {
-			d, err := c.outbox.Delivery(ctx, lane, e)
+			d, err := c.outbox.Delivery(ctx, endpoint, e)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -142,38 +142,38 @@ type Delivery struct {
 	EventID     string            `dynamodbav:"-"` // also the webhook-id of its posts
 	Type        EventType         `dynamodbav:"typ"`
 	State       DeliveryState     `dynamodbav:"sta"`
-	Made        int               `dynamodbav:"made"`          // attempts since it was added, or replayed last
+	Tries       int               `dynamodbav:"tries"`         // attempts since it was added, or replayed last
 	NextAttempt Millis            `dynamodbav:"next"`          // pending: the time of the next attempt, unless the endpoint rests or is disabled
 	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // oldest first, the last MaxDeliveryAttempts
 	CreatedAt   Millis            `dynamodbav:"ca"`
 	LastUpdated Millis            `dynamodbav:"lu"`
-
-	Waits bool  `dynamodbav:"wait,omitempty"` // it waits at NextAttempt; else, while it is pending, it is one of the new ones, which go in order of their events
-	Rev   int64 `dynamodbav:"rev"`            // 1 when added, one more with every write
-	Shard int   `dynamodbav:"-"`              // partition of the lane that holds it
+	Rev         int64             `dynamodbav:"rev"` // 0 while it is new, then one more with every write
 }
 
 // LaneRef names the lane of a webhook endpoint.
 type LaneRef struct{ Account, WebhookID string }
 
-// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: whoever has claimed it.
+// EndpointRef names a webhook endpoint as it was created: one that is deleted and added again under its id is another.
+type EndpointRef struct {
+	LaneRef
+	CreatedAt Millis
+}
+
+// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: its holder.
 type Lane struct {
 	LaneRef `dynamodbav:"-"`
-	Made    Millis        `dynamodbav:"-"`               // when its endpoint was made: one that is deleted and made again has a new lane
-	Holder  string        `dynamodbav:"by,omitempty"`    // mark of the claim; "" for none
-	Until   Millis        `dynamodbav:"until,omitempty"` // of the claim
-	Woken   Millis        `dynamodbav:"wk,omitempty"`    // until then a message that asks for work on the lane is taken to be under way
-	Next    Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes the lane, 0 for never
-	Due     Millis        `dynamodbav:"due,omitempty"`   // the earliest time for which a delivery waits, 0 for none
-	Low     string        `dynamodbav:"low,omitempty"`   // every delivery of an earlier event was posted, or waits
-	Late    string        `dynamodbav:"late"`            // changes when deliveries that wait are added by others than the holder
+	Holder  string        `dynamodbav:"by,omitempty"`    // who works on it, or the message for whose taker it is reserved; "" for nobody
+	Until   Millis        `dynamodbav:"until,omitempty"` // the end of the holder's lease
+	Asked   bool          `dynamodbav:"ask"`             // something was added since the holder began to look: it looks again before it ends
+	Since   Millis        `dynamodbav:"at,omitempty"`    // the first message for it that nobody has taken was sent then; 0 for none
+	Next    Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes it, 0 for never
+	Alarm   Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
 	Pause   Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
-	Shards  int           `dynamodbav:"shn,omitempty"`   // partitions of its deliveries, 0 as 1; grows when it is busy
 	Health  WebhookHealth `dynamodbav:"health"`
 }
 
-// Held reports whether somebody has claimed the lane, or is about to.
-func (l *Lane) Held(now Millis) bool { return l.Until > now || l.Woken > now }
+// Held reports whether the lane has a holder.
+func (l *Lane) Held(now Millis) bool { return l.Until > now }
 
 // DeliveryAttempt is one post of a delivery.
 type DeliveryAttempt struct {
@@ -193,12 +193,8 @@ func (d *Delivery) Keep(a DeliveryAttempt) {
 
 // Replay makes the delivery pending again, with all its attempts before it.
 func (d *Delivery) Replay(now Millis) {
-	d.State, d.Made = DeliveryPending, 0
-	d.Wait(now)
+	d.State, d.Tries, d.NextAttempt = DeliveryPending, 0, now
 }
-
-// Wait has the delivery wait for a time.
-func (d *Delivery) Wait(at Millis) { d.NextAttempt, d.Waits = at, true }
 
 // DeliveryFilter narrows a list of deliveries. The zero value of each field is no filter.
 type DeliveryFilter struct {

@@ -19,8 +19,8 @@ func TestBudget(t *testing.T) {
 		read, write float64 // capacity units at most
 		calls       int     // to the table at most
 	}{
-		{"nobody", 0, 0, true, 5.5, 1, 7},
-		{"one webhook", 0, 1, true, 10.5, 6, 17},
+		{"nobody", 0, 0, true, 4.5, 1, 7},
+		{"one webhook", 0, 1, true, 10.5, 6, 19},
 		{"one person, mail at once", 1, 0, true, 10.5, 10, 21},
 		{"one person, mail grouped", 1, 0, false, 20, 14, 32},
 		{"one webhook and ten people, mail at once", 10, 1, true, 37, 61, 63},

@@ -97,19 +97,11 @@ type Deliverer struct {
 	provider *webhook.Client
 	postTime time.Duration
 	accounts *cache.Cache[string, collab.Account]
-	shards   *cache.Cache[madeLane, int] // partitions of the deliveries of busy lanes
-}
-
-// madeLane is the lane of an endpoint that was made at a time: one that is made again under its id has another.
-type madeLane struct {
-	collab.LaneRef
-	made collab.Millis
 }
 
 // How long what was read is taken for what it was, and how much of it.
 const (
 	accountFor = time.Second
-	shardsFor  = time.Hour
 	mostKnown  = 1_000
 )
 
@@ -121,7 +113,7 @@ func New(o Options) *Deliverer {
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
-		accounts: cache.New[string, collab.Account](mostKnown), shards: cache.New[madeLane, int](mostKnown),
+		accounts: cache.New[string, collab.Account](mostKnown),
 	}
 }
 
@@ -156,6 +148,10 @@ func (d *Deliverer) random() (float64, error) {
 	}
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
+
+// maxHops bounds the messages that lead to one another, each sent by the taker of the one before: behind it the relay goes on, within a minute. Lambda
+// does not invoke a function again that messages have made invoke itself about 16 times.
+const maxHops = 12
 
 // sideBySide bounds the calls for one event that are under way.
 const sideBySide = 8

@@ -112,10 +112,6 @@ func (a *account) deliveries(to []endpoint, n int) {
 		evs[i].Notification = &collab.Notification{ID: evs[i].ID}
 		a.clock.add(time.Millisecond)
 	}
-	lanes := make([]*collab.Lane, len(to))
-	for i, e := range to {
-		lanes[i] = a.lane(e.id)
-	}
 	var g errgroup.Group
 	g.SetLimit(32)
 	for _, ev := range evs {
@@ -127,14 +123,8 @@ func (a *account) deliveries(to []endpoint, n int) {
 			if _, err := a.outbox.Write(a.Context(), writes[0]); err != nil { // without its pending work
 				return err
 			}
-			for _, l := range lanes {
-				_, err := a.outbox.AddDelivery(a.Context(), l, collab.Delivery{
-					WebhookID: l.WebhookID, EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending,
-					NextAttempt: ev.Time, CreatedAt: ev.Time, LastUpdated: ev.Time,
-				})
-				if err != nil {
-					return err
-				}
+			for _, e := range to {
+				a.deliver(e.id, ev)
 			}
 			return nil
 		})

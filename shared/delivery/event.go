@@ -21,6 +21,7 @@ const MailWindow = 5 * time.Minute
 type work struct {
 	collab.Work      // as it stands
 	again       bool // a message was sent before
+	hops        int  // of the message
 	event       *collab.Event
 	document    collab.DocumentRef
 	settings    collab.Settings   // of the account
@@ -43,14 +44,14 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if err != nil || at == nil {
 		return err
 	}
-	err = d.event(ctx, *at, m.Again)
+	err = d.event(ctx, *at, m)
 	if m.Again {
 		err = errors.Join(err, d.Outbox.Survived(ctx, *at))
 	}
 	return err
 }
 
-func (d *Deliverer) event(ctx context.Context, at collab.Work, again bool) error {
+func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) error {
 	if at.Deaths >= mostDeaths {
 		return d.quarantine(ctx, at, "its handling ended three times with the process")
 	}
@@ -66,7 +67,7 @@ func (d *Deliverer) event(ctx context.Context, at collab.Work, again bool) error
 		return err
 	}
 	w := &work{
-		Work: at, again: again, event: ev,
+		Work: at, again: m.Again, hops: m.Hops, event: ev,
 		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
 	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
@@ -97,7 +98,7 @@ func (d *Deliverer) park(ctx context.Context, w *work) error {
 		return nil
 	}
 	to := w.Work
-	to.Kind = collab.ParkedWork
+	to.Kind, to.Next = collab.ParkedWork, d.millis()
 	_, err := d.advance(ctx, w, to)
 	return err
 }
@@ -123,7 +124,7 @@ func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
 // last come the mails.
 func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 	if w.Stage == collab.StageNew {
-		if err := d.fanOutWebhooks(ctx, w.EventRef, w.event.Type); err != nil {
+		if err := d.fanOutWebhooks(ctx, w); err != nil {
 			return err
 		}
 		if w.toAllAtOnce() {
@@ -155,9 +156,9 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 		return d.Outbox.Finish(ctx, w.Work)
 	}
 	to := w.Work
-	to.Stage, to.Cursor = collab.StageMail, ""
+	to.Stage, to.Cursor, to.Next = collab.StageMail, "", 0
 	if mailTime := d.mailTime(w, page.MailMode); mailTime > d.millis() {
-		to.Since, to.Kind = mailTime, collab.MailWork
+		to.Since, to.Next, to.Kind = mailTime, mailTime, collab.MailWork
 	}
 	if w.Cursor != "" {
 		page = nil // the mails begin with the first
@@ -168,14 +169,21 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 	return d.mailStep(ctx, w, page)
 }
 
-// goOn moves the delivery on to the next page, and asks for it by a message, unless another run has done so.
+// goOn moves the delivery on to the next page, and asks for it by a message, unless another run has done so. Behind maxHops messages it is left to the
+// relay.
 func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, cursor string) error {
 	to := w.Work
 	to.Stage, to.Cursor = stage, cursor
+	if w.hops >= maxHops {
+		to.Next = d.millis()
+		_, err := d.advance(ctx, w, to)
+		return err
+	}
+	to.Next = 0
 	if moved, err := d.advance(ctx, w, to); err != nil || !moved {
 		return err
 	}
-	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef, Kind: w.Kind})
+	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
 }
 
 // serveInboxes puts the notification into the inboxes of a page of recipients.

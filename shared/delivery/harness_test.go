@@ -157,6 +157,7 @@ type process struct {
 	wrote  bool     // the last call may have changed something
 	killAt killPoint
 	actor  *interleave.Actor // pauses before calls about a lane; nil for none
+	taken  func(text string) // is told of each message that is taken; nil for nobody
 	mails  int               // sent
 	marked int               // of them, marked as sent
 }
@@ -301,6 +302,9 @@ func (w *world) drain(p *process) (done, failed int) {
 			var mu sync.Mutex
 			for _, m := range messages {
 				wg.Go(func() {
+					if p.taken != nil {
+						p.taken(m.Text)
+					}
 					err := p.Take(p.ctx, m.Text, m.Receives)
 					mu.Lock()
 					defer mu.Unlock()
@@ -613,22 +617,36 @@ func (w *world) mails() map[string][]localstack.Mail {
 }
 
 // lane returns the lane of an endpoint.
-func (a *account) lane(hook string) *collab.Lane {
+func (a *account) lane(hook string) collab.Lane {
 	a.Helper()
-	ref := collab.LaneRef{Account: a.id, WebhookID: hook}
-	lanes, err := a.outbox.Lanes(a.Context(), ref)
+	lanes, err := a.outbox.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
 	a.must(err)
+	return lanes[0]
+}
+
+// endpoint names an endpoint.
+func (a *account) endpoint(hook string) collab.EndpointRef {
+	a.Helper()
 	w, err := a.outbox.Webhook(a.Context(), a.id, hook)
 	a.must(err)
-	lanes[0].Made = w.CreatedAt
-	return &lanes[0]
+	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: a.id, WebhookID: hook}, CreatedAt: w.CreatedAt}
 }
 
 // delivery returns the delivery of an event to an endpoint.
 func (a *account) delivery(hook, event string) collab.Delivery {
 	a.Helper()
-	d, err := a.outbox.Delivery(a.Context(), a.lane(hook), event)
+	d, err := a.outbox.Delivery(a.Context(), a.endpoint(hook), event)
 	a.must(err)
+	return d
+}
+
+// deliver adds a delivery of an event to an endpoint, as handling the event does.
+func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
+	a.Helper()
+	d := collab.Delivery{
+		WebhookID: hook, EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, NextAttempt: ev.Time, CreatedAt: ev.Time, LastUpdated: ev.Time,
+	}
+	a.must(a.outbox.AddDelivery(a.Context(), a.endpoint(hook), d))
 	return d
 }
 

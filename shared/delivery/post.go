@@ -19,22 +19,21 @@ type result struct {
 	kept    collab.DeliveryAttempt
 	attempt *webhook.Attempt // nil: nothing was posted
 	after   collab.Delivery
-	lag     collab.Millis // of it
 	err     error
 }
 
-// post posts deliveries of a list in their order, some side by side, takes them off it, and notes what became of them. Once one has failed or
+// post posts deliveries of the list in their order, some side by side, takes them off it, and notes what became of them. Once one has failed or
 // was slow it begins no more.
-func (s *slice) post(ctx context.Context, list *[]collab.Delivery) error {
-	resting := s.lane.Health.Resting()
-	side, round := s.width, s.width
+func (r *laneRun) post(ctx context.Context) error {
+	resting := r.lane.Health.Resting()
+	side, round := r.width, r.width
 	switch {
 	case resting:
 		side, round = 1, 1
-	case s.width == quickPosts:
+	case r.width == quickPosts:
 		round = quickRound
 	}
-	results := make([]result, min(round, len(*list)))
+	results := make([]result, min(round, len(r.list)))
 	var wg sync.WaitGroup
 	var bad atomic.Bool
 	places := make(chan struct{}, side)
@@ -45,32 +44,29 @@ func (s *slice) post(ctx context.Context, list *[]collab.Delivery) error {
 		}
 		begun++
 		wg.Go(func() {
-			r := s.deliver(ctx, (*list)[i], resting)
-			if results[i] = r; !r.quick() {
+			if results[i] = r.deliver(ctx, r.list[i], resting); !results[i].quick() {
 				bad.Store(true)
 			}
 			<-places
 		})
 	}
 	wg.Wait()
-	*list = (*list)[begun:]
-	s.width = min(2*s.width, quickPosts)
+	r.list = r.list[begun:]
+	r.width = min(2*r.width, quickPosts)
 	if bad.Load() {
-		s.width = posts
+		r.width = posts
 	}
-	for _, r := range results[:begun] {
-		if r.err != nil {
-			return r.err
+	for _, of := range results[:begun] {
+		if of.err != nil {
+			return of.err
 		}
-		if r.after.Waits && (s.lane.Due == 0 || r.after.NextAttempt < s.lane.Due) {
-			s.lane.Due = r.after.NextAttempt
+		if of.after.State == collab.DeliveryPending && (r.next == 0 || of.after.NextAttempt < r.next) {
+			r.next = of.after.NextAttempt
 		}
-		s.lag = max(s.lag, r.lag)
-		if r.attempt == nil {
+		if of.attempt == nil {
 			continue
 		}
-		s.posted++
-		if err := s.judge(ctx, r.attempt); err != nil {
+		if err := r.recordHealth(ctx, of.attempt); err != nil {
 			return err
 		}
 	}
@@ -82,8 +78,8 @@ func (r *result) quick() bool {
 	return r.err == nil && (r.attempt == nil || r.attempt.Outcome == webhook.Delivered && r.kept.Duration < quick.Milliseconds())
 }
 
-// judge notes how the endpoint answered, and disables one that is gone or has only failed for too long.
-func (s *slice) judge(ctx context.Context, a *webhook.Attempt) error {
+// recordHealth notes how the endpoint answered, and disables one that is gone or has only failed for too long.
+func (s *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
 	now := s.millis()
 	if a.Outcome == webhook.Delivered {
 		s.lane.Health, s.lane.Pause = collab.WebhookHealth{}, 0
@@ -98,17 +94,17 @@ func (s *slice) judge(ctx context.Context, a *webhook.Attempt) error {
 	case s.hook.Disabled:
 		return nil
 	case a.Outcome == webhook.Gone:
-		s.hook.Disabled = true
-		return s.disable(ctx, s.lane.LaneRef, "the endpoint "+a.Reason)
+		defer func() { s.hook.Disabled = true }()
+		return s.disable(ctx, s.lane.Account, s.hook, "the endpoint "+a.Reason)
 	case s.lane.Health.Hopeless(now):
-		s.hook.Disabled = true
-		return s.disable(ctx, s.lane.LaneRef, "the endpoint has only failed for 5 days; last it "+a.Reason)
+		defer func() { s.hook.Disabled = true }()
+		return s.disable(ctx, s.lane.Account, s.hook, "the endpoint has only failed for 5 days; last it "+a.Reason)
 	}
 	return nil
 }
 
 // deliver posts one delivery and writes what comes next. A panic is a failed attempt of this one alone.
-func (s *slice) deliver(ctx context.Context, del collab.Delivery, resting bool) (r result) {
+func (s *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (r result) {
 	r.after = del
 	at := s.Now()
 	func() {
@@ -124,18 +120,14 @@ func (s *slice) deliver(ctx context.Context, del collab.Delivery, resting bool) 
 	if r.err != nil {
 		return r
 	}
-	err := s.Outbox.SaveDelivery(ctx, s.lane, del, r.after)
-	if collab.CodeOf(err) == collab.Aborted {
-		return r // it is to be posted again: the lane's Late tells
-	}
-	r.err = err
+	r.err = s.Outbox.SaveDelivery(ctx, s.endpoint, del, r.after)
 	return r
 }
 
 // attempt posts a delivery, and tells in r what became of it.
-func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
+func (s *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
 	if !s.hook.Wants(del.Type) { // not any more
-		r.after.State, r.after.Waits = collab.DeliveryCanceled, false
+		r.after.State = collab.DeliveryCanceled
 		return
 	}
 	ev, err := s.Outbox.Event(ctx, s.lane.Account, del.EventID)
@@ -144,18 +136,17 @@ func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, 
 		s.skip(ctx)(err)
 		fallthrough
 	case collab.CodeOf(err) == collab.NotFound:
-		r.after.State, r.after.Waits = collab.DeliveryCanceled, false
+		r.after.State = collab.DeliveryCanceled
 		s.Metrics.Add(metrics.DeliveryFailures, metrics.Webhook, 1)
 		return
 	case err != nil:
 		r.err = err
 		return
 	}
-	r.lag = del.CreatedAt - ev.Time
 	_, enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
 	if err != nil || !enabled {
 		r.err = err
-		r.after.Wait(at.Add(parkFor).UnixMilli())
+		r.after.NextAttempt = at.Add(parkFor).UnixMilli()
 		return
 	}
 	body, err := s.payload(ctx, ev)
@@ -179,28 +170,28 @@ func (s *slice) attempt(ctx context.Context, del collab.Delivery, at time.Time, 
 }
 
 // fail keeps an attempt and sets what comes next: an end, or the next step of the ladder. While an endpoint rests nothing is given up.
-func (s *slice) fail(ctx context.Context, r *result, at time.Time, resting bool, a webhook.Attempt) {
+func (s *laneRun) fail(ctx context.Context, r *result, at time.Time, resting bool, a webhook.Attempt) {
 	r.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: s.Now().Sub(at).Milliseconds()}
 	r.after.Keep(r.kept)
-	r.after.Made++
+	r.after.Tries++
 	random, err := s.random()
 	if err != nil {
 		r.err = err
 		return
 	}
-	made := r.after.Made
+	tries := r.after.Tries
 	if resting {
-		made = min(made, webhook.Attempts-1)
+		tries = min(tries, webhook.Attempts-1)
 	}
-	delay, more := webhook.RetryDelay(made, a.RetryAfter, random)
+	delay, more := webhook.RetryDelay(tries, a.RetryAfter, random)
 	figure := metrics.DeliveryRetries
 	switch {
 	case a.Outcome == webhook.Delivered:
-		r.after.State, r.after.Waits, figure = collab.DeliveryDelivered, false, metrics.Deliveries
+		r.after.State, figure = collab.DeliveryDelivered, metrics.Deliveries
 	case !more:
-		r.after.State, r.after.Waits, figure = collab.DeliveryExhausted, false, metrics.DeliveryFailures
+		r.after.State, figure = collab.DeliveryExhausted, metrics.DeliveryFailures
 	default:
-		r.after.Wait(s.Now().Add(delay).UnixMilli())
+		r.after.NextAttempt = s.Now().Add(delay).UnixMilli()
 	}
 	s.Metrics.Add(figure, metrics.Webhook, 1)
 }

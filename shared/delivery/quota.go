@@ -38,6 +38,7 @@ func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err erro
 	wait = min(max(wait, shortHold), longHold) + time.Duration(spread*float64(shortHold))
 	to := w.Work
 	to.Since, to.Kind = d.Now().Add(wait).UnixMilli(), collab.MailWork
+	to.Next = to.Since
 	if _, err := d.advance(ctx, w, to); err != nil {
 		return false, err
 	}

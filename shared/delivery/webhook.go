@@ -11,31 +11,21 @@ import (
 	"collabdata/shared/queue"
 )
 
-// fanOutWebhooks adds a delivery of an event to the lane of each endpoint that wants it, and wakes the lanes that nobody works on. The lanes are
-// read after the deliveries were written: so either their holders see these, or it is seen here that there is no holder, or that it has
-// passed them.
-func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, event collab.EventType) error {
-	hooks, err := d.Outbox.Endpoints(ctx, ref.Account)
+// fanOutWebhooks adds a delivery of an event to each endpoint that wants it, and wakes the lanes that do not rest: those are looked at when they have
+// rested.
+func (d *Deliverer) fanOutWebhooks(ctx context.Context, w *work) error {
+	hooks, err := d.Outbox.Endpoints(ctx, w.Account)
 	if err != nil {
 		return err
 	}
-	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(event) })
-	if len(hooks) == 0 {
-		return nil
-	}
+	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(w.event.Type) })
 	now := d.millis()
-	refs, there := make([]collab.LaneRef, len(hooks)), make([]collab.Delivery, len(hooks))
-	lane := func(i int) *collab.Lane {
-		shards, _ := d.shards.Get(madeLane{refs[i], hooks[i].CreatedAt}, d.Now())
-		return &collab.Lane{LaneRef: refs[i], Made: hooks[i].CreatedAt, Shards: shards}
-	}
-	err = each(len(hooks), sideBySide, func(i int) (err error) {
-		refs[i] = collab.LaneRef{Account: ref.Account, WebhookID: hooks[i].ID}
-		there[i], err = d.Outbox.AddDelivery(ctx, lane(i), collab.Delivery{
-			WebhookID: hooks[i].ID, EventID: ref.ID, Type: event, State: collab.DeliveryPending,
-			NextAttempt: now, CreatedAt: now, LastUpdated: now,
+	refs := make([]collab.LaneRef, len(hooks))
+	err = each(len(hooks), sideBySide, func(i int) error {
+		refs[i] = collab.LaneRef{Account: w.Account, WebhookID: hooks[i].ID}
+		return d.Outbox.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: hooks[i].CreatedAt}, collab.Delivery{
+			EventID: w.ID, Type: w.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
 		})
-		return err
 	})
 	if err != nil {
 		return err
@@ -44,48 +34,30 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, ref collab.EventRef, eve
 	if err != nil {
 		return err
 	}
-	var asleep []collab.LaneRef
-	for i, l := range lanes {
-		if l.Shards > 1 {
-			d.shards.Put(madeLane{l.LaneRef, hooks[i].CreatedAt}, l.Shards, d.Now().Add(shardsFor))
-		}
-		del := there[i]
-		if del.State != collab.DeliveryPending {
-			continue
-		}
-		late := !del.Waits && del.EventID < l.Low
-		if late {
-			if err := d.Outbox.AddLate(ctx, lane(i), del); err != nil {
-				return err
-			}
-		}
-		if paused := l.Pause > now && l.Next != 0; !l.Held(now) && (late || !paused) {
-			asleep = append(asleep, l.LaneRef)
-		}
-	}
-	return d.wake(ctx, asleep...)
+	lanes = slices.DeleteFunc(lanes, func(l collab.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
+	return d.wake(ctx, w.hops, lanes...)
 }
 
-// disable disables an endpoint and tells of it.
-func (d *Deliverer) disable(ctx context.Context, ref collab.LaneRef, reason string) error {
+// disable disables an endpoint, as it was when it answered, and tells of it.
+func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhook, reason string) error {
 	seed := make([]byte, 16)
 	if _, err := io.ReadFull(d.Random, seed); err != nil {
 		return err
 	}
 	now := d.Now()
 	ev := &collab.Event{
-		ID: collab.NewIDs(now, seed).Next(), Type: collab.WebhookDisabled, Account: ref.Account, Time: now.UnixMilli(),
-		Webhook: &collab.EventWebhook{WebhookID: ref.WebhookID, Reason: reason},
+		ID: collab.NewIDs(now, seed).Next(), Type: collab.WebhookDisabled, Account: acct, Time: now.UnixMilli(),
+		Webhook: &collab.EventWebhook{WebhookID: hook.ID, Reason: reason},
 	}
-	disabled, err := d.Outbox.DisableWebhook(ctx, ref.Account, ref.WebhookID, reason, ev)
+	disabled, err := d.Outbox.DisableWebhook(ctx, acct, hook, reason, ev)
 	if err != nil || !disabled {
 		return err
 	}
 	d.Metrics.Add(metrics.WebhooksDisabled, "", 1)
-	d.Log.LogAttrs(ctx, slog.LevelWarn, "webhook disabled", slog.String("account", ref.Account), slog.String("webhook", ref.WebhookID))
-	if err := d.Events.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: ref.Account, ID: ev.ID}}); err != nil {
+	d.Log.LogAttrs(ctx, slog.LevelWarn, "webhook disabled", slog.String("account", acct), slog.String("webhook", hook.ID))
+	if err := d.Events.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: acct, ID: ev.ID}}); err != nil {
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not sent: the relay sends it later",
-			slog.String("account", ref.Account), slog.String("first", ev.ID), slog.Any("cause", err))
+			slog.String("account", acct), slog.String("first", ev.ID), slog.Any("cause", err))
 	}
 	return nil
 }

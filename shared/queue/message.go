@@ -13,12 +13,14 @@ type Event struct {
 	collab.EventRef
 	Kind  collab.WorkKind // of its pending work; "" is EventWork
 	Again bool            // a message was sent before
+	Hops  int             // messages before it that led to it, each sent by the taker of the one before
 }
 
 // Lane asks deliver to work on the lane of a webhook endpoint.
 type Lane struct {
 	collab.LaneRef
-	Woken collab.Millis // the lane's when the message was sent
+	Token string // the lane is reserved for the taker; "" where it is not
+	Hops  int    // as an event's
 }
 
 // version is the version of the messages that this code sends. It accepts that version only, with fields that it does not know, so that a
@@ -34,17 +36,18 @@ type message struct {
 	Kind      collab.WorkKind `json:"kind,omitempty"`
 	Again     bool            `json:"again,omitempty"`
 	WebhookID string          `json:"webhookId,omitempty"`
-	Woken     int64           `json:"woken,omitempty"`
+	Token     string          `json:"token,omitempty"`
+	Hops      int             `json:"hops,omitempty"`
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (e Event) Encode() string {
-	return message{Account: e.Account, EventID: e.ID, Kind: e.Kind, Again: e.Again}.encode()
+	return message{Account: e.Account, EventID: e.ID, Kind: e.Kind, Again: e.Again, Hops: e.Hops}.encode()
 }
 
 // Encode returns the text of the message. Its ids must be valid UTF-8.
 func (l Lane) Encode() string {
-	return message{Account: l.Account, WebhookID: l.WebhookID, Woken: l.Woken}.encode()
+	return message{Account: l.Account, WebhookID: l.WebhookID, Token: l.Token, Hops: l.Hops}.encode()
 }
 
 func (m message) encode() string {
@@ -65,7 +68,7 @@ func DecodeEvent(text string) (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again}, nil
+	return Event{collab.EventRef{Account: m.Account, ID: m.EventID}, m.Kind, m.Again, m.Hops}, nil
 }
 
 // DecodeLane reads the text of a message from the webhooks queue. It fails on any other text.
@@ -77,7 +80,7 @@ func DecodeLane(text string) (Lane, error) {
 	if err != nil {
 		return Lane{}, err
 	}
-	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Woken}, nil
+	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Token, m.Hops}, nil
 }
 
 // Account returns the account that a message of either queue is about, "" where it cannot be read.

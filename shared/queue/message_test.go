@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 	}
 	for text, want := range map[string]queue.Lane{
 		text: {LaneRef: lane},
-		`{"v":1,"account":"acme","webhookId":"w1","woken":7}`: {LaneRef: lane, Woken: 7},
+		`{"v":1,"account":"acme","webhookId":"w1","token":"t","hops":7}`: {LaneRef: lane, Token: "t", Hops: 7},
 	} {
 		if got, err := queue.DecodeLane(text); err != nil || got != want {
 			t.Errorf("%s is read as %+v, %v", text, got, err)
@@ -93,10 +93,10 @@ func FuzzEvent(f *testing.F) {
 }
 
 func FuzzLane(f *testing.F) {
-	f.Add("acme", "hook", int64(1_700_000_000_000))
-	f.Add("a \"b\"\n<c>", "h\u2028", int64(0))
-	f.Fuzz(func(t *testing.T, account, hook string, woken int64) {
-		want := queue.Lane{LaneRef: collab.LaneRef{Account: account, WebhookID: hook}, Woken: woken}
+	f.Add("acme", "hook", "token", 3)
+	f.Add("a \"b\"\n<c>", "h\u2028", "", 0)
+	f.Fuzz(func(t *testing.T, account, hook, token string, hops int) {
+		want := queue.Lane{LaneRef: collab.LaneRef{Account: account, WebhookID: hook}, Token: token, Hops: hops}
 		got, err := queue.DecodeLane(want.Encode())
 		if account == "" || hook == "" {
 			if err == nil {

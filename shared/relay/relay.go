@@ -40,7 +40,7 @@ type Store interface {
 	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error)
 	MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error)
 	Finish(ctx context.Context, w collab.Work) error
-	WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error)
+	WakeLane(ctx context.Context, l collab.Lane) (token string, err error)
 	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
 
@@ -190,7 +190,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 			var moved bool
 			var err error
 			if k.kind == collab.LaneWork {
-				lane.Woken, err = k.Store.WakeLane(moving, lane.LaneRef)
+				lane.Token, err = k.Store.WakeLane(moving, collab.Lane{LaneRef: lane.LaneRef})
 			} else {
 				moved, err = k.move(moving, w)
 			}
@@ -199,7 +199,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 			switch {
 			case err != nil:
 				k.errs = append(k.errs, err)
-			case lane.Woken != 0:
+			case lane.Token != "":
 				lanes = append(lanes, lane)
 			case moved:
 				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: k.kind == collab.EventWork || w.Moves > 0})

@@ -112,10 +112,10 @@ func (w *world) eventOf(acct, id string) collab.EventRef {
 func (w *world) lane(hook string, until time.Time) {
 	w.Helper()
 	ref := collab.LaneRef{Account: "acct", WebhookID: hook}
-	l, err := w.store.ClaimLane(w.Context(), ref, 0, time.Minute)
+	l, err := w.store.ClaimLane(w.Context(), ref, "")
 	if err == nil {
 		l.Next = until.UnixMilli()
-		_, err = w.store.ReleaseLane(w.Context(), l)
+		_, _, err = w.store.ReleaseLane(w.Context(), *l, false)
 	}
 	if err != nil {
 		w.Fatal(err)

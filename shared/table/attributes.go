@@ -48,26 +48,23 @@ const (
 	HTTPCode  = "code"
 	StartedAt = "at" // milliseconds
 
-	DueAt     = "due"  // milliseconds: where in the pending work the item stands
-	Stage     = "stg"  // of an event's delivery
-	Cursor    = "cur"  // where in the stage
-	Type      = "typ"  // of an event
-	State     = "sta"  // of a delivery
-	Made      = "made" // attempts
+	Stage     = "stg"   // of an event's delivery
+	Cursor    = "cur"   // where in the stage
+	Type      = "typ"   // of an event
+	State     = "sta"   // of a delivery
+	Tries     = "tries" // attempts
 	Reason    = "why"
 	ReadAt    = "rd" // milliseconds
 	ClickedAt = "ck" // milliseconds
 	SentAt    = "sa" // milliseconds
 
-	Holder   = "by"     // mark of who has claimed a lane
-	Woken    = "wk"     // milliseconds
+	Holder   = "by"     // mark of who holds a lane
+	Asked    = "ask"    // its holder is to look again
 	Next     = "next"   // milliseconds
-	Low      = "low"    // event id
-	Late     = "late"   // mark
+	Alarm    = "alarm"  // milliseconds
 	Pause    = "pause"  // milliseconds
 	Health   = "health" // map
-	Deaths   = "dead"   // runs that ended with their process
-	Delayed  = "wait"   // a delivery waits
+	Deaths   = "dead"   // runs that never reported an end
 	WorkKind = "kind"
 
 	Description = "desc"

@@ -36,8 +36,9 @@
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
 //	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>
-//	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time made>#<shard>   <event id>
+//	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time created>        <event id>
 //	  those that wait               the same                          ~<15 digits time>#<event id>
+//	  those not attempted yet       A#<acct>#HOOK#<id>#<15 digits time created>#NEW    <event id>
 //	queue with a backlog            BACKLOG                           <queue>
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET

@@ -15,25 +15,14 @@ func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
 
-// Delivery is the delivery of an event to the webhook endpoint that was made at a time, in one of its shards, 0 and up.
-func Delivery(acct, hook string, made int64, shard int, event string) Key {
-	return Key{DeliveryPartition(acct, hook, made, shard), Escape(event)}
+// Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
+func Delivery(acct, hook string, created int64, event string) Key {
+	return Key{Join("A", acct, "HOOK", hook, Time(created)), Escape(event)}
 }
 
-// DeliveryShard is the shard of so many in which the delivery of an event is put.
-func DeliveryShard(event string, shards int) int { return shardOf(event, shards) }
-
-// DeliveryPartition holds the deliveries to a webhook endpoint of a shard, 0 and up, and behind them where some of them wait.
-func DeliveryPartition(acct, hook string, made int64, shard int) string {
-	return Join("A", acct, "HOOK", hook, Time(made), strconv.Itoa(shard))
-}
-
-// ParseDeliveryPartition reads the shard of a DeliveryPartition. It fails on text that is none.
-func ParseDeliveryPartition(pk string) (shard int, err error) {
-	if shard, err = strconv.Atoi(pk[strings.LastIndexByte(pk, '#')+1:]); err != nil {
-		return 0, fmt.Errorf("not a partition of deliveries: %q", pk)
-	}
-	return shard, nil
+// NewDelivery is a delivery before its first attempt.
+func NewDelivery(acct, hook string, created int64, event string) Key {
+	return Key{Join("A", acct, "HOOK", hook, Time(created), "NEW"), Escape(event)}
 }
 
 // Waits begins the sort keys of waiting deliveries, behind all event ids.

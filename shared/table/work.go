@@ -12,19 +12,15 @@ func Backlog(queue string) Key { return Key{"BACKLOG", Escape(queue)} }
 // DueShards is the number of partitions that pending work of a kind is spread over.
 const DueShards = 10
 
-func shardOf(id string, shards int) int {
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return int(h.Sum32() % uint32(shards))
-}
-
 // WorkPartition holds the pending work of a kind in a shard, 0 to DueShards-1, by account.
 func WorkPartition(kind string, shard int) string { return Join("DUE", kind, strconv.Itoa(shard)) }
 
 // Work is pending work of a kind for an account: an event, or a lane, in the shard that both decide.
 func Work(kind, acct, id string) Key {
 	sk := Join(acct, id)
-	return Key{WorkPartition(kind, shardOf(sk, DueShards)), sk}
+	h := fnv.New32a()
+	h.Write([]byte(sk))
+	return Key{WorkPartition(kind, int(h.Sum32()%DueShards)), sk}
 }
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.

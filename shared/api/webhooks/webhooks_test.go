@@ -186,18 +186,22 @@ func TestAddTooMany(t *testing.T) {
 func TestHealth(t *testing.T) {
 	f := newFixture(t)
 	f.mustAdd(t, "hook")
-	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, 0, time.Minute)
+	lane, err := f.store.ClaimLane(t.Context(), collab.LaneRef{Account: "acct", WebhookID: "hook"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range collab.RestAfter {
 		lane.Health.Fail(f.now.UnixMilli())
 	}
-	if ok, err := f.store.ReleaseLane(t.Context(), lane); !ok || err != nil {
+	if _, ok, err := f.store.ReleaseLane(t.Context(), *lane, false); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
+	hook, err := f.store.Webhook(t.Context(), "acct", "hook")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct"}
-	if disabled, err := f.store.DisableWebhook(t.Context(), "acct", "hook", "answered 410 Gone", ev); err != nil || !disabled {
+	if disabled, err := f.store.DisableWebhook(t.Context(), "acct", hook, "answered 410 Gone", ev); err != nil || !disabled {
 		t.Fatal(disabled, err)
 	}
 	got := post[[]webhooks.Webhook](t, f, f.Get, "").Result.Data
@@ -236,31 +240,34 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// lane is the lane of the endpoint hook.
-func (f *fixture) lane(t *testing.T) *collab.Lane {
+// endpoint names the endpoint hook.
+func (f *fixture) endpoint(t *testing.T) collab.EndpointRef {
 	t.Helper()
 	w, err := f.store.Webhook(t.Context(), "acct", "hook")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &collab.Lane{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, Made: w.CreatedAt}
+	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: w.CreatedAt}
 }
 
 // deliveries adds deliveries of n events, a minute apart, with the states in turn.
 func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState) (events []string) {
 	t.Helper()
+	defer func(now time.Time) { f.now = now }(f.now)
+	start := f.now
 	for i := range n {
-		at := f.now.Add(time.Duration(i) * time.Minute)
+		at := start.Add(time.Duration(i) * time.Minute)
+		f.now = at
 		ids := collab.NewIDs(at, []byte(fmt.Sprintf("seed of event %04d", i)))
 		d := collab.Delivery{
-			WebhookID: "hook", EventID: ids.Next(), Type: collab.CommentAdded, State: states[i%len(states)], Made: 8,
-			NextAttempt: at.Add(time.Hour).UnixMilli(), CreatedAt: at.UnixMilli(), LastUpdated: at.UnixMilli(),
+			WebhookID: "hook", EventID: ids.Next(), Type: collab.CommentAdded, State: states[i%len(states)], Tries: 8,
+			NextAttempt: at.Add(time.Hour).UnixMilli(), CreatedAt: at.UnixMilli(),
 			Attempts: []collab.DeliveryAttempt{{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12}, {At: at.UnixMilli() + 5_000, Duration: 30}},
 		}
 		if i%2 == 1 {
 			d.Type = collab.CommentUpdated
 		}
-		if _, err := f.store.AddDelivery(t.Context(), f.lane(t), d); err != nil {
+		if err := f.store.SaveDelivery(t.Context(), f.endpoint(t), collab.Delivery{}, d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -338,11 +345,11 @@ func (f *fixture) states(t *testing.T, events []string) string {
 	t.Helper()
 	text := ""
 	for _, id := range events {
-		d, err := f.store.Delivery(t.Context(), f.lane(t), id)
+		d, err := f.store.Delivery(t.Context(), f.endpoint(t), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again := d.State == collab.DeliveryPending && d.Made == 0; again != (d.Waits && d.NextAttempt == f.now.UnixMilli()) {
+		if again := d.State == collab.DeliveryPending && d.Tries == 0; again != (d.NextAttempt == f.now.UnixMilli()) {
 			t.Errorf("%+v is not as it waits", d)
 		}
 		text += string(d.State[0])

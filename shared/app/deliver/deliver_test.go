@@ -167,7 +167,7 @@ func TestHandler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := run(queue.Lane{LaneRef: lane, Woken: lanes[0].Woken}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
+	got := run(queue.Lane{LaneRef: lane, Token: lanes[0].Holder}.Encode(), "no message", queue.Event{EventRef: ref}.Encode())
 	if got != `{"batchItemFailures":[{"itemIdentifier":"b"}]}` {
 		t.Errorf("answered %s", got)
 	}

@@ -2,196 +2,250 @@ package outbox
 
 import (
 	"context"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
 
-// A delivery is one item for as long as it is kept. While it is new it is found by its event's id, behind the lane's Low. Once it waits
-// for a time, a pointer beside it says so.
+// A new delivery is an item among those that nobody has attempted yet. Its first attempt makes it the item that is kept, and removes the new one. While the
+// kept one waits for its next attempt, a pointer of its revision says so. So both lists hold what is to be done alone, and whoever looks at them
+// misses nothing.
 
-func shards(l *collab.Lane) int { return max(l.Shards, 1) }
-
-func deliveryKey(l *collab.Lane, d *collab.Delivery) table.Key {
-	return table.Delivery(l.Account, l.WebhookID, l.Made, d.Shard, d.EventID)
+func newKey(e collab.EndpointRef, event string) table.Key {
+	return table.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
 }
 
-func deliveryItem(l *collab.Lane, d collab.Delivery) store.Item {
-	it := store.ItemOf(deliveryKey(l, &d), d)
+func keptKey(e collab.EndpointRef, event string) table.Key {
+	return table.Delivery(e.Account, e.WebhookID, e.CreatedAt, event)
+}
+
+func deliveryItem(k table.Key, d collab.Delivery) store.Item {
+	it := store.ItemOf(k, d)
 	it[table.Expires] = store.Number(expiry(d.CreatedAt))
 	return it
 }
 
+// waitingItem is the pointer to a delivery that waits.
+func waitingItem(k table.Key, d collab.Delivery) store.Item {
+	it := store.NewItem(table.Waiting(k, d.NextAttempt))
+	it[table.Rev], it[table.Expires] = store.Number(d.Rev), store.Number(expiry(d.CreatedAt))
+	return it
+}
+
 func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
-	if err := it.Decode(&d); err != nil {
-		return d, err
-	}
+	err = it.Decode(&d)
 	d.WebhookID, d.EventID = hook, it.Text(table.SK)
-	if d.Shard, err = table.ParseDeliveryPartition(it.Text(table.PK)); err != nil {
-		return d, store.Unreadable(it.Key(), err)
-	}
-	return d, nil
+	return d, err
 }
 
-// AddDelivery adds a new delivery to a lane unless there is one of its event, and returns the one that is there then. Of the lane it needs
-// to know Made and Shards; fewer shards than there are do no harm.
-func (s *Store) AddDelivery(ctx context.Context, l *collab.Lane, d collab.Delivery) (collab.Delivery, error) {
-	d.Rev, d.Shard = 1, table.DeliveryShard(d.EventID, shards(l))
-	there, err := s.PutNew(ctx, deliveryItem(l, d))
-	if err != nil || there == nil {
-		return d, err
-	}
-	return readDelivery(d.WebhookID, there)
-}
-
-// Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or no more.
-func (s *Store) Delivery(ctx context.Context, l *collab.Lane, event string) (d collab.Delivery, err error) {
-	for _, shard := range []int{table.DeliveryShard(event, shards(l)), 0} { // the second is where it is from before there were more
-		it, err := s.Get(ctx, table.Delivery(l.Account, l.WebhookID, l.Made, shard, event))
-		if err != nil {
-			return d, err
-		}
-		if it != nil {
-			return readDelivery(l.WebhookID, it)
-		}
-		if shard == 0 {
-			break
-		}
-	}
-	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", l.WebhookID, event)
-}
-
-// SaveDelivery writes a delivery that was read as before, with where it waits. It fails with ABORTED when another has written it since.
-func (s *Store) SaveDelivery(ctx context.Context, l *collab.Lane, before, after collab.Delivery) error {
-	mark := s.NewMark()
-	refused, err := s.Write(ctx, s.saveDelivery(l, before, after, mark)...)
-	if err == nil && refused != nil && !refused.By(mark) {
-		err = store.ErrAborted("the delivery of event " + after.EventID)
-	}
+// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing; one of a delivery that was attempted is dropped when its turn comes.
+func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
+	_, err := s.PutNew(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
 }
 
-func (s *Store) saveDelivery(l *collab.Lane, before, after collab.Delivery, mark string) []store.Write {
+// Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or no more.
+func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string) (d collab.Delivery, err error) {
+	kept, fresh := keptKey(e, event), newKey(e, event)
+	found, err := s.GetAll(ctx, []table.Key{kept, fresh}, true)
+	if err != nil {
+		return d, err
+	}
+	for _, k := range []table.Key{kept, fresh} {
+		if found[k] != nil {
+			return readDelivery(e.WebhookID, found[k])
+		}
+	}
+	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
+}
+
+// NewDeliveries returns up to most new deliveries of an endpoint, in the order of their events; more reports that there are others. It removes those that
+// were attempted: a run has ended before it did, or their event was handled twice. Those that can't be read are passed over, and told to skip.
+func (s *Store) NewDeliveries(ctx context.Context, e collab.EndpointRef, most int, skip func(error)) (list []collab.Delivery, more bool, err error) {
+	keys := store.Everything
+	for more = true; more && len(list) < most; {
+		var items []store.Item
+		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: keys, Limit: most - len(list), Strong: true}); err != nil {
+			return nil, false, err
+		}
+		kept := make([]table.Key, len(items))
+		for i, it := range items {
+			kept[i], keys = keptKey(e, it.Text(table.SK)), keys.After(it.Text(table.SK))
+		}
+		found, err := s.GetAll(ctx, kept, false)
+		if err != nil {
+			return nil, false, err
+		}
+		for i, it := range items {
+			d, err := readDelivery(e.WebhookID, it)
+			switch there := found[kept[i]]; {
+			case err != nil:
+				skip(err)
+			case there == nil:
+				list = append(list, d)
+			default:
+				if err := s.attempted(ctx, e, there, skip); err != nil {
+					return nil, false, err
+				}
+			}
+		}
+	}
+	return list, more, nil
+}
+
+// attempted removes the new delivery that has become a kept one, and has that wait where it is to.
+func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.Item, skip func(error)) error {
+	d, err := readDelivery(e.WebhookID, kept)
+	if err != nil {
+		skip(err)
+	} else if d.State == collab.DeliveryPending {
+		if err := s.Put(ctx, waitingItem(kept.Key(), d)); err != nil {
+			return err
+		}
+	}
+	return s.Delete(ctx, newKey(e, kept.Text(table.SK)))
+}
+
+// SaveDelivery writes what became of a delivery that was read as before. It changes nothing where another has written it since.
+func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, after collab.Delivery) error {
+	if before.Rev > 0 {
+		_, err := s.Write(ctx, s.saveDelivery(e, before, after, s.NewMark())...)
+		return err
+	}
+	after.LastUpdated, after.Rev = s.Millis(), 1
+	it := deliveryItem(keptKey(e, after.EventID), after)
+	there, err := s.PutNew(ctx, it)
+	if err != nil {
+		return err
+	}
+	if there != nil {
+		it = there
+	}
+	return s.attempted(ctx, e, it, func(error) {})
+}
+
+// saveDelivery writes a kept delivery that was read as before, with where it waits.
+func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery, mark string) []store.Write {
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
-	it := deliveryItem(l, after)
+	it := deliveryItem(keptKey(e, after.EventID), after)
 	it[table.Writer] = store.Text(mark)
 	writes := []store.Write{store.Save[collab.Delivery](s.Table, it, store.Item{table.Rev: store.Number(before.Rev)})}
-	if before.Waits && (!after.Waits || after.NextAttempt != before.NextAttempt) {
+	waits := after.State == collab.DeliveryPending
+	if before.State == collab.DeliveryPending && (!waits || after.NextAttempt != before.NextAttempt) {
 		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
 	}
-	if after.Waits && (!before.Waits || after.NextAttempt != before.NextAttempt) {
-		pointer := store.NewItem(table.Waiting(it.Key(), after.NextAttempt))
-		pointer[table.Expires] = store.Number(expiry(after.CreatedAt))
-		writes = append(writes, s.Replace(pointer))
+	if waits {
+		writes = append(writes, s.Replace(waitingItem(it.Key(), after)))
 	}
 	return writes
 }
 
-// shareMargin is what is read of a shard beyond its share of a page: of shards that are alike one always has more than the others.
-const shareMargin = 10
-
-// deliveries reads up to most items of a span of a lane's sort keys, in their order over all its shards. more reports that there are others
-// behind them: there is at least one item then.
-func (s *Store) deliveries(ctx context.Context, l *collab.Lane, keys store.Span, most int, newest bool) (list []store.Item, more bool, err error) {
-	pks := make([]string, shards(l))
-	for i := range pks {
-		pks[i] = table.DeliveryPartition(l.Account, l.WebhookID, l.Made, i)
-	}
-	share := min(most, most/len(pks)+shareMargin)
-	return s.merged(ctx, pks, store.Scan{Keys: keys, Limit: share, Newest: newest, Strong: true}, most)
-}
-
-// behindEvents sorts behind all event ids, and before where deliveries wait.
-const behindEvents = "{"
-
-// NewDeliveries returns those of up to most deliveries of a lane, from an event on, that are new: pending, and not waiting. next is the event
-// to go on from, "" when there are no more. Those that can't be read are passed over, and told to skip.
-func (s *Store) NewDeliveries(ctx context.Context, l *collab.Lane, from string, most int, skip func(error)) (list []collab.Delivery, next string, err error) {
-	items, more, err := s.deliveries(ctx, l, store.Span{From: max(from, store.Everything.From), To: behindEvents}, most, false)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, it := range items {
-		if d, err := readDelivery(l.WebhookID, it); err != nil {
-			skip(err)
-		} else if d.State == collab.DeliveryPending && !d.Waits {
-			list = append(list, d)
-		}
-	}
-	if more && len(items) > 0 {
-		next = items[len(items)-1].Text(table.SK) + "0"
-	}
-	return list, next, nil
-}
-
-// WaitingDeliveries returns up to most deliveries of a lane that wait for the time until or before, earliest first, and for when the first
-// behind them waits, 0 for none. Those that can't be read are passed over, and told to skip.
-func (s *Store) WaitingDeliveries(ctx context.Context, l *collab.Lane, until collab.Millis, most int, skip func(error)) (list []collab.Delivery, next collab.Millis, err error) {
-	var keys []table.Key
-	at := map[table.Key]collab.Millis{}
-	for span, more := (store.Span{From: table.Waits}), true; more && next == 0; {
-		var pointers []store.Item
-		if pointers, more, err = s.deliveries(ctx, l, span, most+1-len(keys), false); err != nil {
+// WaitingDeliveries returns up to most deliveries of an endpoint that wait for the time until or before, earliest first, and for when the first
+// behind them waits, 0 for none. It removes pointers to deliveries that have expired or wait no more. Those that can't be read are passed over, and
+// told to skip.
+func (s *Store) WaitingDeliveries(ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error)) (list []collab.Delivery, next collab.Millis, err error) {
+	pk, span := keptKey(e, "").PK, store.Span{From: table.Waits}
+	for more := true; more; {
+		pointers, goesOn, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: span, Limit: most - len(list) + 1, Strong: true})
+		if err != nil {
 			return nil, 0, err
 		}
+		next, more = 0, goesOn
+		var keys []table.Key
+		var due []store.Item
 		for _, it := range pointers {
 			sk, ms, err := table.ParseWaiting(it.Text(table.SK))
+			if err == nil && (ms > until || len(list)+len(keys) == most) {
+				next, more = ms, ms <= until
+				break
+			}
 			span = span.After(it.Text(table.SK))
 			if err != nil {
 				skip(store.Unreadable(it.Key(), err))
 				continue
 			}
-			if ms > until || len(keys) == most {
-				next = ms
-				break
+			keys, due = append(keys, table.Key{PK: pk, SK: sk}), append(due, it)
+		}
+		found, err := s.GetAll(ctx, keys, true)
+		if err != nil {
+			return nil, 0, err
+		}
+		var obsolete []store.Item
+		for i, k := range keys {
+			d, err := readDelivery(e.WebhookID, found[k])
+			switch {
+			case found[k] == nil || err == nil && (d.State != collab.DeliveryPending || d.Rev != due[i].Number(table.Rev)):
+				obsolete = append(obsolete, due[i])
+			case err != nil:
+				skip(err)
+			default:
+				list = append(list, d)
 			}
-			k := table.Key{PK: it.Text(table.PK), SK: sk}
-			keys, at[k] = append(keys, k), ms
 		}
-	}
-	found, err := s.GetAll(ctx, keys, true)
-	if err != nil {
-		return nil, 0, err
-	}
-	for _, k := range keys {
-		d, err := readDelivery(l.WebhookID, found[k])
-		if found[k] == nil || err != nil {
-			skip(store.Unreadable(k, err))
-			continue
+		err = store.Each(ctx, len(obsolete), func(ctx context.Context, i int) error {
+			_, err := s.Write(ctx, s.RemoveIf(obsolete[i].Key(), store.Item{table.Rev: obsolete[i][table.Rev]}))
+			return err
+		})
+		if err != nil {
+			return nil, 0, err
 		}
-		if d.Waits && d.NextAttempt == at[k] {
-			list = append(list, d)
+		if len(list) == most {
+			break
 		}
 	}
 	return list, next, nil
 }
 
+// behindEvents sorts behind all event ids, and before where deliveries wait.
+const behindEvents = "{"
+
 // deliveriesExamined bounds what one page of deliveries looks at.
 const deliveriesExamined = 1_000
+
+// deliveries reads up to most deliveries of an endpoint, kept and new ones, between two events.
+func (s *Store) deliveries(ctx context.Context, e collab.EndpointRef, keys store.Span, most int, newest bool) (list []collab.Delivery, more bool, err error) {
+	pks := []string{keptKey(e, "").PK, newKey(e, "").PK}
+	items, more, err := s.merged(ctx, pks, store.Scan{Keys: keys, Limit: most, Newest: newest, Strong: true}, most)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, it := range items {
+		d, err := readDelivery(e.WebhookID, it)
+		if err != nil {
+			return nil, false, err
+		}
+		if n := len(list); n == 0 || list[n-1].EventID != d.EventID {
+			list = append(list, d)
+		}
+	}
+	return list, more, nil
+}
+
+// between are the keys of the deliveries that may pass a filter.
+func between(f collab.DeliveryFilter) store.Span {
+	keys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
+	if f.Before != 0 {
+		keys.To = collab.EarliestID(f.Before + 1)
+	}
+	return keys
+}
 
 // Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for the
 // newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 // Strongly consistent.
 func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error) {
-	l, err := s.laneOf(ctx, acct, hook)
+	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return nil, "", err
 	}
-	keys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
-	if f.Before != 0 {
-		keys.To = collab.EarliestID(f.Before + 1)
-	}
 	for examined := 0; ; {
-		items, more, err := s.deliveries(ctx, l, keys.Before(after), min(most+1, deliveriesExamined), true)
+		page, more, err := s.deliveries(ctx, e, between(f).Before(after), min(most+1, deliveriesExamined), true)
 		if err != nil {
 			return nil, "", err
 		}
-		for _, it := range items {
-			d, err := readDelivery(hook, it)
-			if err != nil {
-				return nil, "", err
-			}
+		for _, d := range page {
 			if len(list) == most {
 				return list, after, nil
 			}
@@ -203,8 +257,84 @@ func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.Deli
 		if !more {
 			return list, "", nil
 		}
-		if examined += len(items); examined >= deliveriesExamined {
+		if examined += len(page); examined >= deliveriesExamined {
 			return list, after, nil
+		}
+	}
+}
+
+// endpoint names an endpoint that is there; NOT_FOUND when it is not.
+func (s *Store) endpoint(ctx context.Context, acct, hook string) (e collab.EndpointRef, err error) {
+	w, err := s.Webhook(ctx, acct, hook)
+	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: hook}, CreatedAt: w.CreatedAt}, err
+}
+
+// ReplayDelivery makes a delivery pending again, whatever had become of it; the relay wakes its lane. It fails with NOT_FOUND when there is
+// none.
+func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
+	e, err := s.endpoint(ctx, acct, hook)
+	if err == nil {
+		err = s.replay(ctx, e, event)
+	}
+	if err == nil {
+		err = s.addedToLane(ctx, e.LaneRef)
+	}
+	return err
+}
+
+// replay has a delivery wait for now, whatever had become of it. addedToLane is to follow.
+func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) error {
+	mark := s.NewMark()
+	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
+		before, err := s.Delivery(ctx, e, event)
+		if err != nil || before.Rev == 0 { // a new one is to be posted anyway
+			return nil, err
+		}
+		after := before
+		after.Replay(s.Millis())
+		return s.saveDelivery(e, before, after, mark), nil
+	})
+}
+
+// replayReserve is what is left of a call's time when no further page is replayed.
+const replayReserve = 10 * time.Second
+
+// ReplayDeliveries makes up to most deliveries of an endpoint that pass the filter pending again, oldest event first, from behind the event
+// id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when there
+// are no more: a call whose time runs out leaves others to it.
+func (s *Store) ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
+	e, err := s.endpoint(ctx, acct, hook)
+	if err != nil {
+		return 0, "", err
+	}
+	for {
+		page, more, err := s.deliveries(ctx, e, between(f).After(after), min(most-replayed, deliveriesExamined), false)
+		if err != nil {
+			return replayed, "", err
+		}
+		var events []string
+		for _, d := range page {
+			if after = d.EventID; f.Matches(&d) {
+				events = append(events, d.EventID)
+			}
+		}
+		err = store.Each(ctx, len(events), func(ctx context.Context, i int) error {
+			err := s.replay(ctx, e, events[i])
+			if collab.CodeOf(err) == collab.NotFound {
+				return nil // it has expired
+			}
+			return err
+		})
+		if err != nil {
+			return replayed, "", err
+		}
+		replayed += len(events)
+		deadline, ok := ctx.Deadline()
+		if !more {
+			return replayed, "", s.addedToLane(ctx, e.LaneRef)
+		}
+		if replayed >= most || ok && time.Until(deadline) < replayReserve {
+			return replayed, after, s.addedToLane(ctx, e.LaneRef)
 		}
 	}
 }

@@ -108,7 +108,12 @@ func peopleParts(people []collab.User) [][]collab.User {
 // Event reads an event of the outbox, with all its people; NOT_FOUND when it is not there or no more.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	k := table.Event(acct, id)
-	items, err := s.Query(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: table.EventPeopleEnd}, Strong: true})
+	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: table.EventPeopleEnd}} // it never changes
+	items, err := s.Query(ctx, q)
+	if err == nil && len(items) == 0 {
+		q.Strong = true // it may be younger than what was read
+		items, err = s.Query(ctx, q)
+	}
 	if err != nil {
 		return nil, err
 	}

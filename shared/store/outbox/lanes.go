@@ -12,13 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// How long what is under way is waited for.
+// A lane has one holder at a time. Who adds deliveries to a lane without a holder reserves it for the taker of a message; who adds them to one that has a
+// holder asks that to look again. A holder ends only where nobody has asked since it began to look. Until then the lane is pending work, so the
+// relay brings back what a message or a run loses.
 const (
-	messageTime = time.Minute     // a message that was sent for a lane and not taken: then it is taken to be lost
-	wakeAgain   = 2 * time.Minute // a lane that was woken or claimed: then the relay wakes it again
+	LaneLease   = time.Minute      // of a holder, and of the taker of a message
+	takenAtOnce = 20 * time.Second // a message that is older does without the reservation
+	wakeAgain   = 2 * time.Minute  // after a lane was reserved or claimed the relay wakes it
 )
-
-// Whoever adds deliveries that wait to a lane, or changes how the endpoint is, changes Late, so that the holder notices.
 
 func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.WebhookID) }
 
@@ -47,98 +48,101 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lan
 	return list, nil
 }
 
-// passed is the condition that a time is passed, or none.
-func (s *Store) passed(attribute string) expression.ConditionBuilder {
-	name := expression.Name(attribute)
-	return expression.AttributeNotExists(name).Or(name.LessThanEqual(expression.Value(s.Millis())))
+// hold is the update that gives a lane a holder, who has not looked yet.
+func (s *Store) hold(holder string, now collab.Millis) expression.UpdateBuilder {
+	return expression.Set(expression.Name(table.Holder), expression.Value(holder)).
+		Set(expression.Name(table.Lease), expression.Value(now+LaneLease.Milliseconds())).
+		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
+		Set(expression.Name(table.Asked), expression.Value(false))
 }
 
-// WakeLane notes that a message is sent for a lane, and returns the lane's Woken, which the message is to carry; 0 when none is to be sent: there
-// is one under way, or the lane is held.
-func (s *Store) WakeLane(ctx context.Context, ref collab.LaneRef) (woken collab.Millis, err error) {
-	mark, now := s.NewMark(), s.Millis()
-	woken = now + messageTime.Milliseconds()
-	since := expression.Name(table.StartedAt)
-	refused, err := s.Write(ctx, s.Update(laneKey(ref), expression.
-		Set(expression.Name(table.Woken), expression.Value(woken)).
-		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
-		Set(since, expression.IfNotExists(since, expression.Value(now))).
-		Set(expression.Name(table.Writer), expression.Value(mark)),
-		s.passed(table.Lease), s.passed(table.Woken)))
-	if err != nil || refused != nil && !refused.By(mark) {
-		return 0, err
+func free(now collab.Millis) expression.ConditionBuilder {
+	until := expression.Name(table.Lease)
+	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
+}
+
+// WakeLane sees to it that somebody looks for what was added to a lane before. Where it has no holder it is reserved for the taker of a message that the
+// caller is to send with this token; a token of "" says that none is to be sent, as its holder will look. l is the lane as it was seen last; its
+// reference is enough.
+func (s *Store) WakeLane(ctx context.Context, l collab.Lane) (token string, err error) {
+	mark := s.NewMark()
+	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
+		now, holder := s.Millis(), expression.Name(table.Holder)
+		w := s.Update(laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)))
+		if token = ""; !l.Held(now) {
+			token = mark
+			since := expression.Name(table.StartedAt)
+			w = s.Update(laneKey(l.LaneRef), s.hold(mark, now).Set(since, expression.IfNotExists(since, expression.Value(now))), free(now))
+		} else if l.Asked {
+			return nil, nil
+		}
+		_, refused, err := s.WriteOne(ctx, w, types.ReturnValueNone)
+		if err != nil || refused == nil {
+			return nil, err
+		}
+		if l, err = readLane(l.LaneRef, refused.Of[0].There); err != nil || l.Holder == mark { // its answer was lost
+			return nil, err
+		}
+		return nil, store.ErrOvertaken
+	})
+	return token, err
+}
+
+// ClaimLane makes the caller the holder of a lane, or goes on for the holder of the token, and returns the lane as it is then: not yet asked. It returns nil where
+// another holds the lane.
+func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*collab.Lane, error) {
+	now := s.Millis()
+	mark, condition := s.NewMark(), free(now)
+	if token != "" {
+		it, err := s.Get(ctx, laneKey(ref))
+		if err != nil {
+			return nil, err
+		}
+		l, err := readLane(ref, it)
+		if err != nil || l.Holder == token && !l.Asked && l.Until-now > (LaneLease-takenAtOnce).Milliseconds() {
+			return &l, err
+		}
+		condition = condition.Or(expression.Name(table.Holder).Equal(expression.Value(token)))
 	}
-	return woken, nil
-}
-
-// ClaimLane claims a lane for a time, and returns it as its last holder left it; nil when somebody else holds it, or a message is under way that
-// carries another Woken: of two messages one is left. Where the last holder did not release the lane, deliveries may wait of which it does
-// not know: then Due is now.
-func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, woken collab.Millis, lease time.Duration) (*collab.Lane, error) {
-	mark, now := s.NewMark(), s.Millis()
-	late := expression.Name(table.Late)
-	before, refused, err := s.WriteOne(ctx, s.Update(laneKey(ref), expression.
-		Set(expression.Name(table.Holder), expression.Value(mark)).
-		Set(expression.Name(table.Lease), expression.Value(now+lease.Milliseconds())).
-		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
-		Set(late, expression.IfNotExists(late, expression.Value(""))).
-		Set(expression.Name(table.Writer), expression.Value(mark)).
-		Remove(expression.Name(table.Woken)).Remove(expression.Name(table.StartedAt)),
-		s.passed(table.Lease), s.passed(table.Woken).Or(expression.Name(table.Woken).Equal(expression.Value(woken)))),
-		types.ReturnValueAllOld)
-	if err != nil || refused != nil && !refused.By(mark) {
+	it, refused, err := s.WriteOne(ctx, s.Update(laneKey(ref), s.hold(mark, now), condition), types.ReturnValueAllNew)
+	if err != nil {
 		return nil, err
 	}
 	if refused != nil {
-		before = refused.Of[0].There // as it was is not known: its answer was lost
+		it = refused.Of[0].There
 	}
-	l, err := readLane(ref, before)
-	if l.Holder != "" {
-		l.Due = now
+	l, err := readLane(ref, it)
+	if err != nil || l.Holder != mark {
+		return nil, err
 	}
-	l.Holder, l.Woken = mark, 0
-	return &l, err
+	return &l, nil
 }
 
-// ReleaseLane writes a lane as its holder leaves it; with Woken the holder sends a message. It reports false, and nothing has changed,
-// when others have added to the lane meanwhile, which l then tells, or have claimed it, which leaves it without a holder.
-func (s *Store) ReleaseLane(ctx context.Context, l *collab.Lane) (bool, error) {
-	released, mark := *l, s.NewMark()
-	released.Holder, released.Until = "", 0
-	it := store.ItemOf(laneKey(l.LaneRef), released)
+// ReleaseLane ends the holding of a lane, and writes it as its holder leaves it. Where there is more to do at once it is reserved for the taker of a message
+// that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the holder to look again, or it
+// holds the lane no more.
+func (s *Store) ReleaseLane(ctx context.Context, l collab.Lane, more bool) (token string, released bool, err error) {
+	has := store.Item{table.Holder: store.Text(l.Holder), table.Asked: &types.AttributeValueMemberBOOL{}}
+	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
+	if more {
+		now := s.Millis()
+		token = s.NewMark()
+		l.Holder, l.Until, l.Since, l.Next = token, now+LaneLease.Milliseconds(), now, now+wakeAgain.Milliseconds()
+	}
+	it, mark := store.ItemOf(laneKey(l.LaneRef), l), s.NewMark()
 	it[table.Writer] = store.Text(mark)
-	refused, err := s.Write(ctx, store.Save[collab.Lane](s.Table, it, store.Item{table.Holder: store.Text(l.Holder), table.Late: store.Text(l.Late)}))
-	if err != nil || refused == nil || refused.By(mark) {
-		return err == nil, err
-	}
-	there, err := readLane(l.LaneRef, refused.Of[0].There)
-	if there.Holder != l.Holder {
-		l.Holder = ""
-		return false, err
-	}
-	l.Late, l.Due = there.Late, there.Due
-	if there.Health.Failures == 0 {
-		l.Health, l.Pause = there.Health, there.Pause
-	}
-	return false, err
+	refused, err := s.Write(ctx, store.Save[collab.Lane](s.Table, it, has))
+	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// addedTo is the write that tells the holder of a lane, and else the relay, that there is something new. afresh forgets how the endpoint
-// has failed.
-func (s *Store) addedTo(ref collab.LaneRef, afresh bool) store.Write {
-	now := expression.Value(s.Millis())
-	u := expression.Set(expression.Name(table.Late), expression.Value(s.NewMark())).
-		Set(expression.Name(table.DueAt), now).Set(expression.Name(table.Next), now)
-	if afresh {
-		u = u.Remove(expression.Name(table.Pause)).Remove(expression.Name(table.Health))
-	}
-	return s.Update(laneKey(ref), u)
-}
-
-// addedToLane tells the holder of a lane, and else the relay, that deliveries were added that wait.
+// addedToLane asks the holder of a lane to look, and else has the relay wake it.
 func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
-	_, err := s.Write(ctx, s.addedTo(ref, false))
+	_, err := s.Write(ctx, s.Update(laneKey(ref), s.added()))
 	return err
+}
+
+func (s *Store) added() expression.UpdateBuilder {
+	return expression.Set(expression.Name(table.Asked), expression.Value(true)).Set(expression.Name(table.Next), expression.Value(s.Millis()))
 }
 
 // DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.

@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,43 +16,57 @@ import (
 var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
 
 // mustLane claims the lane, changes it, and releases it.
-func (s *Store) mustLane(t *testing.T, change func(*collab.Lane)) *collab.Lane {
+func (s *Store) mustLane(t *testing.T, change func(*collab.Lane)) {
 	t.Helper()
-	l, err := s.ClaimLane(t.Context(), theLane, 0, time.Minute)
+	l, err := s.ClaimLane(t.Context(), theLane, "")
 	if l == nil || err != nil {
 		t.Fatal(l, err)
 	}
 	l.Next = 0
 	change(l)
-	if ok, err := s.ReleaseLane(t.Context(), l); !ok || err != nil {
+	if _, ok, err := s.ReleaseLane(t.Context(), *l, false); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	return l
 }
 
-// TestLane: one holder at a time, one message at a time, and the holder learns what others have added.
+// TestLane: a lane has one holder and one message at a time, and no holder ends who was asked to look again.
 func TestLane(t *testing.T) { onEach(t, testLane) }
 
 func testLane(t *testing.T, s *Store) {
 	ctx := t.Context()
 	now := time.UnixMilli(1_700_000_000_000)
 	s.Table = s.At(func() time.Time { return now })
-	var woken collab.Millis // as the last message says
-	wake := func(want bool) {
+	is := func() collab.Lane {
 		t.Helper()
-		got, err := s.WakeLane(ctx, theLane)
-		if (got != 0) != want || err != nil {
-			t.Errorf("woken: %v, %v, want %v", got, err, want)
+		lanes, err := s.Lanes(ctx, theLane)
+		if err != nil {
+			t.Fatal(err)
 		}
-		woken = max(woken, got)
+		return lanes[0]
 	}
-	claim := func(want bool) *collab.Lane {
+	wake := func(l collab.Lane, want bool) string {
 		t.Helper()
-		l, err := s.ClaimLane(ctx, theLane, woken, time.Minute)
-		if (l != nil) != want || err != nil {
+		token, err := s.WakeLane(ctx, l)
+		if (token != "") != want || err != nil {
+			t.Errorf("a message is to be sent: %q, %v, want %v", token, err, want)
+		}
+		return token
+	}
+	claim := func(token string, want bool) *collab.Lane {
+		t.Helper()
+		l, err := s.ClaimLane(ctx, theLane, token)
+		if (l != nil) != want || err != nil || want && (l.Asked || !l.Held(now.UnixMilli())) {
 			t.Fatalf("claimed: %+v, %v, want %v", l, err, want)
 		}
 		return l
+	}
+	release := func(l *collab.Lane, more, want bool) string {
+		t.Helper()
+		token, ok, err := s.ReleaseLane(ctx, *l, more)
+		if ok != want || err != nil || ok && more != (token != "") {
+			t.Fatalf("released: %q, %v, %v, want %v", token, ok, err, want)
+		}
+		return token
 	}
 	next := func(want time.Time) {
 		t.Helper()
@@ -61,156 +74,178 @@ func testLane(t *testing.T, s *Store) {
 			t.Errorf("pending %+v, want it at %d", work, want.UnixMilli())
 		}
 	}
-	wake(true)
+	unknown := collab.Lane{LaneRef: theLane}
+	lost := wake(unknown, true)
 	next(now.Add(wakeAgain))
-	wake(false) // its message is under way
+	wake(unknown, false) // its message is under way: who takes it is asked to look
+	if !is().Asked {
+		t.Error("nobody is asked")
+	}
 	since := now
-	now = now.Add(messageTime)
-	wake(true) // its message was lost
+	now = now.Add(LaneLease)
+	token := wake(is(), true) // its message was lost
 	if work := s.pending(t); work[0].Since != since.UnixMilli() {
 		t.Errorf("waits since %d, want %d", work[0].Since, since.UnixMilli())
 	}
-	if l, err := s.ClaimLane(ctx, theLane, woken-messageTime.Milliseconds(), time.Minute); l != nil || err != nil {
-		t.Errorf("claimed by the message that was not lost, although another is under way: %+v, %v", l, err)
+	claim(lost, false) // it was not lost, but another is under way
+	l := claim(token, true)
+	if l.Holder != token {
+		t.Error("a message that is taken at once costs a write")
 	}
-	l := claim(true)
-	claim(false)
-	wake(false)
+	claim("", false)
+	wake(unknown, false)
+	wake(is(), false)
 	next(now.Add(wakeAgain)) // should the holder die
-	l.Next, l.Due, l.Low, l.Shards, l.Pause = 0, 77, "low", 8, 99
+	l.Next, l.Alarm, l.Pause = 0, 88, 99
 	l.Health.Fail(5)
-	if ok, err := s.ReleaseLane(ctx, l); !ok || err != nil {
-		t.Fatal(ok, err)
+	release(l, false, false)
+	again := claim(l.Holder, true)
+	if again.Holder == l.Holder {
+		t.Error("who was asked to look again goes on unasked")
 	}
+	again.Next, again.Alarm, again.Pause, again.Health = 0, 88, 99, l.Health
+	release(again, false, true)
 	if len(s.pending(t)) != 0 {
 		t.Errorf("pending %+v", s.pending(t))
 	}
-	lanes, err := s.Lanes(ctx, theLane, collab.LaneRef{Account: "acct", WebhookID: "other"})
-	want := collab.Lane{LaneRef: theLane, Due: 77, Low: "low", Shards: 8, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
-	if diff := cmp.Diff(want, lanes[0]); diff != "" || err != nil {
-		t.Error(err, diff)
+	want := collab.Lane{LaneRef: theLane, Alarm: 88, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
+	if diff := cmp.Diff(want, is()); diff != "" {
+		t.Error(diff)
 	}
 
-	dead := claim(true)
-	now = now.Add(time.Minute)
-	l = claim(true) // the other's lease has ended
-	if ok, err := s.ReleaseLane(ctx, dead); ok || err != nil || dead.Holder != "" {
-		t.Errorf("released by one who holds it no more: %v, %v, %+v", ok, err, dead)
+	late := wake(is(), true)
+	now = now.Add(takenAtOnce)
+	if l := claim(late, true); l.Holder == late {
+		t.Error("a message that comes late leaves its taker less than a lease")
 	}
+	now = now.Add(LaneLease)
+	dead := claim("", true)
+	now = now.Add(LaneLease)
+	l = claim("", true) // the other's lease has ended
+	release(dead, false, false)
+	release(dead, true, false)
+	token = release(l, true, true)
+	claim("", false)
+	next(now.Add(wakeAgain))
+	l = claim(token, true)
 	if err := s.addedToLane(ctx, theLane); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := s.ReleaseLane(ctx, l); ok || err != nil || l.Holder == "" || l.Due != now.UnixMilli() || l.Health.Failures != 1 {
-		t.Errorf("released although others have added to it: %v, %v, %+v", ok, err, l)
+	next(now)
+	release(l, true, false)
+	l = claim(l.Holder, true)
+	release(l, false, true)
+	if err := s.addedToLane(ctx, theLane); err != nil {
+		t.Fatal(err)
 	}
-	if ok, err := s.ReleaseLane(ctx, l); !ok || err != nil {
-		t.Errorf("released, knowing of it: %v, %v", ok, err)
+	wake(is(), true) // it was asked without a holder
+	if err := s.DropLane(ctx, dead); err != nil || is().Holder == "" {
+		t.Errorf("dropped by one who does not hold it: %v", err)
 	}
-	if err := s.DropLane(ctx, dead); err != nil {
-		t.Error(err)
-	}
-	wake(true)
-	if err := s.DropLane(ctx, claim(true)); err != nil {
-		t.Error(err)
-	}
-	if lanes, err := s.Lanes(ctx, theLane); err != nil || lanes[0].Low != "" {
-		t.Errorf("dropped: %+v, %v", lanes, err)
+	held := is()
+	if err := s.DropLane(ctx, &held); err != nil || is().Holder != "" {
+		t.Errorf("not dropped: %v", err)
 	}
 }
 
-// deliver adds n deliveries to a lane, a second apart, and returns their events.
-func (s *Store) deliver(t *testing.T, l *collab.Lane, start time.Time, n int) []string {
+var theEndpoint = collab.EndpointRef{LaneRef: theLane, CreatedAt: 5}
+
+// deliver adds n deliveries to an endpoint, a second apart, and returns their events.
+func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n int) []string {
 	t.Helper()
 	var events []string
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Second)
-		d := collab.Delivery{
-			WebhookID: l.WebhookID, EventID: collab.NewIDs(at, []byte("seed")).Next(), Type: collab.CommentAdded, State: collab.DeliveryPending, CreatedAt: at.UnixMilli(),
-		}
-		if there, err := s.AddDelivery(t.Context(), l, d); there.EventID != d.EventID || err != nil {
-			t.Fatal(there, err)
+		d := collab.Delivery{EventID: collab.NewIDs(at, []byte("seed")).Next(), Type: collab.CommentAdded, State: collab.DeliveryPending, CreatedAt: at.UnixMilli()}
+		if err := s.AddDelivery(t.Context(), e, d); err != nil {
+			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
 	}
 	return events
 }
 
-// fresh returns the new deliveries of a lane, read in pages of most.
-func (s *Store) fresh(t *testing.T, l *collab.Lane, from string, most int) []string {
+// fresh returns up to most new deliveries of an endpoint.
+func (s *Store) fresh(t *testing.T, e collab.EndpointRef, most int) []string {
 	t.Helper()
-	events := []string{}
-	for more := true; more; more = from != "" {
-		list, next, err := s.NewDeliveries(t.Context(), l, from, most, func(err error) { t.Error(err) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range list {
-			events = append(events, d.EventID)
-		}
-		from = next
+	list, more, err := s.NewDeliveries(t.Context(), e, most, func(err error) { t.Error(err) })
+	if err != nil || more && len(list) != most {
+		t.Fatal(list, more, err)
 	}
-	return events
+	return eventsOf(list)
 }
 
-// waiting returns the deliveries of a lane that wait until a time, and when the next one does.
-func (s *Store) waiting(t *testing.T, l *collab.Lane, until int64, most int) ([]string, int64) {
+// waiting returns the deliveries of an endpoint that wait until a time, and when the next one does.
+func (s *Store) waiting(t *testing.T, e collab.EndpointRef, until int64, most int) ([]string, int64) {
 	t.Helper()
-	list, next, err := s.WaitingDeliveries(t.Context(), l, until, most, func(err error) { t.Error(err) })
+	list, next, err := s.WaitingDeliveries(t.Context(), e, until, most, func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
+	return eventsOf(list), next
+}
+
+func eventsOf(list []collab.Delivery) []string {
 	events := []string{}
 	for _, d := range list {
 		events = append(events, d.EventID)
 	}
-	return events, next
+	return events
 }
 
-// TestDeliveries: new deliveries come in the order of their events, those that wait in the order of their times, however many partitions
-// they are spread over, and those from before there were so many among them.
+// save changes a delivery.
+func (s *Store) save(t *testing.T, e collab.EndpointRef, event string, change func(*collab.Delivery)) collab.Delivery {
+	t.Helper()
+	before, err := s.Delivery(t.Context(), e, event)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := before
+	change(&after)
+	if err := s.SaveDelivery(t.Context(), e, before, after); err != nil {
+		t.Fatal(err)
+	}
+	return before
+}
+
+func retryAt(ms int64) func(*collab.Delivery) {
+	return func(d *collab.Delivery) {
+		d.NextAttempt = ms
+		d.Keep(collab.DeliveryAttempt{At: 6, Status: 500, Reason: "answered 500", Duration: 12})
+	}
+}
+
+func delivered(d *collab.Delivery) { d.State = collab.DeliveryDelivered }
+
+// TestDeliveriesInOrder: new deliveries come in the order of their events, those that wait in the order of their times, and each of them until it
+// is done.
 func TestDeliveriesInOrder(t *testing.T) { onEach(t, testDeliveriesInOrder) }
 
 func testDeliveriesInOrder(t *testing.T, s *Store) {
 	ctx := t.Context()
 	start := time.UnixMilli(1_700_000_000_000)
-	l := &collab.Lane{LaneRef: theLane, Made: 5}
-	events := s.deliver(t, l, start, 6)
-	l.Shards = 8
-	events = append(events, s.deliver(t, l, start.Add(time.Minute), 6)...)
-	other := &collab.Lane{LaneRef: theLane, Made: 6}
-	s.deliver(t, other, start.Add(time.Hour), 1)
-	for _, most := range []int{1, 2, 5, 100} {
-		if diff := cmp.Diff(events, s.fresh(t, l, "", most)); diff != "" {
-			t.Errorf("pages of %d: %s", most, diff)
+	events := s.deliver(t, theEndpoint, start, 12)
+	s.deliver(t, collab.EndpointRef{LaneRef: theLane, CreatedAt: 6}, start.Add(time.Hour), 1)
+	for _, most := range []int{1, 5, 12, 100} {
+		if diff := cmp.Diff(events[:min(most, 12)], s.fresh(t, theEndpoint, most)); diff != "" {
+			t.Errorf("up to %d: %s", most, diff)
 		}
 	}
-	if diff := cmp.Diff(events[3:], s.fresh(t, l, events[3], 4)); diff != "" {
-		t.Error(diff)
-	}
+	s.deliver(t, theEndpoint, start, 12) // again
 	for i, event := range events {
-		d, err := s.Delivery(ctx, l, event)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if there, err := s.AddDelivery(ctx, &collab.Lane{LaneRef: theLane, Made: 5, Shards: 1 + 7*(i/6)}, d); err != nil || there.EventID != event {
-			t.Errorf("added twice: %+v, %v", there, err)
-		}
-		after := d
 		switch i % 3 {
 		case 0:
-			after.Wait(int64(1_000 - i))
-			after.Keep(collab.DeliveryAttempt{At: 6, Status: 500, Reason: "answered 500", Duration: 12})
+			s.save(t, theEndpoint, event, retryAt(int64(1_000-i)))
 		case 1:
-			after.State = collab.DeliveryDelivered
-		}
-		if err := s.SaveDelivery(ctx, l, d, after); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.SaveDelivery(ctx, l, d, after); collab.CodeOf(err) != collab.Aborted {
-			t.Errorf("saved from an old state: %v", err)
+			s.save(t, theEndpoint, event, delivered)
 		}
 	}
-	if diff := cmp.Diff([]string{events[2], events[5], events[8], events[11]}, s.fresh(t, l, "", 3)); diff != "" {
+	left := []string{events[2], events[5], events[8], events[11]}
+	if diff := cmp.Diff(left, s.fresh(t, theEndpoint, 10)); diff != "" {
+		t.Error(diff)
+	}
+	s.deliver(t, theEndpoint, start, 12) // again: only those that nobody has attempted come
+	if diff := cmp.Diff(left, s.fresh(t, theEndpoint, 100)); diff != "" {
 		t.Error(diff)
 	}
 	for _, test := range []struct {
@@ -224,77 +259,96 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 		{2_000, 1, []string{events[9]}, 994},
 		{5, 10, []string{}, 991},
 	} {
-		got, next := s.waiting(t, l, test.until, test.most)
+		got, next := s.waiting(t, theEndpoint, test.until, test.most)
 		if diff := cmp.Diff(test.want, got); diff != "" || next != test.next {
 			t.Errorf("until %d: next %d, %s", test.until, next, diff)
 		}
 	}
-	d, err := s.Delivery(ctx, l, events[0])
-	if err != nil || !d.Waits || len(d.Attempts) != 1 || d.NextAttempt != 1_000 {
+	d, err := s.Delivery(ctx, theEndpoint, events[0])
+	if err != nil || d.Rev != 1 || len(d.Attempts) != 1 || d.NextAttempt != 1_000 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	it, err := s.Get(ctx, table.Delivery("acct", "h", 5, 0, events[0]))
+	it, err := s.Get(ctx, table.Delivery("acct", "h", 5, events[0]))
 	if kept := it.Number(table.Expires) - start.Unix(); kept != 30*24*60*60 || err != nil {
 		t.Errorf("kept for %d s, %v", kept, err)
 	}
-	moved := d
-	moved.Wait(3)
-	if err := s.SaveDelivery(ctx, l, d, moved); err != nil {
+	before := s.save(t, theEndpoint, events[0], retryAt(3))
+	done := before
+	done.State = collab.DeliveryDelivered
+	if err := s.SaveDelivery(ctx, theEndpoint, before, done); err != nil { // by one who is behind
 		t.Error(err)
 	}
-	if got, _ := s.waiting(t, l, 2_000, 10); !slices.Equal(got, []string{events[0], events[9], events[6], events[3]}) {
+	if got, _ := s.waiting(t, theEndpoint, 2_000, 10); !slices.Equal(got, []string{events[0], events[9], events[6], events[3]}) {
 		t.Errorf("waiting %v", got)
 	}
-	late, err := s.Delivery(ctx, l, events[2])
-	if err != nil {
-		t.Fatal(err)
+	s.save(t, theEndpoint, events[0], delivered)
+	if got, _ := s.waiting(t, theEndpoint, 2_000, 10); !slices.Equal(got, []string{events[9], events[6], events[3]}) {
+		t.Errorf("waiting %v", got)
 	}
-	if err := s.AddLate(ctx, l, late); err != nil {
-		t.Error(err)
-	}
-	if got, _ := s.waiting(t, l, collab.MaxMillis, 10); len(got) != 5 || len(s.fresh(t, l, "", 100)) != 3 {
-		t.Errorf("a late one waits: %v", got)
-	}
-	if err := s.AddLate(ctx, l, late); err != nil { // again
-		t.Error(err)
-	}
-	if got, _ := s.waiting(t, l, collab.MaxMillis, 10); len(got) != 5 {
-		t.Errorf("added late twice: %v", got)
-	}
-	if _, err := s.Delivery(ctx, l, "none"); collab.CodeOf(err) != collab.NotFound {
+	if _, err := s.Delivery(ctx, theEndpoint, "none"); collab.CodeOf(err) != collab.NotFound {
 		t.Error(err)
 	}
 }
 
-// TestSpreadDeliveriesCost holds that a page of deliveries which are spread is not read eight times: each partition by its share alone.
-func TestSpreadDeliveriesCost(t *testing.T) {
-	s := New(storetest.New(t), nil)
-	const page = 200 // deliveries
-	cost := map[int]float64{}
-	for _, shards := range []int{1, 8} {
-		l := &collab.Lane{LaneRef: theLane, Made: int64(shards), Shards: shards}
-		var writes []store.Write
-		for i := range shards * page * 5 / 4 { // more than a page in each partition
-			d := collab.Delivery{Rev: 1, Type: collab.CommentAdded, State: collab.DeliveryPending}
-			d.EventID = collab.NewIDs(time.UnixMilli(1_700_000_000_000+int64(i)), []byte("seed")).Next()
-			d.Shard = table.DeliveryShard(d.EventID, shards)
-			writes = append(writes, s.Replace(deliveryItem(l, d)))
+// TestFirstAttemptTwice: of two runs that attempt a new delivery the first is kept, and one that ended half-way loses nothing.
+func TestFirstAttemptTwice(t *testing.T) { onEach(t, testFirstAttemptTwice) }
+
+func testFirstAttemptTwice(t *testing.T, s *Store) {
+	ctx := t.Context()
+	events := s.deliver(t, theEndpoint, time.UnixMilli(1_700_000_000_000), 3)
+	for i, first := range []func(*collab.Delivery){retryAt(7), delivered} {
+		before := s.save(t, theEndpoint, events[i], first)
+		second := before
+		retryAt(9)(&second)
+		if err := s.SaveDelivery(ctx, theEndpoint, before, second); err != nil {
+			t.Fatal(err)
 		}
-		for some := range slices.Chunk(writes, 100) {
-			if _, err := s.Write(t.Context(), some...); err != nil {
+	}
+	after, err := s.Delivery(ctx, theEndpoint, events[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.NextAttempt, after.Rev = 8, 1
+	if err := s.Put(ctx, deliveryItem(keptKey(theEndpoint, events[2]), after)); err != nil { // and then the run has ended
+		t.Fatal(err)
+	}
+	if got := s.fresh(t, theEndpoint, 10); len(got) != 0 {
+		t.Errorf("new %v", got)
+	}
+	if got, _ := s.waiting(t, theEndpoint, 100, 10); !slices.Equal(got, []string{events[0], events[2]}) {
+		t.Errorf("waiting %v", got)
+	}
+}
+
+// TestDangling: pointers to deliveries that have expired, or wait no more, hide nothing behind them, and are removed.
+func TestDangling(t *testing.T) { onEach(t, testDangling) }
+
+func testDangling(t *testing.T, s *Store) {
+	ctx := t.Context()
+	const n = 12
+	for i, event := range s.deliver(t, theEndpoint, time.UnixMilli(1_700_000_000_000), n+1) {
+		s.save(t, theEndpoint, event, retryAt(int64(i)))
+		switch k := keptKey(theEndpoint, event); {
+		case i == n:
+		case i%2 == 0:
+			if err := s.Delete(ctx, k); err != nil { // as TTL does
+				t.Fatal(err)
+			}
+		default:
+			d := s.save(t, theEndpoint, event, delivered)
+			if err := s.Put(ctx, waitingItem(k, d)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var usage collab.Usage
-		list, next, err := s.NewDeliveries(collab.WithUsage(t.Context(), &usage), l, "", page, func(err error) { t.Error(err) })
-		if err != nil || next == "" || len(list) < page/2 || len(list) > page {
-			t.Fatal(len(list), next, err)
-		}
-		read, _, _ := usage.Total()
-		cost[shards] = read / float64(len(list))
 	}
-	if cost[8] > 4*cost[1] {
-		t.Errorf("read units for each delivery, by partitions: %v", cost)
+	for range 2 {
+		if got, next := s.waiting(t, theEndpoint, 1_000, 5); len(got) != 1 || next != 0 {
+			t.Errorf("waiting %v, then at %d", got, next)
+		}
+		items, _, err := s.QueryPage(ctx, store.Scan{PK: keptKey(theEndpoint, "").PK, Keys: store.Span{From: table.Waits}})
+		if err != nil || len(items) != 1 {
+			t.Errorf("%d pointers are left, %v", len(items), err)
+		}
 	}
 }
 
@@ -307,24 +361,18 @@ func testDeliveries(t *testing.T, s *Store) {
 	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
-	s.mustLane(t, func(l *collab.Lane) { l.Shards = 8 })
-	l, err := s.laneOf(ctx, "acct", "h")
+	l, err := s.endpoint(ctx, "acct", "h")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
 	for i, event := range s.deliver(t, l, start, n) {
-		d, err := s.Delivery(ctx, l, event)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := d
-		after.State = collab.DeliveryDelivered
-		if i%5 == 0 {
-			after.State, after.Type = collab.DeliveryExhausted, collab.AnnotationAdded
-		}
-		if err := s.SaveDelivery(ctx, l, d, after); err != nil {
-			t.Fatal(err)
+		switch i % 5 {
+		case 0:
+			s.save(t, l, event, func(d *collab.Delivery) { d.State, d.Type = collab.DeliveryExhausted, collab.AnnotationAdded })
+		case 1: // nobody has attempted it
+		default:
+			s.save(t, l, event, delivered)
 		}
 		all = append([]string{event}, all...)
 	}
@@ -343,7 +391,8 @@ func testDeliveries(t *testing.T, s *Store) {
 		{"all", collab.DeliveryFilter{}, all},
 		{"of a state", collab.DeliveryFilter{State: collab.DeliveryExhausted}, every5},
 		{"of a type", collab.DeliveryFilter{Type: collab.AnnotationAdded}, every5},
-		{"of none", collab.DeliveryFilter{State: collab.DeliveryPending}, []string{}},
+		{"new ones", collab.DeliveryFilter{State: collab.DeliveryPending}, []string{all[3], all[8], all[13], all[18], all[23]}},
+		{"of none", collab.DeliveryFilter{State: collab.DeliveryCanceled}, []string{}},
 		{"since", collab.DeliveryFilter{After: ms + 20_000}, all[:5]},
 		{"until", collab.DeliveryFilter{Before: ms + 4_000}, all[20:]},
 		{"between", collab.DeliveryFilter{After: ms + 1, Before: ms + 5_999}, all[19:24]},
@@ -365,7 +414,7 @@ func testDeliveries(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 		if replayed += k; replayed == 4 {
-			if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 4 || !slices.Contains(got, all[14]) {
+			if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 3 || !slices.Contains(got, all[14]) {
 				t.Errorf("replayed %v first", got)
 			}
 		}
@@ -375,10 +424,10 @@ func testDeliveries(t *testing.T, s *Store) {
 		after = next
 	}
 	work := s.pending(t)
-	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending}, 100); replayed != 15 || !slices.Equal(pending, all[:15]) || len(work) != 1 || work[0].ID != "h" {
+	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending, After: ms + 10_000}, 100); replayed != 15 || !slices.Equal(pending, all[:15]) || len(work) != 1 || work[0].ID != "h" {
 		t.Errorf("replayed %d: %v, pending work %+v", replayed, pending, work)
 	}
-	if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 15 {
+	if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 12 || len(s.fresh(t, l, 100)) != 5 {
 		t.Errorf("%d wait", len(got))
 	}
 	if err := s.ReplayDelivery(ctx, "acct", "h", all[24]); err != nil {

@@ -60,26 +60,18 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
-	l := &collab.Lane{LaneRef: theLane, Made: 1}
-	d, err := s.AddDelivery(ctx, l, collab.Delivery{WebhookID: "h", EventID: "of-h", State: collab.DeliveryPending})
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]
+	s.save(t, theEndpoint, event, retryAt(1))
 	_, ref := s.addEvent(t, "e")
 	work := collab.Work{EventRef: ref, Kind: collab.EventWork}
 	for k, change := range map[table.Key]func() error{
 		laneKey(theLane): func() error {
-			claimed, err := s.ClaimLane(ctx, theLane, 0, time.Minute)
-			if err != nil {
-				return err
-			}
-			_, err = s.ReleaseLane(ctx, claimed)
-			return err
+			s.mustLane(t, func(l *collab.Lane) { l.Pause = 5 })
+			return nil
 		},
-		deliveryKey(l, &d): func() error {
-			after := d
-			after.Attempts = []collab.DeliveryAttempt{{At: 5}}
-			return s.SaveDelivery(ctx, l, d, after)
+		keptKey(theEndpoint, event): func() error {
+			s.save(t, theEndpoint, event, delivered)
+			return nil
 		},
 		table.Webhook("acct", "h"): func() error {
 			_, err := s.UpdateWebhook(ctx, "acct", "h", func(w *collab.Webhook) error { w.Description = ""; return nil })

@@ -7,6 +7,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 func readWebhook(it store.Item) (w collab.Webhook, err error) {
@@ -40,16 +42,17 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
 		w = *stored
-		return []store.Write{s.addedTo(collab.LaneRef{Account: acct, WebhookID: id}, true)}, err
+		afresh := s.added().Remove(expression.Name(table.Pause)).Remove(expression.Name(table.Health))
+		return []store.Write{s.Update(table.Lane(acct, id), afresh)}, err
 	})
 	return w, err
 }
 
-// DisableWebhook disables a webhook endpoint for a reason and records the event that tells of it, both or neither. disabled is false, and
-// nothing has changed, when it is disabled already or does not exist.
-func (s *Store) DisableWebhook(ctx context.Context, acct, id, reason string, ev *collab.Event) (disabled bool, err error) {
-	err = s.changeWebhook(ctx, acct, id, func(w *collab.Webhook) ([]store.Write, error) {
-		if disabled = !w.Disabled; !disabled {
+// DisableWebhook disables a webhook endpoint as it was seen, for a reason, and records the event that tells of it, both or neither. disabled is false, and
+// nothing has changed, when it is disabled already, does not exist, has another URL by now, or was deleted and added again.
+func (s *Store) DisableWebhook(ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event) (disabled bool, err error) {
+	err = s.changeWebhook(ctx, acct, seen.ID, func(w *collab.Webhook) ([]store.Write, error) {
+		if disabled = !w.Disabled && w.URL == seen.URL && w.CreatedAt == seen.CreatedAt; !disabled {
 			return nil, nil
 		}
 		w.Disabled, w.DisabledReason, w.LastUpdated = true, reason, s.Millis()

@@ -104,8 +104,19 @@ func testDisableWebhook(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct", Webhook: &collab.EventWebhook{WebhookID: "h", Reason: "gone"}}
+	seen, err := s.Webhook(ctx, "acct", "h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, earlier := seen, seen
+	elsewhere.URL, earlier.CreatedAt = "https://old.example", seen.CreatedAt-1
+	for _, of := range []collab.Webhook{elsewhere, earlier} {
+		if got, err := s.DisableWebhook(ctx, "acct", of, "gone", ev); err != nil || got {
+			t.Errorf("what was seen of another endpoint disables it: %v, %v", got, err)
+		}
+	}
 	for i, want := range []bool{true, false} {
-		if got, err := s.DisableWebhook(ctx, "acct", "h", "gone", ev); err != nil || got != want {
+		if got, err := s.DisableWebhook(ctx, "acct", seen, "gone", ev); err != nil || got != want {
 			t.Errorf("disable %d: %v, %v", i, got, err)
 		}
 	}
@@ -116,7 +127,7 @@ func testDisableWebhook(t *testing.T, s *Store) {
 	if got, err := s.Event(ctx, "acct", "e"); err != nil || got.Webhook.Reason != "gone" {
 		t.Errorf("its event: %+v, %v", got, err)
 	}
-	if disabled, err := s.DisableWebhook(ctx, "acct", "none", "gone", ev); disabled || err != nil {
+	if disabled, err := s.DisableWebhook(ctx, "acct", collab.Webhook{ID: "none"}, "gone", ev); disabled || err != nil {
 		t.Errorf("disabled what is not there: %v, %v", disabled, err)
 	}
 }

@@ -88,14 +88,10 @@ func where(w collab.Work) store.Item {
 	return store.Item{table.Stage: store.Text(string(w.Stage)), table.Cursor: store.Text(w.Cursor)}
 }
 
-// Advance moves the delivery of an event on. Work that is to be done since another time, or among another kind, is due then; else it is
-// taken that a message is sent for it. It reports false, and nothing has changed, when the delivery is not where it was: another run has
+// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now. It reports false, and nothing has changed, when the delivery is not where it was: another run has
 // moved it on, or done it.
 func (s *Store) Advance(ctx context.Context, from, to collab.Work) (bool, error) {
-	to.Next, to.Moves, to.Deaths = s.Millis()+firstDue.Milliseconds(), 0, 0
-	if to.Kind != from.Kind || to.Since != from.Since {
-		to.Next = to.Since
-	}
+	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	it[table.Writer] = store.Text(mark)
 	writes := []store.Write{store.Save[collab.Work](s.Table, it, where(from))}

@@ -72,7 +72,7 @@ func testWork(t *testing.T, s *Store) {
 		}
 	}
 	parked := start
-	parked.Kind = collab.ParkedWork
+	parked.Kind, parked.Next = collab.ParkedWork, start.Since
 	advance(start, parked, true)
 	advance(start, parked, false) // by another run
 	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since})
@@ -87,7 +87,7 @@ func testWork(t *testing.T, s *Store) {
 	next(start.Since + 7_000)
 	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
 	spread := parked
-	spread.Stage, spread.Cursor = collab.StageFanOut, "200"
+	spread.Stage, spread.Cursor, spread.Next = collab.StageFanOut, "200", 0
 	advance(parked, spread, true) // although the relay has moved it
 	advance(parked, spread, false)
 	works(collab.Work{Kind: collab.ParkedWork, Stage: collab.StageFanOut, Cursor: "200", Since: start.Since})
@@ -97,11 +97,12 @@ func testWork(t *testing.T, s *Store) {
 
 	mail := spread
 	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.MailWork, collab.StageMail, "", start.Since+5_000
+	mail.Next = mail.Since
 	advance(spread, mail, true)
 	works(collab.Work{Kind: collab.MailWork, Stage: collab.StageMail, Since: mail.Since})
 	next(mail.Since)
 	later := mail
-	later.Since += 1_000
+	later.Since, later.Next = later.Since+1_000, later.Next+1_000
 	advance(mail, later, true)
 	next(later.Since)
 	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind

@@ -1,0 +1,297 @@
+package delivery_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/queue"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// flaw is the way of a process to the table on which one call fails: the process ends before it or behind it, or the call alone is refused.
+type flaw struct {
+	p     *process
+	how   string // "before", "behind", "refused"
+	at    func(op string, body []byte) bool
+	found atomic.Bool
+}
+
+func (f *flaw) Do(r *http.Request) (*http.Response, error) {
+	op := r.Header.Get("X-Amz-Target")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if f.found.Load() || !f.at(op[strings.LastIndexByte(op, '.')+1:], body) || f.found.Swap(true) {
+		return f.p.Do(r)
+	}
+	switch f.how {
+	case "refused":
+		return storetest.Answer(http.StatusBadRequest, storetest.Failure("AccessDeniedException")), nil
+	case "behind":
+		_, _ = f.p.Do(r)
+	}
+	f.p.kill(errKilled)
+	return nil, errKilled
+}
+
+// startFlawed starts a process on whose way the flaw is.
+func (w *world) startFlawed(f *flaw) *process {
+	f.p = w.start(func(o *delivery.Options) {
+		cfg := w.dynamo
+		cfg.HTTPClient = aws.HTTPClient(f)
+		of := w.open(cfg)
+		o.Directory, o.Threads, o.Outbox = of.directory, of.threads, of.outbox
+	})
+	return f.p
+}
+
+// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and each call of the lane's run to the table fails in
+// turn. Pending work brings back what that loses.
+func TestNothingIsLost(t *testing.T) {
+	for _, age := range []time.Duration{0, 10 * time.Minute} {
+		for _, how := range []string{"before", "behind", "refused"} {
+			t.Run(fmt.Sprint(how, " ", age), func(t *testing.T) {
+				t.Parallel()
+				n := 1
+				for more := true; more; n++ {
+					more = lostAt(t, how, n, age)
+				}
+				if n < 8 {
+					t.Errorf("%d calls", n)
+				}
+			})
+		}
+	}
+}
+
+// lostAt has the call n fail, and reports whether there was one.
+func lostAt(t *testing.T, how string, n int, age time.Duration) bool {
+	w := newWorld(t)
+	a := w.account()
+	var adding atomic.Bool
+	var added *collab.Event
+	adder := w.start()
+	fails := failing(1, http.StatusInternalServerError)
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if adding.CompareAndSwap(true, false) {
+			if err := adder.Event(t.Context(), event(added)); err != nil {
+				t.Error(err)
+			}
+		}
+		if n%2 == 0 {
+			fails(rw, req)
+		}
+	})
+	a.webhook("hook", r.URL+"/hook")
+	added = a.quiet()
+	w.add(age)
+	first := a.quiet()
+	w.must(w.start().Event(t.Context(), event(first)))
+	adding.Store(true)
+	calls := 0
+	f := &flaw{how: how, at: func(string, []byte) bool { calls++; return calls == n }}
+	w.drain(w.startFlawed(f))
+	adding.Store(false)
+	w.settle(w.start())
+	for _, ev := range []*collab.Event{first, added} {
+		if d := a.delivery("hook", ev.ID); d.State != collab.DeliveryDelivered || r.got("/hook")[ev.ID] == 0 || w.work(ev) != nil {
+			t.Errorf("call %d %s: %+v, pending %+v, lane %+v", n, how, d, w.work(ev), a.lane("hook"))
+		}
+	}
+	return f.found.Load()
+}
+
+// TestHandledTwice: an event whose handling ended behind its delivery, and which was posted meanwhile, is not posted again.
+func TestHandledTwice(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("hook", r.URL+"/hook")
+	ev := a.quiet()
+	f := &flaw{how: "before", at: func(op string, body []byte) bool {
+		return op == "DeleteItem" && bytes.Contains(body, []byte("DUE#event"))
+	}}
+	if p := w.startFlawed(f); p.Event(p.ctx, event(ev)) == nil || !f.found.Load() {
+		t.Fatal("not killed")
+	}
+	w.drain(w.start())
+	if got := r.got("/hook"); got[ev.ID] != 1 || w.work(ev) == nil {
+		t.Fatalf("posted %v, pending %+v", got, w.work(ev))
+	}
+	w.settle(w.start())
+	list, _, err := w.outbox.Deliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{}, "", 100)
+	if got := r.got("/hook"); got[ev.ID] != 1 || len(list) != 1 || err != nil {
+		t.Errorf("posted %v, listed %v, %v", got, list, err)
+	}
+}
+
+// TestExpired: deliveries that have expired while they waited keep nothing behind them from being posted.
+func TestExpired(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("hook", r.URL+"/hook")
+	wait := func(ev *collab.Event, at time.Time) {
+		d := a.deliver("hook", ev)
+		after := d
+		after.NextAttempt = at.UnixMilli()
+		w.must(w.outbox.SaveDelivery(t.Context(), a.endpoint("hook"), d, after))
+	}
+	for range 120 {
+		ev := a.event(collab.NotificationAdded)
+		wait(ev, w.Now())
+		w.must(w.outbox.Delete(t.Context(), table.Delivery(a.id, "hook", a.endpoint("hook").CreatedAt, ev.ID))) // as TTL does
+		w.add(time.Millisecond)
+	}
+	good := a.quiet()
+	w.must(w.outbox.Finish(t.Context(), *w.work(good)))
+	wait(good, w.Now())
+	_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(*collab.Webhook) error { return nil }) // the relay wakes the lane
+	w.must(err)
+	w.relay()
+	if done, failed := w.drain(w.start()); r.got("/hook")[good.ID] != 1 || done != 1 || failed != 0 {
+		t.Errorf("posted %v by %d messages, %d failed", r.got("/hook"), done, failed)
+	}
+}
+
+// TestGoneElsewhere: an endpoint is not disabled by the answer of the URL that it had before, nor by one of an endpoint that was deleted.
+func TestGoneElsewhere(t *testing.T) {
+	for _, how := range []string{"updated", "added again"} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			fresh := receive(t, nil)
+			old := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
+				w.add(time.Second)
+				if how == "updated" {
+					_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
+						h.URL, h.LastUpdated = fresh.URL+"/hook", w.millis()
+						return nil
+					})
+					w.must(err)
+				} else {
+					w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "hook", "mark"))
+					a.webhook("hook", fresh.URL+"/hook")
+				}
+				rw.WriteHeader(http.StatusGone)
+			})
+			a.webhook("hook", old.URL+"/hook")
+			before := a.quiet()
+			w.send(before)
+			w.drain(w.start())
+			next := a.quiet()
+			w.send(next)
+			w.settle(w.start())
+			hook, err := w.outbox.Webhook(t.Context(), a.id, "hook")
+			w.must(err)
+			if got := fresh.got("/hook"); hook.Disabled || got[next.ID] != 1 || got[before.ID] != map[string]int{"updated": 1}[how] {
+				t.Errorf("disabled: %q; posted to the new URL: %v", hook.DisabledReason, got)
+			}
+			if l := a.lane("hook"); l.Health.Failures != 0 {
+				t.Errorf("the answer of another counts: %+v", l)
+			}
+		})
+	}
+}
+
+// TestOneRefused: a delivery that is refused again and again holds up no other.
+func TestOneRefused(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	var refused atomic.Value
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("webhook-id") == refused.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	a.webhook("hook", r.URL+"/hook")
+	bad := a.quiet()
+	refused.Store(bad.ID)
+	w.send(bad)
+	p := w.start()
+	w.drain(p)
+	for range 90 {
+		w.add(time.Second)
+		w.release()
+		ev := a.quiet()
+		w.send(ev)
+		w.drain(p)
+		if r.got("/hook")[ev.ID] != 1 {
+			t.Fatalf("one that came at %v was not posted at once", w.Now())
+		}
+		if n := len(w.delayed); n > 2 {
+			t.Fatalf("%d delayed messages of one lane", n)
+		}
+	}
+	if tries := a.delivery("hook", bad.ID).Tries; tries != 2 {
+		t.Errorf("the refused one was posted %d times within 90 s", tries)
+	}
+}
+
+// TestChains: no message is more than twelve messages away from the first one, which an operation or the relay has sent. So Lambda, which does not
+// invoke a function again that has led to itself about sixteen times, never ends a chain.
+func TestChains(t *testing.T) {
+	const bound = 12
+	w := newWorld(t)
+	a := w.account()
+	var up atomic.Bool
+	r := receive(t, func(rw http.ResponseWriter, req *http.Request) {
+		if !up.Load() {
+			rw.WriteHeader(http.StatusInternalServerError)
+		}
+	})
+	a.webhook("hook", r.URL+"/hook")
+	longest := 0
+	p := w.start()
+	p.taken = func(text string) {
+		l, laneErr := queue.DecodeLane(text)
+		ev, eventErr := queue.DecodeEvent(text)
+		if laneErr != nil && eventErr != nil {
+			t.Error(laneErr)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		longest = max(longest, l.Hops, ev.Hops)
+	}
+	start := w.Now()
+	for range 8 {
+		w.send(a.quiet())
+	}
+	w.settleUntil(p, start.Add(30*time.Minute))
+	if down := len(r.posts); longest != bound || down < 20 {
+		t.Errorf("an endpoint that is down for half an hour got %d posts, and led to a chain of %d messages", down, longest)
+	}
+	up.Store(true)
+	longest = 0
+	const people = (bound + 2) * collab.RecipientPageSize
+	all := make([]collab.User, 0, people)
+	for i := range people {
+		all = append(all, collab.User{UserID: fmt.Sprintf("u%04d", i)})
+	}
+	for _, u := range all {
+		a.member(u.UserID)
+	}
+	w.send(a.notification(func(ev *collab.Event) { ev.NotifyAll, ev.VerifyAccess = true, true }))
+	w.settle(p)
+	if longest != bound {
+		t.Errorf("a notification to %d people led to a chain of %d messages", people, longest)
+	}
+	for _, u := range []collab.User{all[0], all[people-1]} {
+		if n := len(a.inbox(u.UserID)); n != 1 {
+			t.Errorf("%s has %d notifications", u.UserID, n)
+		}
+	}
+}
