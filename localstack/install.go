@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -76,7 +77,7 @@ func nodeTools(local string) tools {
 		dir:     filepath.Join(local, "tools", "node"),
 		locks:   []string{"package.json", "package-lock.json"},
 		program: dynoxide,
-		fetch:   npmInstall,
+		fetch:   fetchNode,
 	}
 }
 
@@ -127,7 +128,7 @@ func (t tools) install(ctx context.Context, progress io.Writer) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(filepath.Join(t.dir, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(t.dir, path.Base(name)), text, 0o644); err != nil {
 			return err
 		}
 	}
@@ -167,28 +168,51 @@ func (t tools) installed(stamp string) bool {
 	return err == nil
 }
 
-func npmInstall(ctx context.Context, dir string) error {
-	const mend = "install Node.js 20 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
-	version, err := exec.CommandContext(ctx, "node", "--version").Output()
-	if err != nil {
-		return fmt.Errorf("Node.js is missing (%w): %s", err, mend)
-	}
-	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
-	if n, err := strconv.Atoi(major); err != nil || n < 20 {
-		return fmt.Errorf("Node.js %s is too old: %s", strings.TrimSpace(string(version)), mend)
-	}
-	err = run(ctx, dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
-	if errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("npm is missing: %s", mend)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: see that npm reaches its registry (npm ping) and run this again", err)
+func fetchNode(ctx context.Context, dir string) error {
+	if err := npmInstall(ctx, dir); err != nil {
+		return err
 	}
 	// To npm the emulator is optional, as there is one package for each
 	// platform: it says nothing when it could not get this one.
 	if _, err := os.Stat(filepath.Join(dir, dynoxide)); err != nil {
 		return fmt.Errorf("npm did not get @dynoxide/%s: see that its registry has it, "+
 			"or start a DynamoDB Local of your own and name it in AWS_ENDPOINT_URL_DYNAMODB", nodePlatform())
+	}
+	return nil
+}
+
+// mendNode says how to get what checkNode and npm look for.
+const mendNode = "install Node.js 20 or newer with npm (https://nodejs.org, or: apt-get install nodejs npm) and run this again"
+
+// checkNode fails where Node.js is missing or too old.
+func checkNode(ctx context.Context) error {
+	version, err := exec.CommandContext(ctx, "node", "--version").Output()
+	if err != nil {
+		return fmt.Errorf("Node.js is missing (%w): %s", err, mendNode)
+	}
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(version), "v"), ".")
+	if n, err := strconv.Atoi(major); err != nil || n < 20 {
+		return fmt.Errorf("Node.js %s is too old: %s", strings.TrimSpace(string(version)), mendNode)
+	}
+	return nil
+}
+
+// npmInstall installs what the lock file in dir names.
+func npmInstall(ctx context.Context, dir string) error {
+	if err := checkNode(ctx); err != nil {
+		return err
+	}
+	return npm(ctx, dir, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+}
+
+// npm runs npm, which needs its registry.
+func npm(ctx context.Context, dir string, args ...string) error {
+	err := run(ctx, dir, "npm", args...)
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("npm is missing: %s", mendNode)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: see that npm reaches its registry (npm ping) and run this again", err)
 	}
 	return nil
 }

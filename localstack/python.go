@@ -15,18 +15,39 @@ func checkTools(local string) tools {
 	return fromPyPI("cfn-lint and Schemathesis from PyPI (240 MB, for tests)", filepath.Join(local, "tools", "checks"), "checks.txt", 11)
 }
 
-// CheckTool returns the path of a program that only tests use, cfn-lint or
-// schemathesis, installing both if need be as Install does the others.
+func clientTools(local string) tools {
+	return fromPyPI("openapi-python-client from PyPI (for tests)", filepath.Join(local, "tools", "clients"), "clients.txt", 11)
+}
+
+func lintTools(local string) tools {
+	return tools{
+		what:    "Redocly and Spectral from npm (80 MB, for tests)",
+		dir:     filepath.Join(local, "tools", "lint"),
+		locks:   []string{"lint/package.json", "lint/package-lock.json"},
+		program: "node_modules/.bin/redocly",
+		fetch:   npmInstall,
+	}
+}
+
+// CheckTool returns the path of a program that only tests use, installing it
+// if need be as Install does the others: cfn-lint or schemathesis,
+// openapi-python-client or the python it runs in, redocly or spectral.
 func CheckTool(ctx context.Context, name string, progress io.Writer) (string, error) {
 	local, err := Dir()
 	if err != nil {
 		return "", err
 	}
-	checks := checkTools(local)
-	if err := checks.install(ctx, progress); err != nil {
+	set, bin := checkTools(local), "bin"
+	switch name {
+	case "openapi-python-client", "python":
+		set = clientTools(local)
+	case "redocly", "spectral":
+		set, bin = lintTools(local), "node_modules/.bin"
+	}
+	if err := set.install(ctx, progress); err != nil {
 		return "", err
 	}
-	return filepath.Join(checks.dir, "bin", name), nil
+	return filepath.Join(set.dir, bin, name), nil
 }
 
 // fromPyPI is the set that a lock file names; it needs Python 3.minor or newer.

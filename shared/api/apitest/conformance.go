@@ -79,7 +79,7 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 		return []string{"openapi.json does not know " + path + ": see package openapi"}
 	}
 	if item == nil || req.Method != http.MethodPost {
-		return d.judge("the error", "#/components/responses/Other", body)
+		return d.judge("the error", "#/components/responses/NotFound", body)
 	}
 	post := "#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/post/"
 	if res.StatusCode == http.StatusOK {

@@ -7,7 +7,6 @@ type name struct {
 	noun   string // the first word of the path, such as commentannotations
 	group  string // CommentAnnotations
 	method string // AddComments
-	path   string
 }
 
 // nameOf returns the name of the operation at a path, one of all. The last word is the verb, unless the path before it is an operation too, as
@@ -26,20 +25,11 @@ func nameOf(path string, all map[string]bool) name {
 	if method += last; version != "v2" {
 		method += strings.ToUpper(version)
 	}
-	return name{noun: noun, group: words(noun), method: method, path: path}
+	return name{noun: noun, group: words(noun), method: method}
 }
 
 // typeName is what the names of the operation's types begin with.
 func (n name) typeName() string { return n.group + n.method }
-
-// operationID is the path in one word.
-func (n name) operationID() string {
-	list := strings.Split(strings.Trim(n.path, "/"), "/")
-	for i, w := range list[1:] {
-		list[i+1] = upper(w)
-	}
-	return strings.Join(list, "")
-}
 
 // compounds are the words of paths that are made of several.
 var compounds = strings.NewReplacer(

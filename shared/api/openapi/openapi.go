@@ -188,7 +188,7 @@ func (op *operation) post(s *schemas) object {
 	if op.Requires != "" {
 		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires)
 	}
-	post := obj("operationId", op.operationID(), "tags", []string{op.noun}, "summary", op.Summary, "description", description)
+	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", op.Summary, "description", description)
 	if op.Idempotent() {
 		post = with(post, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}

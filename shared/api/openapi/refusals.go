@@ -3,7 +3,6 @@ package openapi
 import (
 	"net/http"
 	"reflect"
-	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -73,9 +72,7 @@ func (r *refusal) example() object {
 // refusals are the components of the table.
 func refusals() object {
 	list := object{}
-	other := refusal{0, "Other", []collab.Code{collab.NotFound}, false,
-		"An answer to what is no operation: 404, or 405 for another method than POST where there is no gateway.", "there is no operation at this path"}
-	for _, r := range append(slices.Clone(refusalTable), other) {
+	for _, r := range refusalTable {
 		response := obj("description", r.when)
 		if r.later {
 			response = with(response, "headers", obj("Retry-After", ref("headers/RetryAfter")))
