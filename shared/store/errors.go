@@ -45,7 +45,7 @@ func ErrAborted(subject string) *collab.Error {
 	return &collab.Error{Code: collab.Aborted, Message: "others are writing " + subject + ": try again", RetryAfter: time.Second}
 }
 
-// isPassing reports a failure that may not meet the next try: a conflict, throttling, and what the SDK holds for such.
+// isPassing reports a failure that may not meet the next try: a conflict, throttling, and what the SDK tries again.
 func isPassing(err error) bool {
 	return isConflict(err) || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
@@ -58,22 +58,13 @@ func isConflict(err error) bool {
 	return reason(err, "TransactionConflict") >= 0
 }
 
-// throttled are the reasons for which a transaction is cancelled for lack of capacity.
-var throttled = []string{"ThrottlingError", "ProvisionedThroughputExceeded"}
-
-// isThrottle reports a refusal for lack of capacity.
+// isThrottle reports a refusal for lack of capacity. A transaction of which an earlier try is under way is none, though the SDK says so.
 func isThrottle(err error) bool {
-	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary || reason(err, throttled...) >= 0
-}
-
-func throttlingReasons(err error) []types.ThrottlingReason {
-	if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
-		return e.ThrottlingReasons
+	if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
+		return false
 	}
-	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
-		return e.ThrottlingReasons
-	}
-	return nil
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary ||
+		reason(err, "ThrottlingError", "ProvisionedThroughputExceeded") >= 0
 }
 
 // reason returns the first item for which a transaction was cancelled with one of the codes, -1 for none.

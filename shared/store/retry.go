@@ -17,10 +17,16 @@ import (
 
 // Trying again after a conflict, a refusal for lack of capacity, or a lost answer.
 const (
-	reserve     = 3 * time.Second       // before a request's deadline no further try is started
-	endless     = 200                   // tries of a call that has no deadline, or a distant one
-	firstWait   = 20 * time.Millisecond // at most, before the first repeat; each further one doubles it
-	longestWait = time.Second
+	reserve = 3 * time.Second // before a request's deadline no further try is begun; longer than any wait
+	endless = 200             // tries of a call that has no deadline, or a distant one
+)
+
+// backoff is the longest wait before the first repeat, which doubles with each further one up to the most.
+type backoff struct{ first, most time.Duration }
+
+var (
+	afterLoss     = backoff{20 * time.Millisecond, time.Second} // against another write, or of an answer
+	afterThrottle = backoff{time.Second, 2 * time.Second}       // quick repeats would fail again, and keep others from their turn
 )
 
 // errNoTime ends the repeats of a call.
@@ -30,7 +36,7 @@ var errNoTime = errors.New("no time is left to try again")
 // the token of the first, so that AWS carries it out once.
 type retryer struct {
 	aws.NopRetryer
-	wait func(n int) time.Duration // before repeat n, from 0
+	wait func(n int, throttled bool) time.Duration // before repeat n, from 0
 }
 
 // IsErrorRetryable reports what may not meet the next try.
@@ -40,8 +46,8 @@ func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }
 func (r *retryer) MaxAttempts() int { return endless }
 
 // RetryDelay returns the wait before the repeat behind an attempt, counted from 1.
-func (r *retryer) RetryDelay(attempt int, _ error) (time.Duration, error) {
-	return r.wait(max(attempt-1, 0)), nil
+func (r *retryer) RetryDelay(attempt int, err error) (time.Duration, error) {
+	return r.wait(max(attempt-1, 0), isThrottle(err)), nil
 }
 
 // GetRetryToken refuses a repeat for which there is no time.
@@ -53,9 +59,12 @@ func (r *retryer) GetRetryToken(ctx context.Context, err error) (func(error) err
 }
 
 // jitter returns a random part of the longest wait before repeat n.
-func (t *Table) jitter(n int) time.Duration {
-	most := min(firstWait<<min(n, 10), longestWait)
-	return time.Duration(fraction(t.random) * float64(most))
+func (t *Table) jitter(n int, throttled bool) time.Duration {
+	b := afterLoss
+	if throttled {
+		b = afterThrottle
+	}
+	return time.Duration(fraction(t.random) * float64(min(b.first<<min(n, 10), b.most)))
 }
 
 // fraction returns a random number from 0 to 1.
@@ -65,9 +74,9 @@ func fraction(random io.Reader) float64 {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
-// Backoff waits before repeat n, from 0, with full jitter, and reports whether there is time for it.
+// Backoff waits before repeat n of what lost against others, from 0, with full jitter, and reports whether there is time for it.
 func (t *Table) Backoff(ctx context.Context, n int) bool {
-	wait := t.retry.wait(n)
+	wait := t.retry.wait(n, false)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || n >= endless {
 		return false
 	}
@@ -81,43 +90,20 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 	}
 }
 
-// call is one call of the SDK that writes, all its attempts together.
-type call struct {
-	writes []Write
-	began  time.Time
-}
+// failureKey is the key of what hears of each attempt of a call that failed: a func(error).
+type failureKey struct{}
 
-type (
-	callKey    struct{} // *call
-	failureKey struct{} // func(error): what hears of each attempt that failed
-)
-
-// onFailure returns a context in which f, too, hears of each attempt of a call that failed.
+// onFailure returns a context in which f hears of each attempt of a call that failed.
 func onFailure(ctx context.Context, f func(error)) context.Context {
-	outer, _ := ctx.Value(failureKey{}).(func(error))
-	return context.WithValue(ctx, failureKey{}, func(err error) {
-		f(err)
-		if outer != nil {
-			outer(err)
-		}
-	})
+	return context.WithValue(ctx, failureKey{}, f)
 }
 
-// addAttempts has each attempt of a call sent in its turn, where a partition refused writes lately, and tells the context of those that
-// fail.
-func (t *Table) addAttempts(stack *middleware.Stack) error {
+// addAttempts tells the context of each attempt that fails.
+func addAttempts(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,
-	) (out middleware.FinalizeOutput, meta middleware.Metadata, err error) {
-		attempt := func() error {
-			out, meta, err = next.HandleFinalize(ctx, in)
-			return err
-		}
-		if c, ok := ctx.Value(callKey{}).(*call); ok && t.paces != nil {
-			err = t.paces.send(ctx, c, attempt)
-		} else {
-			err = attempt()
-		}
+	) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		out, meta, err := next.HandleFinalize(ctx, in)
 		if failed, ok := ctx.Value(failureKey{}).(func(error)); ok && err != nil {
 			failed(err)
 		}

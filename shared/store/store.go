@@ -24,25 +24,23 @@ type Table struct {
 	now    func() time.Time
 	random io.Reader
 	retry  *retryer
-	paces  *paces // nil: writes are not paced
 }
 
 // New returns the table of a name. now is the clock; random, which is safe for concurrent use and never fails, spreads the repeats of calls
 // that failed and makes the marks of writes.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
-	t := &Table{name: name, now: now, random: random, paces: newPaces(now, random)}
+	t := &Table{name: name, now: now, random: random}
 	t.retry = &retryer{wait: t.jitter}
 	t.db = dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) {
-		o.APIOptions = append(o.APIOptions, addMeter, t.addAttempts)
+		o.APIOptions = append(o.APIOptions, addMeter, addAttempts)
 		o.Retryer = t.retry
 	})
 	return t
 }
 
-// RepeatAtOnce has calls that failed be repeated without a wait, whatever the partition takes, and returns the table. It is for tests, before
-// the table is used.
+// RepeatAtOnce has calls that failed be repeated without a wait, and returns the table. It is for tests, before the table is used.
 func (t *Table) RepeatAtOnce() *Table {
-	t.retry.wait, t.paces = func(int) time.Duration { return 0 }, nil
+	t.retry.wait = func(int, bool) time.Duration { return 0 }
 	return t
 }
 

@@ -131,12 +131,11 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
 		return refused, err
 	}
-	ctx = context.WithValue(ctx, callKey{}, &call{writes, t.now()})
 	_, err = t.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes, ReturnConsumedCapacity: consumed})
 	if err == nil {
 		return nil, nil
 	}
-	if isConflict(err) || isThrottle(err) || reason(err, "ConditionalCheckFailed") < 0 {
+	if isPassing(err) || reason(err, "ConditionalCheckFailed") < 0 {
 		return nil, Fail(ctx, err)
 	}
 	refused = &Refusal{Of: make([]Refused, len(writes))}
@@ -150,7 +149,6 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 // WriteOne carries out one write, and returns of the item what values asks for: it as it was, or as it is then.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
 	lost := false
-	ctx = context.WithValue(ctx, callKey{}, &call{[]Write{w}, t.now()})
 	ctx = onFailure(ctx, func(err error) { lost = lost || isLost(err) })
 	switch {
 	case w.Put != nil:

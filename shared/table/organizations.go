@@ -1,7 +1,5 @@
 package table
 
-import "strings"
-
 // Prefixes of sort keys.
 const (
 	Organizations = "ORG#" // in the account's partition
@@ -16,15 +14,6 @@ func Organization(acct, org string) Key { return Key{Join("A", acct), Organizati
 
 // OrganizationPartition holds the organization's documents, folders and members.
 func OrganizationPartition(acct, org string) string { return Join("A", acct, "O", org) }
-
-// OrganizationOf returns the partition of the organization that a partition belongs to, as is each of an index; "" where it is no
-// organization's.
-func OrganizationOf(pk string) string {
-	if parts := strings.SplitN(pk, "#", 5); len(parts) > 3 && parts[0] == "A" && parts[2] == "O" {
-		return strings.Join(parts[:4], "#")
-	}
-	return ""
-}
 
 // Document is the item of a document.
 func Document(acct, org, doc string) Key {

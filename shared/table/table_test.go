@@ -67,7 +67,6 @@ func longest(fill string) map[string]Key {
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),
 		"Idempotency":            Idempotency(id, [32]byte{}),
 		"Removal":                Removal(id, strings.Repeat("m", 26)),
-		"OrganizationOf":         {PK: OrganizationOf(DocumentPartition(id, id, doc))},
 		"LocationPartition":      {PK: LocationPartition(id, id, id)},
 		"FolderPartition":        {PK: FolderPartition(id, id, id)},
 		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
@@ -334,26 +333,6 @@ func BenchmarkKeys(b *testing.B) {
 				f()
 			}
 		})
-	}
-}
-
-func TestOrganizationOf(t *testing.T) {
-	const acct, org, id = "ac#ct", "o#rg", "x#y"
-	organization := OrganizationPartition(acct, org)
-	for _, test := range []struct{ pk, want string }{
-		{organization, organization},
-		{DocumentPartition(acct, org, id), organization},
-		{CreatorPartition(acct, org, id), organization},
-		{UpdatedPartition(acct, org), organization},
-		{MailEntry(acct, org, id, id, id, id).PK, organization},
-		{Organization(acct, org).PK, ""},
-		{Event(acct, id).PK, ""},
-		{APIKey(id).PK, ""},
-		{Accounts, ""},
-	} {
-		if got := OrganizationOf(test.pk); got != test.want {
-			t.Errorf("of %q: %q, want %q", test.pk, got, test.want)
-		}
 	}
 }
 

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// most is a reader of the largest random numbers.
+type most struct{}
+
+func (most) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 0xff
+	}
+	return len(b), nil
+}
+
+// TestRetryDelay holds how long a call waits at most before it is tried again.
+func TestRetryDelay(t *testing.T) {
+	cancelled := func(codes ...string) error {
+		e := &types.TransactionCanceledException{}
+		for _, code := range codes {
+			e.CancellationReasons = append(e.CancellationReasons, types.CancellationReason{Code: aws.String(code)})
+		}
+		return e
+	}
+	const quick, slow = 20 * time.Millisecond, time.Second
+	for _, tt := range []struct {
+		name        string
+		err         error
+		first, most time.Duration
+	}{
+		{"throttled", &types.ThrottlingException{}, slow, 2 * slow},
+		{"throttled, in the older form", &types.ProvisionedThroughputExceededException{}, slow, 2 * slow},
+		{"throttled by the account", &types.RequestLimitExceeded{}, slow, 2 * slow},
+		{"a transaction is throttled", cancelled("None", "ThrottlingError"), slow, 2 * slow},
+		{"a transaction is throttled, in the older form", cancelled("ProvisionedThroughputExceeded"), slow, 2 * slow},
+		{"an earlier try of the transaction is under way", &types.TransactionInProgressException{}, quick, slow},
+		{"a transaction meets another", cancelled("ConditionalCheckFailed", "TransactionConflict"), quick, slow},
+		{"a write meets a transaction", &types.TransactionConflictException{}, quick, slow},
+	} {
+		r := New(aws.Config{}, "table", time.Now, most{}).retry
+		if !r.IsErrorRetryable(tt.err) {
+			t.Errorf("%s: is not tried again", tt.name)
+		}
+		longest := time.Duration(0)
+		for attempt := 1; attempt < 50; attempt++ {
+			wait, err := r.RetryDelay(attempt, tt.err)
+			if err != nil || attempt == 1 && !near(wait, tt.first) {
+				t.Errorf("%s: waits %v at first, %v", tt.name, wait, err)
+			}
+			longest = max(longest, wait)
+		}
+		if !near(longest, tt.most) || longest >= reserve {
+			t.Errorf("%s: waits %v at most", tt.name, longest)
+		}
+	}
+}
+
+func near(a, b time.Duration) bool { return (a - b).Abs() < b/1000 }
