@@ -11,15 +11,18 @@ type Timestamp Millis
 const timestampForm = "2006-01-02T15:04:05.000Z"
 
 // String returns the text, such as 2026-03-01T12:00:00.250Z.
-func (t Timestamp) String() string { return string(t.Append(nil)) }
+func (t Timestamp) String() string {
+	text, _ := t.AppendText(nil) // never fails
+	return string(text)
+}
 
-// Append appends the text to b, without quotes.
-func (t Timestamp) Append(b []byte) []byte {
-	return time.UnixMilli(Millis(t)).UTC().AppendFormat(b, timestampForm)
+// AppendText appends the text to b.
+func (t Timestamp) AppendText(b []byte) ([]byte, error) {
+	return time.UnixMilli(Millis(t)).UTC().AppendFormat(b, timestampForm), nil
 }
 
 // MarshalText returns the text.
-func (t Timestamp) MarshalText() ([]byte, error) { return t.Append(nil), nil }
+func (t Timestamp) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
 // UnmarshalText reads the text, and fails on any other form.
 func (t *Timestamp) UnmarshalText(text []byte) error {

@@ -46,18 +46,17 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// TestAppendThreadFits gives a thread every room from nothing to all it takes.
-func TestAppendThreadFits(t *testing.T) {
+// TestEncodeThreadFits gives a thread every room from nothing to all it takes.
+func TestEncodeThreadFits(t *testing.T) {
 	for _, content := range []string{"x", `"\`, "\x00\n", "\u2028é𝄞"} {
 		thread := jsonThread(4, strings.Repeat(content, 20))
-		_, all, whole := appendThread(nil, thread, 1_000_000)
+		_, all, whole := encodeThread(thread, 1_000_000)
 		if !whole {
 			t.Fatal("a thread is cut where there is room")
 		}
 		last := -1
 		for room := range all + 100 {
-			got, size, whole := appendThread([]byte("before"), thread, room)
-			got = got[len("before"):]
+			got, size, whole := encodeThread(thread, room)
 			if size != rpc.WrappedLen(got) {
 				t.Fatalf("room for %d: size %d of %d", room, size, rpc.WrappedLen(got))
 			}
@@ -79,23 +78,24 @@ func TestAppendThreadFits(t *testing.T) {
 			}
 			last = n
 		}
-		if _, _, whole := appendThread(nil, thread, all+30); !whole {
+		if _, _, whole := encodeThread(thread, all+30); !whole {
 			t.Error("a thread is cut that fits")
 		}
 	}
 }
 
-func TestAppendThreadKeepsTruncation(t *testing.T) {
+func TestEncodeThreadKeepsTruncation(t *testing.T) {
 	thread := jsonThread(2, "x")
 	thread.Truncated = true
-	got, _, whole := appendThread(nil, thread, 1_000_000)
+	got, _, whole := encodeThread(thread, 1_000_000)
 	if whole || !strings.HasSuffix(string(got), `],"commentsTruncated":true}`) {
 		t.Errorf("whole %v: %s", whole, got)
 	}
 }
 
-// TestAnnotation holds that the type Annotation is what appendThread writes: nothing of a thread with everything is lost on its way through it.
-func TestAnnotation(t *testing.T) {
+// TestStoredIsOfItsType holds that the parts of an annotation with everything, which are answered as they were sent, have the form of the types
+// that they are said to be of: nothing is lost on its way through those.
+func TestStoredIsOfItsType(t *testing.T) {
 	thread := jsonThread(1, "x")
 	thread.Truncated = true
 	thread.AssignedTo, thread.Priority = thread.From, js(`{"id":"P1","name":"High","color":"red","lightColor":"pink"}`)
@@ -105,16 +105,31 @@ func TestAnnotation(t *testing.T) {
 	c.Context, c.ResolverUsed = js(`{"n":1.50}`), ptr(false)
 	c.TaggedUserContacts = js(`[{"userId":"u2","contact":{"userId":"u2","name":"Two"},"text":"@Two"}]`)
 	c.Attachments = js(`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`)
-	written, _, _ := appendThread(nil, thread, 1_000_000)
+	a := answered(thread)
+	comment := a.Comments[0]
+	readStored(t, a.From)
+	readStored(t, a.Color)
+	readStored(t, a.Status)
+	readStored(t, a.Location)
+	readStored(t, a.TargetElement)
+	readStored(t, a.AssignedTo)
+	readStored(t, a.Priority)
+	readStored(t, comment.From)
+	readStored(t, comment.TaggedUserContacts)
+	readStored(t, comment.Attachments)
+}
 
-	var a Annotation
-	dec := json.NewDecoder(bytes.NewReader(written))
+// readStored reads a stored text as what it is of, and writes it again.
+func readStored[T any](t *testing.T, text rpc.Stored[T]) {
+	t.Helper()
+	var v T
+	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&a); err != nil {
-		t.Fatal(err)
+	if err := dec.Decode(&v); err != nil {
+		t.Fatalf("%s: %v", text, err)
 	}
-	if diff := cmp.Diff(values(t, written), values(t, encode(a))); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff(values(t, text), values(t, encode(v))); diff != "" {
+		t.Errorf("%s: %s", text, diff)
 	}
 }
 
@@ -129,16 +144,16 @@ func values(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-func BenchmarkAppendThread(b *testing.B) {
+func BenchmarkEncodeThread(b *testing.B) {
 	for _, comments := range []int{1, 10} {
 		b.Run(fmt.Sprint(comments, " comments"), func(b *testing.B) {
 			thread := jsonThread(comments, strings.Repeat("some text with a \"quote\" ", 10))
-			var scratch []byte
+			size := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				scratch, _, _ = appendThread(scratch[:0], thread, 1_000_000)
+				_, size, _ = encodeThread(thread, 1_000_000)
 			}
-			b.SetBytes(int64(len(scratch)))
+			b.SetBytes(int64(size))
 		})
 	}
 }

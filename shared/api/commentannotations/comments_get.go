@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/collab"
 )
 
 // GetCommentsRequest is the data of POST /v2/commentannotations/comments/get, an extension of the contract: it pages through the
@@ -31,9 +30,8 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 		if err != nil {
 			return nil, err
 		}
-		var o object
-		o.comment(&c)
-		if !page.AddEncoded(collab.JSON(o), rpc.WrappedLen(o)) {
+		answer := answeredComment(&c)
+		if text := rpc.EncodeStored(&answer); !page.AddEncoded(text, rpc.WrappedLen(text)) {
 			page.Next(after)
 			break
 		}

@@ -1,7 +1,6 @@
 package commentannotations
 
 import (
-	"bytes"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -144,7 +143,6 @@ type page struct {
 	*rpc.GroupedPage[*Annotation]
 	grouped   bool
 	truncated bool // holds a single thread, and not all of its comments
-	scratch   []byte
 }
 
 // take takes an annotation, or null for one that does not exist, and reports whether it fits.
@@ -157,11 +155,10 @@ func (p *page) take(_ string, t *collab.Thread) bool {
 	case t == nil:
 		return p.AddEncoded(nil, len("null"))
 	}
-	text, size, whole := appendThread(p.scratch[:0], t, p.RoomIn(t.Document))
-	p.scratch = text
+	text, size, whole := encodeThread(t, p.RoomIn(t.Document))
 	if !whole && p.Len() > 0 {
 		return false
 	}
 	p.truncated = !whole
-	return p.AddTo(t.Document, bytes.Clone(text), size)
+	return p.AddTo(t.Document, text, size)
 }

@@ -237,13 +237,15 @@ func (s *schemas) named(name string, schema object) object {
 }
 
 // answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers it: name
-// is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null; the tag rule:"object" makes a
-// collab.JSON an object, and rule:"nullable" lets a field be null.
+// is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null, a Stored is what
+// it is of; the tag rule:"object" makes a collab.JSON an object, and rule:"nullable" lets a field be null.
 func (s *schemas) answer(name string, t reflect.Type) object {
 	zero := reflect.Zero(t).Interface()
 	switch v := zero.(type) {
 	case interface{ ItemType() reflect.Type }:
 		return s.page(name, v.ItemType(), zero)
+	case interface{ StoredType() reflect.Type }:
+		return s.answer(name, v.StoredType())
 	case interface{ ValueType() reflect.Type }:
 		return obj("type", "object", "additionalProperties", s.answer(strings.TrimSuffix(name, "Data")+"Item", v.ValueType()))
 	case collab.Timestamp:

@@ -28,6 +28,29 @@ func EncodeData(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, jsonv2.OmitZeroStructFields(true))
 }
 
+// Stored is a T in an answer that is written as it was sent: the text of it. nil is absence: its field has the option omitzero.
+type Stored[T any] collab.JSON
+
+// StoredType returns T.
+func (Stored[T]) StoredType() reflect.Type { return reflect.TypeFor[T]() }
+
+// MarshalJSONTo writes the text, null for nil.
+func (s Stored[T]) MarshalJSONTo(e *jsontext.Encoder) error {
+	if s == nil {
+		return e.WriteToken(jsontext.Null)
+	}
+	return e.WriteValue(jsontext.Value(s))
+}
+
+// EncodeStored returns the text of a value that has Stored parts. What was sent is valid and has each name once, so that is not checked again.
+func EncodeStored(v any) collab.JSON {
+	text, err := jsonv2.Marshal(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
 // Keyed is a JSON object whose members keep their order.
 type Keyed[T any] []Member[T]
 
