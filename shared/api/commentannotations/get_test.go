@@ -22,7 +22,6 @@ import (
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/pagetoken"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
@@ -364,7 +363,7 @@ func TestGetForgedToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return pagetoken.Scope{Account: "acct", Path: "/path", Filters: []byte(filters)}.Encode(text)
+		return rpc.PageScope{Account: "acct", Path: "/path", Filters: []byte(filters)}.Encode(text)
 	}
 	for _, query := range []string{
 		`"documentIds":["doc"]`, `"statusIds":["OPEN"]`, `"documentIds":["doc"],"statusIds":["OPEN"],"userIds":["u"]`,

@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/pagetoken"
 )
 
 // PageRequest is what the requests of all lists have: embed it.
@@ -156,8 +155,8 @@ func (c *Call) Position(token string, position any) error {
 	return nil
 }
 
-func (c *Call) scope() pagetoken.Scope {
-	return pagetoken.Scope{Account: c.Account, Path: c.Path, Filters: c.filters()}
+func (c *Call) scope() PageScope {
+	return PageScope{Account: c.Account, Path: c.Path, Filters: c.filters()}
 }
 
 // filters returns the data of the request less pageSize and pageToken in its canonical form (RFC 8785).

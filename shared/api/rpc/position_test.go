@@ -9,7 +9,6 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/pagetoken"
 )
 
 type listThings struct {
@@ -80,13 +79,13 @@ func TestPages(t *testing.T) {
 	if got := page(`{"data":{"organizationId":"o","pageToken":""}}`); !strings.HasPrefix(got, at("0")) {
 		t.Errorf("an empty token: %s", got)
 	}
-	scope := pagetoken.Scope{Account: "acme", Path: "/v2/things/add", Filters: []byte(`{"organizationId":"o"}`)}
+	scope := rpc.PageScope{Account: "acme", Path: "/v2/things/add", Filters: []byte(`{"organizationId":"o"}`)}
 	if got := page(`{"data":{"organizationId":"o","pageToken":"` + scope.Encode([]byte(`{"Source":4}`)) + `"}}`); !strings.HasPrefix(got, at("4")) {
 		t.Errorf("the scope is not what this test takes it to be: %s", got)
 	}
 	for name, forged := range map[string]string{
-		"of another account":   pagetoken.Scope{Account: "other", Path: scope.Path, Filters: scope.Filters}.Encode([]byte(`{}`)),
-		"of another path":      pagetoken.Scope{Account: "acme", Path: "/v2/other/get", Filters: scope.Filters}.Encode([]byte(`{}`)),
+		"of another account":   rpc.PageScope{Account: "other", Path: scope.Path, Filters: scope.Filters}.Encode([]byte(`{}`)),
+		"of another path":      rpc.PageScope{Account: "acme", Path: "/v2/other/get", Filters: scope.Filters}.Encode([]byte(`{}`)),
 		"position not JSON":    scope.Encode([]byte(`{`)),
 		"position of no shape": scope.Encode([]byte(`{"Source":"x"}`)),
 		"no token":             "x",
