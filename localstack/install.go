@@ -21,7 +21,7 @@ import (
 //go:embed pins
 var pins embed.FS
 
-// Install installs every pinned tool but those of CheckTool, unless it is there
+// Install installs every pinned tool but those of CheckTool and Browser, unless it is there
 // already, and writes what it does to progress, which may be nil. Processes that install at the same
 // time wait for one another. An error ends with the sentence of how to mend it.
 func Install(ctx context.Context, progress io.Writer) error {
@@ -29,10 +29,12 @@ func Install(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := nodeTools(dir).install(ctx, progress); err != nil {
-		return err
+	for _, set := range []tools{nodeTools(dir), referenceTools(dir), pythonTools(dir)} {
+		if err := set.install(ctx, progress); err != nil {
+			return err
+		}
 	}
-	return pythonTools(dir).install(ctx, progress)
+	return nil
 }
 
 // CDK returns the path of the CDK's command line tool, installing it if need be
@@ -73,7 +75,7 @@ var dynoxide = "node_modules/@dynoxide/" + nodePlatform() + "/dynoxide"
 
 func nodeTools(local string) tools {
 	return tools{
-		what:    "DynamoDB emulator, CDK CLI and Swagger UI from npm",
+		what:    "DynamoDB emulator and CDK CLI from npm",
 		dir:     filepath.Join(local, "tools", "node"),
 		locks:   []string{"package.json", "package-lock.json"},
 		program: dynoxide,

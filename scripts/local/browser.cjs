@@ -1,5 +1,5 @@
 // Looks at the pages of a running local server in a browser, as a newcomer does, and prints what is wrong with them, one line each.
-// Standard input: {"url", "browser" (path of the program, "" for Playwright's own), "screenshots" (folder)}.
+// Standard input: {"url", "browser" (path of the program), "screenshots" (folder)}.
 const {execFileSync} = require('node:child_process');
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
@@ -10,85 +10,130 @@ const axe = readFileSync(require.resolve('axe-core'), 'utf8');
 const problems = new Set();
 
 // open returns a page that notes errors and requests to anywhere else.
-async function open(context, at) {
+async function open(context, at, status = 200) {
   const page = await context.newPage();
-  page.on('console', (m) => m.type() === 'error' && problems.add(`${at}: console: ${m.text()}`));
+  page.on('console', (m) => m.type() === 'error' && status === 200 && problems.add(`${at}: console: ${m.text()}`));
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
   page.on('requestfailed', (r) => problems.add(`${at}: ${r.url()} failed: ${r.failure()?.errorText}`));
-  page.on('response', (r) => r.status() >= 400 && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
-  await page.goto(url + at);
+  page.on('response', (r) => r.status() >= 400 && r.status() !== status && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
+  const answer = await page.goto(url + at);
+  if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);
   return page;
 }
 
-// check runs axe, and takes a picture.
-async function check(page, name) {
+// runAxe notes what keeps people out.
+async function runAxe(page, shown) {
   await page.evaluate(axe);
   const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
   for (const v of violations.filter((v) => ['serious', 'critical'].includes(v.impact))) {
-    problems.add(`${name}: axe: ${v.id}: ${v.help}: ${v.nodes.slice(0, 30).map((n) => n.html.slice(0, 100) + ' ' + (n.any[0]?.message.match(/foreground.*?\)/) ?? '')).join(' | ')}`);
+    const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
+    problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
   }
-  await page.screenshot({path: path.join(screenshots, name + '.png'), fullPage: name !== 'docs'});
+}
+
+// check runs axe and takes a picture, in light and dark, wide and narrow. Nothing may be wider than the window.
+async function check(page, name, {whole = true} = {}) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme, reducedMotion: 'reduce'});
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({width, height: 800});
+      const shown = `${name}-${colorScheme}-${width}`;
+      if (width === 1280) await runAxe(page, shown);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > width) problems.add(`${shown}: it is ${wide} wide`);
+      await page.screenshot({path: path.join(screenshots, shown + '.png'), fullPage: whole});
+    }
+  }
+  await page.setViewportSize({width: 1280, height: 800});
 }
 
 async function main() {
-  const browser = await chromium.launch({executablePath: program || undefined, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
-  const context = await browser.newContext({viewport: {width: 1200, height: 800}});
+  const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
+  const context = await browser.newContext({permissions: ['clipboard-read', 'clipboard-write']});
   context.setDefaultTimeout(30_000);
   await context.route('**', (route) => {
     const to = new URL(route.request().url());
-    if (to.origin === url || to.protocol === 'data:') return route.continue();
+    if (to.origin === url || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
     problems.add(`a request leaves the machine: ${to}`);
     return route.abort();
   });
 
   const home = await open(context, '/');
+  await home.getByRole('button', {name: 'Copy'}).first().click();
+  const copied = await home.evaluate(() => navigator.clipboard.readText());
+  if (copied !== await home.locator('pre').first().textContent()) problems.add(`/: the button copies ${copied}`);
   await check(home, 'home');
+  await check(await open(context, '/webhook', 404), 'missing');
 
-  // What the pages say to type works, and is seen at once.
-  const webhooks = await open(context, '/webhooks');
-  await webhooks.getByText('Nothing has arrived yet').waitFor();
-  execFileSync('sh', ['-ec', await webhooks.locator('pre').first().innerText()]);
-  await webhooks.getByText('verified').first().waitFor();
-  await webhooks.getByText('comment_annotation.added', {exact: true}).first().waitFor();
-  await check(webhooks, 'webhooks');
-
-  const mail = await open(context, '/mail');
-  await mail.locator('main td a').nth(1).waitFor();
-  await check(mail, 'mail');
-  const links = await mail.locator('main td a').evaluateAll((list) => list.map((a) => a.getAttribute('href')));
-  for (const [i, href] of links.slice(0, 2).entries()) {
-    const page = await open(context, href);
-    await page.frameLocator('iframe').locator('body').getByText('Bob').or(page.frameLocator('iframe').locator('body').getByText('final')).first().waitFor();
-    await check(page, `mail-${i + 1}`);
-    const html = await open(context, href + '/html');
-    await html.screenshot({path: path.join(screenshots, `mail-${i + 1}-html.png`), fullPage: true});
-  }
-  if (links.length < 2) problems.add(`/mail: ${links.length} mails, want two`);
-
+  await tryWebhooks(context);
+  await tryMails(context);
   await tryReference(context);
   await browser.close();
 }
 
-// tryReference looks at the reference, and calls an operation from it.
-async function tryReference(context) {
-  const docs = await open(context, '/docs');
-  await docs.locator('html[data-ready]').waitFor();
-  await check(docs, 'docs');
-  await docs.getByRole('button', {name: /\/v2\/organizations\/get/}).first().click();
-  const operation = docs.locator('.opblock.is-open');
-  await operation.getByRole('button', {name: 'Execute'}).click();
-  const status = operation.locator('.live-responses-table tr.response td.response-col_status').first();
-  await status.waitFor();
-  const code = (await status.innerText()).trim();
-  if (!code.startsWith('200')) problems.add(`/docs: trying an operation answers ${code}`);
-  await check(docs, 'docs-operation');
+// tryWebhooks does what the page says to type; what arrives is seen at once, and leaves open what is read. What arrived comes again.
+async function tryWebhooks(context) {
+  const page = await open(context, '/webhooks');
+  await page.getByText('Nothing has arrived yet').waitFor();
+  const commands = await page.locator('pre').first().innerText();
+  execFileSync('sh', ['-ec', commands]);
+  await page.getByText('verified').first().waitFor();
+  await page.locator('summary').first().click(); // it was open
+  await page.locator('summary').first().click();
+  const read = page.locator('details[data-touched]');
+  await read.getByText('"commentText"').waitFor();
+  await read.getByRole('button', {name: 'Send it again'}).click();
+  await page.locator('details').nth(1).waitFor();
+  if (!await read.getByText('"commentText"').isVisible()) problems.add('/webhooks: what was open is closed when another arrives');
+  const ids = await page.locator('details').evaluateAll((list) => list.map((d) => d.querySelector('pre').textContent.split('\n')[0]));
+  if (ids[0] !== ids[1]) problems.add(`/webhooks: sent again is ${ids}`);
+  await check(page, 'webhooks');
+}
 
-  // The fields of a request are seen by one click, down to those of its comments.
-  await docs.getByRole('button', {name: /\/v2\/commentannotations\/add/}).first().click();
-  const add = docs.locator('.opblock.is-open').first();
-  await add.getByText('Schema', {exact: true}).first().click();
-  await add.getByText('Users whom the comment tags').waitFor();
-  await check(docs, 'docs-schema');
+// tryMails finds a mail, and opens what its button leads to.
+async function tryMails(context) {
+  const list = await open(context, '/mail');
+  await list.locator('.mails li').nth(1).waitFor();
+  await check(list, 'mails');
+  await list.getByRole('searchbox').fill('FINAL bob@example.com');
+  await list.getByRole('searchbox').press('Enter');
+  await list.waitForURL('**/mail?q=*');
+  const found = await list.locator('.mails a').evaluateAll((links) => links.map((a) => a.getAttribute('href')));
+  if (found.length !== 1) problems.add(`/mail: ${found.length} mails are found, want one`);
+  const mail = await open(context, found[0]);
+  await check(mail, 'mail');
+  const [product] = await Promise.all([
+    context.waitForEvent('page'), mail.frameLocator('iframe').getByRole('link', {name: 'Open the thread'}).click(),
+  ]);
+  await product.getByRole('heading', {name: 'Your product would open here'}).waitFor();
+  await check(product, 'opened');
+  const [unsubscribe] = await Promise.all([
+    context.waitForEvent('page'), mail.frameLocator('iframe').getByRole('link', {name: 'Unsubscribe'}).click(),
+  ]);
+  await unsubscribe.getByRole('heading', {name: 'Unsubscribe?'}).waitFor();
+  await check(unsubscribe, 'unsubscribe');
+}
+
+// tryReference looks at the reference, opens an operation by its address, and calls it twice.
+async function tryReference(context) {
+  const start = await open(context, '/docs');
+  await start.locator('html[data-ready]').waitFor();
+  await check(start, 'docs', {whole: false});
+  const docs = await open(context, '/docs#tag/notifications/POST/v2/notifications/config/set');
+  await docs.getByRole('heading', {name: "Sets a user's notification preferences"}).waitFor();
+  await check(docs, 'docs-operation', {whole: false});
+  await docs.getByRole('button', {name: /Test Request.*v2\/notifications\/config\/set/}).click();
+  const keys = [];
+  for (const which of ['first', 'second']) {
+    const [request] = await Promise.all([
+      docs.waitForRequest('**/v2/notifications/config/set'), docs.getByRole('button', {name: 'Send post request'}).click(),
+    ]);
+    const status = (await request.response()).status();
+    if (status !== 200) problems.add(`/docs: the ${which} try of an operation answers ${status}`);
+    keys.push(request.headers()['idempotency-key']);
+  }
+  if (!keys[0] || keys[0] === keys[1]) problems.add(`/docs: two tries have the keys ${keys}`);
+  await check(docs, 'docs-tried', {whole: false});
 }
 
 main().then(() => {

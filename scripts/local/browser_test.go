@@ -13,34 +13,6 @@ import (
 	"collabdata/localstack"
 )
 
-// browsers are the names by which Chromium and Chrome are known, the first that is there is taken.
-var browsers = []string{
-	"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
-	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium",
-}
-
-// browser returns the program of this machine's browser, "" for that which Playwright has installed.
-func browser(t *testing.T, modules string) string {
-	t.Helper()
-	for _, name := range browsers {
-		if program, err := exec.LookPath(name); err == nil {
-			return program
-		}
-	}
-	const where = `console.log(require('playwright-core').chromium.executablePath())`
-	cmd := exec.Command("node", "-e", where)
-	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
-	program, err := cmd.Output()
-	if err == nil {
-		_, err = os.Stat(strings.TrimSpace(string(program)))
-	}
-	if err != nil {
-		t.Fatalf("no browser was found (%v): install Chromium or Chrome, as by apt-get install chromium, "+
-			"or run: node %s install chromium", err, filepath.Join(modules, "playwright-core", "cli.js"))
-	}
-	return ""
-}
-
 // TestBrowser looks at every page in a browser: nothing leaves the machine, nothing fails, nothing keeps people out, and what the pages say
 // to type works. Its pictures are in .local/screenshots.
 func TestBrowser(t *testing.T) {
@@ -57,7 +29,10 @@ func TestBrowser(t *testing.T) {
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	program := browser(t, modules)
+	program, err := localstack.Browser(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := start(t, t.TempDir())
 	notify := `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
 		"actionUser": {"userId": "ann", "name": "Ann"}, "displayHeadlineMessageTemplate": "{actionUser} shared the Q3 plan with {recipientUser}",

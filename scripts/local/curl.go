@@ -1,6 +1,11 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+)
 
 // curl returns a command that calls an operation as the first account.
 func curl(url, path, data string) string {
@@ -23,6 +28,16 @@ func tagCurl(url string) string {
          "taggedUserContacts": [{"userId": "bob",
            "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]
        }]}]}}`)
+}
+
+// threadCurl reads a thread, or a document where annotation is "".
+func threadCurl(url, organization, document, annotation string) string {
+	data := map[string]any{"organizationId": organization, "documentId": document}
+	if annotation != "" {
+		data["annotationIds"] = []string{annotation}
+	}
+	text := strings.ReplaceAll(string(rpc.JSON(map[string]any{"data": data})), "'", `'\''`) // inside the quotes of a shell
+	return curl(url, "/v2/commentannotations/get", text)
 }
 
 // webhookCurl adds a webhook that leads to the receiver, and something to tell it.

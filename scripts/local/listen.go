@@ -13,18 +13,22 @@ import (
 	"collabdata/localstack"
 )
 
+// defaultPort is the port where PORT names none. The README, the OpenAPI document and the clients' examples name it.
+const defaultPort = "8080"
+
 // listen listens on the port that PORT names, on 127.0.0.1 and, where this machine has it, on [::1]: programs differ in which of the two
-// localhost is to them. The first listener is that of 127.0.0.1.
-func listen(port string) ([]net.Listener, error) {
-	if port == "" {
-		port = "8080"
-	}
+// localhost is to them; or on the addresses, where there are any. The first listener is that of 127.0.0.1, or of the first address.
+func listen(port string, addresses []string) ([]net.Listener, error) {
+	port = cmp.Or(port, defaultPort)
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
 		return nil, fmt.Errorf("PORT is %q, which is no port: use a number from 1 to 65535", port)
 	}
 	if n > 0 && n < 1024 && os.Getuid() != 0 {
 		return nil, fmt.Errorf("PORT is %d, which only root may use: use a number from 1024 to 65535", n)
+	}
+	if len(addresses) > 0 {
+		return listenOn(addresses, port)
 	}
 	for {
 		four, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", port))
@@ -47,6 +51,23 @@ func listen(port string) ([]net.Listener, error) {
 			return nil, taken(port, err)
 		}
 	}
+}
+
+// listenOn listens on a port of each address.
+func listenOn(addresses []string, port string) (list []net.Listener, err error) {
+	for _, address := range addresses {
+		l, err := net.Listen("tcp", net.JoinHostPort(address, port))
+		if err != nil {
+			return nil, taken(port, err)
+		}
+		if list = append(list, l); port == "0" {
+			_, port, err = net.SplitHostPort(l.Addr().String())
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
 }
 
 // taken says how to mend that something else listens on the port.

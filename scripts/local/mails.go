@@ -57,32 +57,53 @@ func plain(from string) string {
 	return from
 }
 
+// maxMails is how many mails the list shows.
+const maxMails = 200
+
 func (p *pages) mailList(w http.ResponseWriter, r *http.Request) {
+	query := r.FormValue("q")
 	mails, err := p.mails(r)
 	problem := ""
 	if err != nil {
 		problem = err.Error()
 	}
-	p.render(w, "mails.html", policy, struct {
+	all := len(mails)
+	mails = slices.DeleteFunc(mails, func(m mail) bool { return !m.has(query) })
+	found := len(mails)
+	p.render(w, http.StatusOK, "mails.html", struct {
 		view
-		Mails                 []mail
-		Problem, Window, Curl string
-	}{p.view("Mail", "/mail", true), mails, problem, fmt.Sprintf("%.0f seconds", mailWindow.Seconds()), tagCurl(p.url)})
+		Mails                        []mail
+		All, Found                   int
+		Query, Problem, Window, Curl string
+	}{p.view("Mail", "/mail", true), mails[:min(found, maxMails)], all, found, query, problem, fmt.Sprintf("%.0f seconds", mailWindow.Seconds()), tagCurl(p.url)})
+}
+
+// has reports whether a mail's recipient, subject or text has the words, whatever the case of their letters.
+func (m mail) has(words string) bool {
+	text := strings.ToLower(m.To + "\n" + m.Subject + "\n" + m.Text)
+	for word := range strings.FieldsSeq(strings.ToLower(words)) {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {
 	if m, ok := p.mail(w, r); ok {
-		p.render(w, "mail.html", policy, struct {
+		p.render(w, http.StatusOK, "mail.html", struct {
 			view
-			Mail mail
-		}{p.view(m.Subject, "/mail/", false), m})
+			Mail   mail
+			Source string
+		}{p.view(m.Subject, "/mail/", false), m, m.html})
 	}
 }
 
 // mailHTML serves the mail as a reader's program shows it: without scripts, and without anything from elsewhere.
 func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 	if m, ok := p.mail(w, r); ok {
-		serve(w, "text/html; charset=utf-8", mailPolicy, []byte(m.html))
+		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1) // it stands in a frame that no page may be opened in
+		serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
 	}
 }
 
@@ -90,15 +111,29 @@ func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	mails, err := p.mails(r)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
+		p.problem(w, http.StatusBadGateway, "The mails cannot be read", err.Error())
 		return mail{}, false
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(mails) {
-		http.Error(w, "there is no mail of this number: see /mail", http.StatusNotFound)
+		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail of this number: they are numbered anew when the server starts.")
 		return mail{}, false
 	}
 	return mails[len(mails)-number], true
+}
+
+// mailLink is where the buttons of mails lead, with the ids that package collab fills in.
+const mailLink = "/opened?organization={organizationId}&document={documentId}&annotation={annotationId}"
+
+// opened stands for the product that a mail's button opens.
+func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
+	type ids struct{ Organization, Document, Annotation string }
+	shown := ids{r.FormValue("organization"), r.FormValue("document"), r.FormValue("annotation")}
+	p.render(w, http.StatusOK, "opened.html", struct {
+		view
+		ids
+		Curl string
+	}{p.view("Opened from a mail", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
 }
 
 // watchMails tells of each mail that SES accepts through a configuration.

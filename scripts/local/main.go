@@ -1,17 +1,20 @@
 // Local serves the whole interface on this machine: the handlers of the functions, on the stand-ins for AWS that package localstack
 // starts, or on those that the SDK's own variables name (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_DYNAMODB, AWS_ENDPOINT_URL_SQS). The port is
-// 8080 unless PORT says otherwise; 0 is a free one. A browser sees what is running, the reference, the mails and the webhooks sent.
+// 8080 unless PORT says otherwise; 0 is a free one. HOST names further addresses and names of the server: see parseHosts. A browser sees
+// what is running, the reference, the mails and the webhooks sent.
 package main
 
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"os"
@@ -21,6 +24,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/api/rpc"
 )
 
 const (
@@ -70,14 +74,19 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listeners, err := listen(os.Getenv("PORT"))
+	names, addresses := parseHosts(os.Getenv("HOST"))
+	listeners, err := listen(os.Getenv("PORT"), addresses)
 	if err != nil {
 		return err
 	}
 	for _, l := range listeners {
 		defer l.Close()
 	}
-	url := "http://" + listeners[0].Addr().String()
+	_, port, err := net.SplitHostPort(listeners[0].Addr().String())
+	if err != nil {
+		return err
+	}
+	url := "http://127.0.0.1:" + port
 	local, err := localstack.Dir()
 	if err != nil {
 		return err
@@ -96,8 +105,8 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	p := &pages{
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now},
-		openAPI: func() ([]byte, error) { return description(filepath.Dir(local)) },
-		swagger: filepath.Join(s.modules, "swagger-ui-dist"),
+		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local)) },
+		reference: s.reference,
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
@@ -107,6 +116,8 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	refusing := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: log}
+	handler = names.guard(handler, refusing.Fail)
 	if short != nil {
 		handler = short.requests(handler)
 	}

@@ -3,14 +3,10 @@ package main
 import (
 	"bytes"
 	"embed"
-	"fmt"
 	"html/template"
 	"io/fs"
-	"net"
 	"net/http"
-	"net/netip"
-	"os"
-	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -19,12 +15,12 @@ var pageFiles embed.FS
 
 // pages are what a browser sees of the local server.
 type pages struct {
-	url      string // of the server, without the slash at its end
-	place    place
-	mails    func(*http.Request) ([]mail, error)
-	receiver *receiver
-	openAPI  func() ([]byte, error)
-	swagger  string // folder of the npm package swagger-ui-dist
+	url       string // of the server, without the slash at its end
+	place     place
+	mails     func(*http.Request) ([]mail, error) // newest first
+	receiver  *receiver
+	openAPI   func() ([]byte, error)
+	reference string // path of the script that shows the reference
 
 	templates *template.Template
 	static    http.Handler
@@ -38,6 +34,27 @@ type place struct {
 // link is an entry of the pages' header.
 type link struct{ Path, Name string }
 
+// header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
+// share pages/style.css and pages/page.js.
+var header = []link{{"/", "collabdata"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}}
+
+func (p *pages) routes() map[string]http.HandlerFunc {
+	return map[string]http.HandlerFunc{
+		"GET /{$}":                p.home,
+		"GET /docs":               p.docs,
+		"GET /openapi.json":       p.description,
+		"GET /mail":               p.mailList,
+		"GET /mail/{number}":      p.mailPage,
+		"GET /mail/{number}/html": p.mailHTML,
+		"GET /opened":             p.opened,
+		"GET /webhooks":           p.webhookList,
+		"GET /webhooks/{name}":    p.webhookPlace,
+		"POST /webhooks/{name}":   p.receiver.receive,
+		"GET /pages/reference.js": func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.reference) },
+		"GET /pages/{file}":       p.file,
+	}
+}
+
 // view is what every page shows.
 type view struct {
 	Title, Path string
@@ -47,9 +64,7 @@ type view struct {
 }
 
 func (p *pages) view(title, path string, live bool) view {
-	return view{Title: title, Path: path, Live: live, URL: p.url, Nav: []link{
-		{"/", "collabdata"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"},
-	}}
+	return view{Title: title, Path: path, Live: live, URL: p.url, Nav: header}
 }
 
 // handler returns what serves the pages, and everything else by the service.
@@ -63,81 +78,68 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	p.static = http.FileServerFS(files)
-
 	mux := http.NewServeMux()
-	mux.Handle("/", service)
-	for pattern, h := range map[string]http.HandlerFunc{
-		"GET /{$}":                        p.home,
-		"GET /docs":                       p.docs,
-		"GET /openapi.json":               p.description,
-		"GET /mail":                       p.mailList,
-		"GET /mail/{number}":              p.mailPage,
-		"GET /mail/{number}/html":         p.mailHTML,
-		"GET /webhooks":                   p.webhookList,
-		"GET /webhooks/{name}":            p.webhookPlace,
-		"POST /webhooks/{name}":           p.receiver.receive,
-		"GET /pages/style.css":            p.file,
-		"GET /pages/live.js":              p.file,
-		"GET /pages/icon.svg":             p.file,
-		"GET /pages/docs.js":              p.file,
-		"GET /pages/docs.css":             p.file,
-		"GET /pages/swagger-ui.css":       p.swaggerFile,
-		"GET /pages/swagger-ui-bundle.js": p.swaggerFile,
-	} {
-		mux.Handle(pattern, onLoopback(h))
+	for pattern, h := range p.routes() {
+		mux.HandleFunc(pattern, h)
 	}
-	return mux, nil
-}
-
-// onLoopback serves those who know the server by a name of this machine, so that no page from elsewhere reads these by a name that it has
-// led here.
-func onLoopback(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
-			http.Error(w, "open this page as http://localhost:PORT", http.StatusForbidden)
+	mux.Handle("/", service)
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v") || !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			service.ServeHTTP(w, r)
 			return
 		}
-		next.ServeHTTP(w, r)
+		p.problem(w, http.StatusNotFound, "Nothing is here", "There is no page at "+r.URL.Path+".")
 	})
+	return mux, nil
 }
 
 // What pages may load: from this server alone.
 const (
-	policy        = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	swaggerPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	mailPolicy    = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups"
+	policy     = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
-func (p *pages) render(w http.ResponseWriter, name, policy string, data any) {
+func (p *pages) render(w http.ResponseWriter, status int, name string, data any) {
+	p.renderUnder(policy, w, status, name, data)
+}
+
+// renderUnder renders a page that loads more than policy allows.
+func (p *pages) renderUnder(policy string, w http.ResponseWriter, status int, name string, data any) {
 	var b bytes.Buffer
 	if err := p.templates.ExecuteTemplate(&b, name, data); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, "text/html; charset=utf-8", policy, b.Bytes())
+	serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
 }
 
-func serve(w http.ResponseWriter, kind, policy string, body []byte) {
+// problem answers with a page that says what is wrong.
+func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
+	p.render(w, status, "problem.html", struct {
+		view
+		Text string
+	}{p.view(title, "", false), text})
+}
+
+func serve(w http.ResponseWriter, status int, kind, policy string, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	w.Write(body) // an error means that the reader is gone
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that the reader is gone
 }
 
-func (p *pages) home(w http.ResponseWriter, r *http.Request) {
+func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 	type account struct{ ID, Key, Token string }
 	list := make([]account, len(accounts))
 	for i, a := range accounts {
 		list[i] = account{a.id, a.key, a.token}
 	}
-	p.render(w, "home.html", policy, struct {
+	p.render(w, http.StatusOK, "home.html", struct {
 		view
 		place
 		Curl     string
@@ -145,35 +147,30 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) {
 	}{p.view("What is running", "/", false), p.place, firstCurl(p.url), list})
 }
 
-func (p *pages) docs(w http.ResponseWriter, r *http.Request) {
-	p.render(w, "docs.html", swaggerPolicy, struct {
+func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {
+	p.renderUnder(docsPolicy, w, http.StatusOK, "docs.html", struct {
 		view
 		Key, Token string
 	}{p.view("Reference", "/docs", false), accounts[0].key, accounts[0].token})
 }
 
-func (p *pages) description(w http.ResponseWriter, r *http.Request) {
+func (p *pages) description(w http.ResponseWriter, _ *http.Request) {
 	text, err := p.openAPI()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, "application/json", policy, text)
+	serve(w, http.StatusOK, "application/json", policy, text)
 }
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, ".html") { // a template
+		p.problem(w, http.StatusNotFound, "Nothing is here", "There is no page at "+r.URL.Path+".")
+		return
+	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	http.StripPrefix("/pages", p.static).ServeHTTP(w, r)
-}
-
-func (p *pages) swaggerFile(w http.ResponseWriter, r *http.Request) {
-	name := filepath.Join(p.swagger, filepath.Base(r.URL.Path))
-	if _, err := os.Stat(name); err != nil {
-		http.Error(w, fmt.Sprintf("Swagger UI is not installed (%v): start the server again", err), http.StatusInternalServerError)
-		return
-	}
-	http.ServeFile(w, r, name)
 }
 
 // clock is a time as the pages show it.

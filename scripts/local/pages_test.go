@@ -18,8 +18,12 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/heaptest"
 	"collabdata/shared/webhook"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // handler returns the pages before a service that answers 400, with a mail and a webhook called first.
@@ -45,12 +49,14 @@ func handler(t *testing.T, secret string) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h
+	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
+	return hosts{"dev.example"}.guard(h, server.Fail)
 }
 
 func get(h http.Handler, path, host string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Host = host
+	r.Header.Set("Accept", "text/html")
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w
@@ -67,8 +73,12 @@ func TestPages(t *testing.T) {
 		{"/", "127.0.0.1:8080", 200, "dev-token-2"},
 		{"/", "localhost:8080", 200, "curl -s http://127.0.0.1:8080/v2/"},
 		{"/", "[::1]:8080", 200, ""},
-		{"/", "evil.example:8080", 403, "http://localhost"},
+		{"/", "evil.example:8080", 403, "call it as localhost, or start it with HOST=evil.example"},
 		{"/mail", "rebound.example", 403, ""},
+		{"/mail", "dev.example:8080", 200, ""}, // HOST names it
+		{"/mail", "192.0.2.1:8080", 200, ""},
+		{"/mail?q=OLDER", "localhost", 200, "Older"},
+		{"/mail?q=none", "localhost", 200, "None of 2 mails has these words"},
 		{"/mail", "localhost", 200, "Newer &lt;b&gt;"},
 		{"/mail/1", "localhost", 200, `src="/mail/1/html"`},
 		{"/mail/1/html", "localhost", 200, "<script>"},
@@ -78,9 +88,13 @@ func TestPages(t *testing.T) {
 		{"/webhooks/first", "localhost", 303, "/webhooks#first"},
 		{"/docs", "localhost", 200, `data-token="dev-token"`},
 		{"/openapi.json", "localhost", 500, "no description"},
-		{"/pages/style.css", "localhost", 200, "--ink"},
-		{"/pages/home.html", "localhost", 400, ""}, // the service's
-		{"/v2/organizations/get", "evil.example", 400, "INVALID_ARGUMENT"},
+		{"/pages/style.css", "localhost", 200, "color-scheme"},
+		{"/opened?organization=a&document=b'c", "localhost", 200, "&#34;documentId&#34;:&#34;b&#39;\\&#39;&#39;c&#34;"},
+		{"/pages/home.html", "localhost", 404, "There is no page"},
+		{"/pages/none.css", "localhost", 404, ""},
+		{"/nothing", "localhost", 404, "There is no page at /nothing"},
+		{"/v2/organizations/get", "localhost", 400, "INVALID_ARGUMENT"},
+		{"/v2/organizations/get", "evil.example", 403, "PERMISSION_DENIED"},
 	} {
 		w := get(h, test.path, test.host)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.text) {
@@ -152,6 +166,41 @@ func TestReceiver(t *testing.T) {
 	}
 }
 
+// TestReceiverBounded holds that what anybody posts costs little, and that a page of another site posts nothing at all: a nested body once
+// took 1.6 GB.
+func TestReceiverBounded(t *testing.T) {
+	h := handler(t, "")
+	body := strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)
+	for origin, want := range map[string]int{"": http.StatusUnauthorized, "https://evil.example": http.StatusForbidden, "http://localhost:8080": http.StatusUnauthorized} {
+		code := 0
+		took := heaptest.Allocated(func() {
+			r := httptest.NewRequest(http.MethodPost, "/webhooks/x", strings.NewReader(body))
+			r.Host = "localhost:8080"
+			r.Header.Set("Content-Type", "text/plain")
+			if origin != "" {
+				r.Header.Set("Origin", origin)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			code = w.Code
+		})
+		if code != want || took > 1_000_000 {
+			t.Errorf("a post of a page of %q was answered %d and took %d bytes, want %d", origin, code, took, want)
+		}
+	}
+	if page := get(h, "/webhooks", "localhost").Body.Len(); page > 20_000 {
+		t.Errorf("the page has %d bytes", page)
+	}
+}
+
+// TestHosts holds what HOST says.
+func TestHosts(t *testing.T) {
+	names, addresses := parseHosts(" 0.0.0.0, Dev.example,,::1")
+	if diff := cmp.Diff([][]string{{"dev.example"}, {"0.0.0.0", "::1"}}, [][]string{names, addresses}); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // TestJournal holds what a person at a terminal reads.
 func TestJournal(t *testing.T) {
 	var out bytes.Buffer
@@ -162,13 +211,13 @@ func TestJournal(t *testing.T) {
 	}
 	short.now = func() time.Time { return noon }
 	h := short.requests(handler(t, ""))
-	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v2/webhooks/add", nil))
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "http://localhost/v2/webhooks/add", nil))
 	get(h, "/webhooks", "localhost")
 	get(h, "/mail/7", "localhost")
 	log.Info("request", slog.Int("code", 200))
 	log.Warn("queue not reached", slog.Any("cause", errors.New("no\nroute")))
 	const want = `12:00:00  POST /v2/webhooks/add                         400    0 ms  INVALID_ARGUMENT: data.a is required; data.b is no [31m field
-12:00:00  GET  /mail/7                                  404    0 ms  there is no mail of this number: see /mail
+12:00:00  GET  /mail/7                                  404    0 ms
 12:00:00  WARN queue not reached  cause=no route
 `
 	if out.String() != want {

@@ -16,11 +16,13 @@ import (
 	"collabdata/shared/collab"
 )
 
-// What the receiver keeps, so that nobody fills the memory.
+// What the receiver takes and keeps, so that nobody fills the memory.
 const (
 	maxEndpoints = 50
-	maxArrived   = 20 // of each endpoint, the latest
-	maxWebhook   = 1 << 20
+	maxArrived   = 20      // of each endpoint, the latest
+	maxWebhook   = 1 << 20 // bytes of a body
+	maxShown     = 16_000  // bytes of a body that are shown
+	maxRefused   = 1_000   // the same of one that is refused, whoever sent it
 )
 
 // receiver takes webhooks, checks them, and keeps the latest for the page that shows them.
@@ -30,6 +32,7 @@ type receiver struct {
 
 	mu        sync.Mutex
 	endpoints []*endpoint // the one that got something last first
+	last      int         // key of the latest arrival
 }
 
 // endpoint is one address of the receiver.
@@ -40,11 +43,16 @@ type endpoint struct {
 
 // arrival is one webhook that arrived.
 type arrival struct {
-	First          bool // of its endpoint
+	First          bool // of all
+	Key            int  // no two have the same
 	ID, Type, Time string
 	Header, Body   string
 	Problem        string // why it was refused, "" for none
+	hook
 }
+
+// hook is the webhook whose secret signed what arrived, with the credentials that may send it again.
+type hook struct{ WebhookID, APIKey, Token string }
 
 // receive takes a webhook: it answers 204 to one that its secret signed, 401 to any other.
 func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
@@ -55,14 +63,16 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	}
 	name := r.PathValue("name")
 	now := c.now()
-	a := arrival{ID: r.Header.Get("webhook-id"), Type: "unknown", Time: clock(now), Header: headerText(r.Header), Body: indented(body)}
-	event, problem, err := c.verify(r.Context(), name, r.Header, body, now)
+	a := arrival{ID: r.Header.Get("webhook-id"), Type: "unknown", Time: clock(now), Header: headerText(r.Header)}
+	event, hook, problem, err := c.verify(r.Context(), name, r.Header, body, now)
 	if err != nil {
 		http.Error(w, "the webhooks cannot be read", http.StatusServiceUnavailable)
 		return
 	}
 	if a.Problem = problem; problem == "" {
-		a.Type = string(event.Type)
+		a.Type, a.hook, a.Body = string(event.Type), hook, collab.Cut(indented(body), maxShown)
+	} else {
+		a.Header, a.Body = collab.Cut(a.Header, maxRefused), collab.Cut(strings.ToValidUTF8(string(body[:min(len(body), maxRefused)]), "�"), maxRefused)
 	}
 	c.keep(name, a)
 	if problem != "" {
@@ -72,27 +82,29 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// verify returns the event, or what is wrong with it. The secrets are those of the webhooks that lead to this name.
-func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (event *client.WebhookEvent, problem string, err error) {
+// verify returns the event and the webhook whose secret signed it, or what is wrong. The secrets are those of the webhooks that lead to this
+// name.
+func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (
+	event *client.WebhookEvent, signer hook, problem string, err error) {
 	problem = "no webhook was added with this address"
 	for _, a := range accounts {
 		webhooks, err := c.webhooks(ctx, a.id)
 		if err != nil {
-			return nil, "", err
+			return nil, hook{}, "", err
 		}
-		for _, hook := range webhooks {
-			if u, err := url.Parse(hook.URL); err != nil || u.Path != "/webhooks/"+name {
+		for _, w := range webhooks {
+			if u, err := url.Parse(w.URL); err != nil || u.Path != "/webhooks/"+name {
 				continue
 			}
-			for _, secret := range hook.SigningSecrets(now.UnixMilli()) {
+			for _, secret := range w.SigningSecrets(now.UnixMilli()) {
 				if event, err := client.VerifyWebhook(secret, h, body); err == nil {
-					return event, "", nil
+					return event, hook{w.ID, a.key, a.token}, "", nil
 				}
 				problem = "no secret of the webhook fits its signature"
 			}
 		}
 	}
-	return nil, problem, nil
+	return nil, hook{}, problem, nil
 }
 
 func (c *receiver) keep(name string, a arrival) {
@@ -103,6 +115,8 @@ func (c *receiver) keep(name string, a arrival) {
 		e = c.endpoints[i]
 		c.endpoints = slices.Delete(c.endpoints, i, i+1)
 	}
+	c.last++
+	a.Key = c.last
 	e.Arrived = append([]arrival{a}, e.Arrived[:min(len(e.Arrived), maxArrived-1)]...)
 	c.endpoints = append([]*endpoint{e}, c.endpoints[:min(len(c.endpoints), maxEndpoints-1)]...)
 }
@@ -114,13 +128,13 @@ func (c *receiver) shown() []endpoint {
 	list := make([]endpoint, len(c.endpoints))
 	for i, e := range c.endpoints {
 		list[i] = endpoint{e.Name, slices.Clone(e.Arrived)}
-		list[i].Arrived[0].First = true
+		list[i].Arrived[0].First = i == 0
 	}
 	return list
 }
 
 func (p *pages) webhookList(w http.ResponseWriter, r *http.Request) {
-	p.render(w, "webhooks.html", policy, struct {
+	p.render(w, http.StatusOK, "webhooks.html", struct {
 		view
 		Curl      string
 		Endpoints []endpoint
@@ -141,10 +155,11 @@ func headerText(h http.Header) string {
 	return strings.Join(lines, "\n")
 }
 
+// indented returns the body of a webhook as people read it. It is signed: so it is the service's own, and nested no deeper than that takes.
 func indented(body []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, body, "", "  ") != nil {
-		return strings.ToValidUTF8(string(body), "�")
+		return string(body)
 	}
 	return b.String()
 }

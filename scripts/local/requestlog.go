@@ -44,8 +44,8 @@ func (j *journal) requests(next http.Handler) http.Handler {
 			return // a page
 		}
 		reason := ""
-		if watched.status >= 400 {
-			reason = "  " + watched.reason()
+		if text := watched.reason(); text != "" {
+			reason = "  " + text
 		}
 		j.line("%-4s %-40s %d %4d ms%s", r.Method, r.URL.Path, watched.status, j.now().Sub(start).Milliseconds(), reason)
 	})
@@ -72,8 +72,11 @@ func (w *watched) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// reason is why the request was refused: the code with all mistakes.
+// reason is why the request was refused: the code with all mistakes; "" for a success, and where a page says it.
 func (w *watched) reason() string {
+	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") {
+		return ""
+	}
 	var envelope struct {
 		Error struct {
 			Message string

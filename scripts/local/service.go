@@ -27,7 +27,7 @@ type parts struct {
 	service     *app.Service
 	delivery    *deliver.Local
 	environment string // path of the file that writeEnvironment wrote
-	modules     string // folder of the packages from npm
+	reference   string // path of the script that shows the reference
 }
 
 // prepare starts the stand-ins, makes what is missing on them, and puts the service together. After an error the stand-ins that were
@@ -36,7 +36,7 @@ func prepare(ctx context.Context, data string, log *slog.Logger, short *journal,
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
 	}
-	if p.modules, err = localstack.NodeModules(ctx, out); err != nil {
+	if p.reference, err = localstack.Reference(ctx, out); err != nil {
 		return p, err
 	}
 	queues, err := queue.Create(ctx, p.clouds.sqs.config, name+"-")
@@ -94,7 +94,7 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
 			return nil, fmt.Errorf("making the mail's sender known: %w", err)
 		}
-		d.SES, d.Mail = c.ses.config, sender.Options{From: mailFrom, Unsubscribe: url + unsubscribe.Path}
+		d.SES, d.Mail = c.ses.config, sender.Options{From: mailFrom, Unsubscribe: url + unsubscribe.Path, Look: collab.MailLook{Link: url + mailLink}}
 		if short != nil {
 			d.SES = watchMails(d.SES, func(to, subject string) { short.line("mail to %s: %s  %s/mail", to, subject, url) })
 		}

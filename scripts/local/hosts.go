@@ -1,0 +1,51 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// hosts are the names by which the server may be called, beside localhost and every IP address.
+type hosts []string
+
+// parseHosts reads the variable HOST: names by which others call this server, and addresses to listen on beside those of this machine, such
+// as 0.0.0.0 in a container, with commas between them.
+func parseHosts(text string) (names hosts, addresses []string) {
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.ToLower(strings.TrimSpace(part))
+		if _, err := netip.ParseAddr(part); err == nil {
+			addresses = append(addresses, part)
+		} else if part != "" {
+			names = append(names, part)
+		}
+	}
+	return names, addresses
+}
+
+// guard serves requests that call the server by one of its names, and no request of another site's page. A page of evil.example can lead that
+// name to this machine and would then read what is here; it cannot do so by an address or by localhost.
+func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	sameSite := http.NewCrossOriginProtection()
+	sameSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fail(w, r, collab.Errorf(collab.PermissionDenied, "pages of other sites may not call this server"))
+	}))
+	next = sameSite.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			name = strings.Trim(r.Host, "[]")
+		}
+		name = strings.ToLower(name)
+		if _, err := netip.ParseAddr(name); err != nil && name != "localhost" && !slices.Contains(h, name) {
+			fail(w, r, collab.Errorf(collab.PermissionDenied,
+				"this server is not known as %q: call it as localhost, or start it with HOST=%[1]s", name))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
