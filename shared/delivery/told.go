@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +52,8 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, eve
 	n := *w.notices.thread
 	n.To = r.User
 	n.Unsubscribe = unsubscribe.Recipient{
-		Account: w.Account, Organization: w.event.OrganizationID, User: r.UserID, Address: unsubscribe.AddressOf(collab.Deref(r.Email)),
+		Account: w.Account, Organization: w.event.OrganizationID, User: r.UserID, Email: collab.Deref(r.Email),
+		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
 	}.Token(w.notices.secret)
 	for _, id := range events {
 		t, err := d.told(ctx, w, id)

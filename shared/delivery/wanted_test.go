@@ -73,7 +73,7 @@ func TestAskedAgain(t *testing.T) {
 
 // recipient is a user at an address, as a mail knows it.
 func (a *account) recipient(user, address string) unsubscribe.Recipient {
-	return unsubscribe.Recipient{Account: a.id, Organization: "org", User: user, Address: unsubscribe.AddressOf(address)}
+	return unsubscribe.Recipient{Account: a.id, Organization: "org", User: user, Email: address}
 }
 
 // TestDroppedMailStaysDropped: a mail given up while its recipient wanted none does not come with a later one.
@@ -142,7 +142,9 @@ func TestMailLook(t *testing.T) {
 	}
 	_, token, found := strings.Cut(mails[0].Text, unsubscribePage+"?token=")
 	got, err := unsubscribe.Read(strings.TrimSpace(token), func(account string) ([]byte, error) { return w.directory.MailSecret(t.Context(), account) })
-	if want := a.recipient("bob", a.address("bob")); got != want || err != nil || !found {
+	want := a.recipient("bob", a.address("bob"))
+	want.Sender = "Ledger"
+	if got != want || err != nil || !found {
 		t.Errorf("the token is %+v's, %v; want %+v", got, err, want)
 	}
 }

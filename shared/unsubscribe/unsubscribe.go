@@ -19,12 +19,21 @@ const Path = "/v2/notifications/unsubscribe"
 // SecretBytes is the length of the secret that signs an account's tokens.
 const SecretBytes = 32
 
-// Recipient is who unsubscribes: a user of an organization of an account, at an address. It is all that a token tells.
+// Recipient is who unsubscribes: a user of an organization of an account, at an address, and who wrote to them. It is all that a token tells.
 type Recipient struct {
 	Account      string
 	Organization string
 	User         string
-	Address      Address
+	Email        string
+	Sender       string // the product or the name that the mail came from, as people know it; "" for none
+}
+
+// Address returns the hash of the recipient's address.
+func (r Recipient) Address() Address { return AddressOf(r.Email) }
+
+// parts are what stands in a token, in its order.
+func (r *Recipient) parts() []*string {
+	return []*string{&r.Account, &r.Organization, &r.User, &r.Email, &r.Sender}
 }
 
 // Address is the hash of an e-mail address, whatever the case of its letters.
@@ -40,7 +49,7 @@ func AddressOf(email string) Address {
 func (a Address) String() string { return hex.EncodeToString(a[:]) }
 
 const (
-	version  = 1
+	version  = 2
 	macBytes = 16
 )
 
@@ -53,10 +62,10 @@ func (r Recipient) Token(secret []byte) string {
 }
 
 func (r Recipient) text() []byte {
-	text := append([]byte{version}, r.Address[:]...)
-	for _, part := range []string{r.Account, r.Organization, r.User} {
-		text = binary.AppendUvarint(text, uint64(len(part)))
-		text = append(text, part...)
+	text := []byte{version}
+	for _, part := range r.parts() {
+		text = binary.AppendUvarint(text, uint64(len(*part)))
+		text = append(text, *part...)
 	}
 	return text
 }
@@ -72,12 +81,12 @@ func mac(secret, text []byte) []byte {
 func Read(token string, secret func(account string) ([]byte, error)) (Recipient, error) {
 	var r Recipient
 	signed, err := base64.RawURLEncoding.DecodeString(token)
-	if err != nil || base64.RawURLEncoding.EncodeToString(signed) != token || len(signed) < macBytes+1+len(r.Address) || signed[macBytes] != version {
+	if err != nil || base64.RawURLEncoding.EncodeToString(signed) != token || len(signed) < macBytes+1 || signed[macBytes] != version {
 		return r, errToken
 	}
 	text := signed[macBytes:]
-	rest := text[1+copy(r.Address[:], text[1:]):]
-	for _, part := range []*string{&r.Account, &r.Organization, &r.User} {
+	rest := text[1:]
+	for _, part := range r.parts() {
 		n, size := binary.Uvarint(rest)
 		if size <= 0 || n > uint64(len(rest)-size) {
 			return Recipient{}, errToken

@@ -37,7 +37,7 @@ const corrections = {
   'button[class*="/copy-button"]:not([aria-label])': {'aria-label': 'Copy', 'aria-controls': null},
   'button[role=none]': {role: null},
   '.show-more[aria-label]': {'aria-label': null},
-  'code.hljs:not([tabindex]), ul.endpoints:not([tabindex]), span.overflow-x-auto:not([tabindex])': {tabindex: '0'},
+  'code.hljs:not([tabindex]), ul.endpoints:not([tabindex]), span.overflow-x-auto:not([tabindex]), .cm-scroller[tabindex="-1"]': {tabindex: '0'},
 };
 new MutationObserver(() => {
   for (const [elements, attributes] of Object.entries(corrections)) {

@@ -1,8 +1,10 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
+	"html"
 	"io"
 	"log/slog"
 	"net/http"
@@ -39,7 +41,7 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 		h.Set("X-Robots-Tag", "noindex")
 		w.WriteHeader(status)
 		if r.Method != http.MethodHead {
-			io.WriteString(w, page) // who does not read it misses nothing
+			_, _ = io.WriteString(w, page) // who does not read it misses nothing
 		}
 	})
 }
@@ -55,19 +57,20 @@ func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status in
 		return http.StatusServiceUnavailable, failedPage(), err
 	}
 	change := func(context.Context, unsubscribe.Recipient) error { return nil }
+	mails := mailsTo(recipient)
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
-		page = pageOf("Unsubscribe?", "You will get no more mails about comments and notifications.", button("unsubscribe", "Unsubscribe"))
+		page = pageOf("Unsubscribe?", mails+" will end.", button("unsubscribe", "Unsubscribe"))
 	case http.MethodPost:
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		action := r.PostFormValue("action")
 		switch {
 		case action == "unsubscribe", r.PostFormValue("List-Unsubscribe") == "One-Click":
 			change = s.Directory.Unsubscribe
-			page = pageOf("You are unsubscribed", "You will get no more mails about comments and notifications.", button("subscribe", "Subscribe again"))
+			page = pageOf("You are unsubscribed", mails+" have ended.", button("subscribe", "Subscribe again"))
 		case action == "subscribe":
 			change = s.Directory.Resubscribe
-			page = pageOf("You are subscribed again", "You will get mails about comments and notifications that concern you.", button("unsubscribe", "Unsubscribe"))
+			page = pageOf("You are subscribed again", mails+" go on.", button("unsubscribe", "Unsubscribe"))
 		default:
 			return http.StatusBadRequest, pageOf("That did not work", "The form that was sent is not this page's.", button("unsubscribe", "Unsubscribe")), nil
 		}
@@ -81,6 +84,15 @@ func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status in
 	return http.StatusOK, page, nil
 }
 
+// mailsTo says which mails it is about: who sends them, and where to.
+func mailsTo(r unsubscribe.Recipient) string {
+	from := ""
+	if r.Sender != "" {
+		from = " from " + r.Sender
+	}
+	return "Mails" + from + " about comments and notifications in " + r.Organization + " to " + cmp.Or(r.Email, "you")
+}
+
 func button(action, label string) string {
 	return `<form method="post"><button name="action" value="` + action + `">` + label + `</button></form>`
 }
@@ -90,7 +102,8 @@ func failedPage() string { return pageOf("That did not work", "Please try again 
 //go:embed unsubscribe.html
 var layout string
 
-// pageOf returns a page. It is made of the program's own texts alone.
+// pageOf returns a page. Its text may be anybody's; its title and form are the program's own. html/template would make every function of this
+// package start later.
 func pageOf(title, text, form string) string {
-	return strings.NewReplacer("TITLE", title, "TEXT", text, "FORM", form).Replace(layout)
+	return strings.NewReplacer("TITLE", title, "TEXT", html.EscapeString(text), "FORM", form).Replace(layout)
 }

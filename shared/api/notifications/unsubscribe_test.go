@@ -42,7 +42,7 @@ func TestUnsubscribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Address: unsubscribe.AddressOf("bob@example.com")}
+	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com", Sender: "Acme <b>"}
 	token := bob.Token(secret)
 	var oneClick bytes.Buffer
 	m := multipart.NewWriter(&oneClick)
@@ -60,7 +60,7 @@ func TestUnsubscribe(t *testing.T) {
 		says                                   string
 		off                                    bool // bob is unsubscribed then
 	}{
-		{"a look", "GET", token, "", "", 200, "Unsubscribe?", false},
+		{"a look", "GET", token, "", "", 200, "Mails from Acme &lt;b&gt; about comments and notifications in org to bob@example.com will end.", false},
 		{"a program's look", "HEAD", token, "", "", 200, "", false},
 		{"one click", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
 		{"once more", "POST", token, form, "List-Unsubscribe=One-Click", 200, "You are unsubscribed", true},
@@ -124,7 +124,7 @@ func TestUnsubscribeReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Address: unsubscribe.AddressOf("bob@example.com")}
+	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: "bob@example.com"}
 	page := f.UnsubscribePage(slog.New(slog.DiscardHandler), true)
 	for method, want := range map[string]int{http.MethodGet: http.StatusOK, http.MethodPost: http.StatusServiceUnavailable} {
 		r := httptest.NewRequest(method, unsubscribe.Path+"?token="+bob.Token(secret), strings.NewReader("action=unsubscribe"))

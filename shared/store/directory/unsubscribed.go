@@ -42,7 +42,7 @@ func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, us
 	var keys []table.Key
 	for _, u := range users {
 		keys = append(keys, unsubscribedKeys(unsubscribe.Recipient{
-			Account: org.Account, Organization: org.Organization, User: u.UserID, Address: unsubscribe.AddressOf(collab.Deref(u.Email)),
+			Account: org.Account, Organization: org.Organization, User: u.UserID, Email: collab.Deref(u.Email),
 		})...)
 	}
 	found, err := s.GetAll(ctx, keys, false)
@@ -78,5 +78,5 @@ func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f
 
 // unsubscribedKeys are the keys of the user and of the address.
 func unsubscribedKeys(r unsubscribe.Recipient) []table.Key {
-	return []table.Key{table.UnsubscribedUser(r.Account, r.Organization, r.User), table.UnsubscribedAddress(r.Account, r.Address.String())}
+	return []table.Key{table.UnsubscribedUser(r.Account, r.Organization, r.User), table.UnsubscribedAddress(r.Account, r.Address().String())}
 }

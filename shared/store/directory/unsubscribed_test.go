@@ -15,7 +15,7 @@ import (
 func TestUnsubscribed(t *testing.T) {
 	d := New(storetest.New(t))
 	address := "bob@example.com"
-	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Address: unsubscribe.AddressOf(address)}
+	bob := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob", Email: address}
 	other := "other@example.com"
 	users := []collab.User{
 		{UserID: "bob", Email: &address}, {UserID: "bobby", Email: &address}, {UserID: "cid", Email: &other}, {UserID: "dan"},
