@@ -6,20 +6,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"collabdata/shared/api"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
 
-// example is a request of the README.
-var example = regexp.MustCompile(`(?m)^api (\S+) '([^']*)'`)
+// example is the request of the README: its path and body.
+var example = regexp.MustCompile(`(?s)curl -sS "\$URL(/v\S+)".*? -d '([^']*)'`)
 
-// waits are the endpoints whose example needs what is being delivered.
-var waits = map[string]bool{"/v2/notifications/update": true}
-
-// TestReadme runs the README's examples in their order: each succeeds, and each endpoint has one. The first is shown with its answer.
+// TestReadme runs the README's example: it succeeds, and its answer is the one that is shown.
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: collab.HashToken("dev-token")}}
@@ -30,35 +25,16 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := example.FindSubmatch(readme)
+	if m == nil {
+		t.Fatal("the README has no example")
+	}
 	c := client.New(client.Config{BaseURL: url, APIKey: "dev-key", AuthToken: "dev-token"})
-	post := func(path, body string) (answer string, ok bool) {
-		sent, err := c.Send(t.Context(), http.MethodPost, path, nil, []byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(sent.Body), sent.Status == http.StatusOK && !strings.Contains(string(sent.Body), `"success":false`)
+	sent, err := c.Send(t.Context(), http.MethodPost, string(m[1]), nil, m[2])
+	if err != nil {
+		t.Fatal(err)
 	}
-	shown := map[string]bool{}
-	for _, m := range example.FindAllStringSubmatch(string(readme), -1) {
-		path, body := m[1], m[2]
-		answer, ok := post(path, body)
-		if len(shown) == 0 && !strings.Contains(string(readme), strings.TrimSpace(answer)) {
-			t.Errorf("the README does not show the answer of its first example: %s", answer)
-		}
-		shown[path] = true
-		for deadline := time.Now().Add(30 * time.Second); !ok && waits[path] && time.Now().Before(deadline); {
-			answer, ok = post(path, body)
-		}
-		if !ok {
-			t.Errorf("%s: %s", path, answer)
-		}
-	}
-	for _, e := range api.Endpoints() {
-		if !shown[e.Path] && !e.Public {
-			t.Errorf("the README has no example of %s", e.Path)
-		}
-		if !strings.Contains(string(readme), "`"+e.Path+"`") {
-			t.Errorf("the README's table of endpoints lacks %s", e.Path)
-		}
+	if answer := strings.TrimSpace(string(sent.Body)); sent.Status != http.StatusOK || !strings.Contains(string(readme), answer) {
+		t.Errorf("the README does not show the answer of its example: %s", answer)
 	}
 }

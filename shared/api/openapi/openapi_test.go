@@ -100,9 +100,9 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// TestReadme holds that the README's table of endpoints is that of the rows. It is between two comments.
+// TestReadme holds that the table of endpoints in README.md of package api is that of the rows. It is between two comments.
 func TestReadme(t *testing.T) {
-	const file, begin, end = "../../../README.md", "<!-- endpoints: go test ./shared/api/openapi -update writes this table -->\n", "<!-- end of endpoints -->\n"
+	const file, begin, end = "../README.md", "<!-- endpoints: go test ./shared/api/openapi -update writes this table -->\n", "<!-- end of endpoints -->\n"
 	readme, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
