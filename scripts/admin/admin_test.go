@@ -36,6 +36,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/version"
 )
 
 // cli runs commands on a table of its own.
@@ -483,6 +484,55 @@ func TestOrganization(t *testing.T) {
 	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `[]`)
 	c.fails(t, "make it by `admin organization put acme 'the south'`", "organization", "disable", "acme", "the south", "--yes")
 	c.fails(t, "account \"nobody\" does not exist", "organization", "put", "nobody", "north")
+}
+
+// TestRollback: an organization becomes what it is in another table, while nobody can change it.
+func TestRollback(t *testing.T) {
+	c := newCLI(t)
+	backup, from, _ := newStore(t)
+	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
+	put := func(s *directory.Store, name string, disabled bool, at time.Time) {
+		t.Helper()
+		if _, err := s.ChangeOrganization(t.Context(), org, func(o *collab.Organization) error {
+			o.Name, o.Disabled, o.CreatedAt, o.LastUpdated = name, disabled, 1, at.UnixMilli()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	member := func(s *directory.Store, user string) {
+		t.Helper()
+		if _, err := s.ChangeMember(t.Context(), org, user, func(*collab.Member) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rollback := []string{"organization", "rollback", "acme", "north", "--from", from}
+	c.fails(t, "account \"acme\" does not exist", rollback...)
+	c.must(t, "account", "create", "acme")
+	put(c.store, "now", false, time.Now().Add(-time.Hour))
+	member(c.store, "since")
+	c.fails(t, "first admin organization disable acme north", append(rollback, "--yes")...)
+	put(c.store, "now", true, time.Now().Add(-20*time.Second))
+	c.fails(t, "was disabled 20 s ago", append(rollback, "--yes")...)
+	put(c.store, "now", true, time.Now().Add(-36*time.Second))
+	c.fails(t, `becomes what it is in table `+from+`: what it wrote since is lost. Give --yes`, rollback...)
+	c.fails(t, `organization "north" does not exist in table `+from, append(rollback, "--yes")...)
+	put(backup, "then", false, time.Now())
+	member(backup, "lost")
+
+	c.fails(t, "there is no table nowhere", "organization", "rollback", "acme", "north", "--from", "nowhere", "--yes")
+	c.fails(t, "the deployment's own table", "organization", "rollback", "acme", "north", "--from", c.store.Name(), "--yes")
+	c.fails(t, "--units must be 1 or more", append(rollback, "--units", "0", "--yes")...)
+	expect(t, c.must(t, append(rollback, "--yes")...), "north | 2 | 1")
+	expect(t, c.must(t, "organization", "list", "acme")[1:], "north | enabled | 1970-01-01T00:00:00Z | then")
+	expect(t, c.must(t, "member", "list", "acme", "north")[1:], "lost |  | never | ")
+}
+
+func TestVersion(t *testing.T) {
+	out, _, code := (&cli{}).run(t, "--version")
+	if code != 0 || !strings.HasPrefix(out, version.Release) || strings.Count(out, "\n") != 1 {
+		t.Errorf("printed %q, code %d", out, code)
+	}
 }
 
 func TestFolderAndDocument(t *testing.T) {

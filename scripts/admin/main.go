@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"collabdata/shared/version"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -34,6 +36,8 @@ type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
 	JSON       bool       `name:"json" help:"Print the result as JSON."`
 	Yes        bool       `help:"Do not ask before what interrupts someone."`
+
+	Version kong.VersionFlag `help:"Print the version of this program. A line of the service's log says that of the function."`
 
 	Account      accountCommands      `cmd:"" help:"Accounts: the customers of the deployment."`
 	Key          keyCommands          `cmd:"" help:"API keys of an account."`
@@ -69,7 +73,7 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		}
 	}()
 	var c commands
-	parser := kong.Must(&c, kong.Name("admin"), kong.Description(description), kong.Writers(stdout, stderr),
+	parser := kong.Must(&c, kong.Name("admin"), kong.Description(description), kong.Vars{"version": version.String()}, kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}))
 	parsed, err := parser.Parse(args)
 	if err != nil {

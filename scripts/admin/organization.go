@@ -17,6 +17,8 @@ type organizationCommands struct {
 	Put     organizationPut     `cmd:"" help:"Make an organization, or change the fields that are given."`
 	Disable organizationDisable `cmd:"" help:"Refuse every operation on an organization."`
 	Enable  organizationEnable  `cmd:"" help:"Allow operations on an organization again."`
+
+	Rollback organizationRollback `cmd:"" help:"Make an organization what it is in a table that was restored from a backup."`
 }
 
 type organizationPut struct {

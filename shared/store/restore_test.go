@@ -1,0 +1,108 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/storetest"
+	"collabdata/shared/table"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+)
+
+// contents returns the attribute v of all items of a table.
+func contents(t *testing.T, of *store.Table) map[table.Key]string {
+	t.Helper()
+	all := map[table.Key]string{}
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(storetest.Config(t)), &dynamodb.ScanInput{TableName: new(of.Name())})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			all[store.Item(it).Key()] = store.Item(it).Text("v")
+		}
+	}
+	return all
+}
+
+// fill puts an item with the attribute v at each key.
+func fill(t *testing.T, into *store.Table, v string, keys ...table.Key) {
+	t.Helper()
+	for _, k := range keys {
+		it := store.NewItem(k)
+		it["v"] = &types.AttributeValueMemberS{Value: v}
+		if err := into.Put(t.Context(), it); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ofOrganization are items of an organization, of every kind, n of each.
+func ofOrganization(acct, org string, n int) []table.Key {
+	var keys []table.Key
+	for i := range n {
+		id := fmt.Sprintf("%d", i)
+		keys = append(keys, table.Document(acct, org, id), table.Folder(acct, org, id), table.Member(acct, org, id),
+			table.Annotation(acct, org, id, id), table.Comment(acct, org, id, id, 7), table.Preference(acct, org, id, id),
+			table.OrganizationPreference(acct, org, id), table.Notification(acct, org, id), table.MailEntry(acct, org, id, id, id, id))
+	}
+	return keys
+}
+
+// TestRestoreOrganization: what the organization lost, changed and gained since is undone, in one run or after one that was killed, and nothing
+// of others is touched.
+func TestRestoreOrganization(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, live *store.Table) {
+		from := storetest.New(t)
+		const acct, org = "acct", "o#rg"
+		ref := collab.OrganizationRef{Account: acct, Organization: org}
+		own := table.Organization(acct, org)
+		was := ofOrganization(acct, org, 20)
+		fill(t, from, "was", own)
+		fill(t, from, "was", was...)
+		fill(t, from, "elsewhere", ofOrganization(acct, "o", 2)...)
+		fill(t, from, "elsewhere", table.Event(acct, "e1"))
+
+		changed, since := was[:len(was)/2], ofOrganization(acct, org, 25)[len(was):]
+		fill(t, live, "changed", own)
+		fill(t, live, "changed", changed...)
+		fill(t, live, "since", since...)
+		others := append(append(ofOrganization(acct, "o", 3), ofOrganization("acct2", org, 3)...), table.Event(acct, "e2"), table.Organization(acct, "o"))
+		fill(t, live, "other", others...)
+
+		want := map[table.Key]string{own: "was"}
+		for _, k := range was {
+			want[k] = "was"
+		}
+		for _, k := range others {
+			want[k] = "other"
+		}
+		killed := storetest.Killed(t, live, 30)
+		if done, err := killed.RestoreOrganization(t.Context(), from, ref, math.MaxFloat64); err == nil {
+			t.Errorf("killed, and done: %+v", done)
+		}
+		if got := contents(t, live)[own]; got != "changed" {
+			t.Errorf("the organization is back before its data are: %q", got)
+		}
+		done, err := live.RestoreOrganization(t.Context(), from, ref, math.MaxFloat64)
+		if err != nil || done != (store.Restored{Put: len(was) + 1, Removed: len(since)}) {
+			t.Errorf("%+v, %v; want %d put and %d removed", done, err, len(was)+1, len(since))
+		}
+		if diff := cmp.Diff(want, contents(t, live)); diff != "" {
+			t.Errorf("the table (-want +got):\n%s", diff)
+		}
+		before := contents(t, from)
+		_, err = live.RestoreOrganization(t.Context(), from, collab.OrganizationRef{Account: acct, Organization: "never"}, math.MaxFloat64)
+		if collab.CodeOf(err) != collab.NotFound || !maps.Equal(before, contents(t, from)) {
+			t.Errorf("an organization that never was: %v", err)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+// Package version says which version of the service a program is.
+package version
+
+import "runtime/debug"
+
+// Release is the latest release: the newest that CHANGELOG.md lists by number.
+const Release = "0.1.0"
+
+// String returns the version of this program: the release, then, where it was built in a Git checkout, + and the commit, such as
+// 0.1.0+5dbdd280c1f4; what was not committed shows as .modified behind it. Letters, digits, . and + only.
+func String() string {
+	info, _ := debug.ReadBuildInfo()
+	return of(info)
+}
+
+func of(info *debug.BuildInfo) string {
+	text := Release
+	if info == nil {
+		return text
+	}
+	modified := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			text += "+" + s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified {
+		text += ".modified"
+	}
+	return text
+}
