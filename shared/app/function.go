@@ -68,9 +68,14 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	return c, err
 }
 
-// NewLog returns a logger that writes JSON lines, with the id of the function's invocation.
+// NewLog returns a logger that writes JSON lines, with the version that the function's variable VERSION says, if any, and the id of the
+// function's invocation.
 func NewLog(w io.Writer) *slog.Logger {
-	return slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
+	log := slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
+	if version := os.Getenv("VERSION"); version != "" {
+		log = log.With("version", version)
+	}
+	return log
 }
 
 // invocationHandler adds the id of the invocation that the context carries.
