@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy-local clean distclean
+.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy destroy-local clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -83,6 +83,10 @@ deploy: check ## deploy to AWS with the environment's credentials (ARGS='-c stag
 
 deploy-local: check ## deploy to the local cloud on port 4566, or to the one AWS_ENDPOINT_URL names
 	@$(call run_program,deploy) local $(ARGS)
+
+destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and its table stays
+	@[ -n '$(STAGE)' ] || { echo 'Which stage? Say make destroy STAGE=test' >&2; exit 1; }
+	@$(call run_program,deploy) destroy -c stage='$(STAGE)'
 
 destroy-local: check ## remove what deploy-local deployed
 	@$(call run_program,deploy) destroy-local $(ARGS)

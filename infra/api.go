@@ -66,6 +66,7 @@ func requireTLS(address constructs.IConstruct) {
 }
 
 func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRestApiProps {
+	s.access = s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))
 	props := &awsapigateway.SpecRestApiProps{
 		ApiDefinition:  awsapigateway.ApiDefinition_FromInline(definition),
 		Mode:           awsapigateway.RestApiMode_OVERWRITE, // else paths that are gone would stay
@@ -79,10 +80,10 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 			StageName:            jsii.String(s.settings.Stage),
 			ThrottlingRateLimit:  jsii.Number(s.settings.StageRate),
 			ThrottlingBurstLimit: jsii.Number(2 * s.settings.StageRate),
-			TracingEnabled:       jsii.Bool(true),
+			TracingEnabled:       jsii.Bool(s.settings.Tracing),
 			LoggingLevel:         awsapigateway.MethodLoggingLevel_ERROR,
 			DataTraceEnabled:     jsii.Bool(false), // it would print credentials and bodies
-			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.addLogGroup(s.stack, "Logs", s.logGroupName("access"))),
+			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.access),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLogFormat())),
 		},
 	}

@@ -20,7 +20,7 @@ func (s *service) addTable() {
 		SortKey:                          text(table.SK),
 		TimeToLiveAttribute:              jsii.String(table.Expires),
 		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
-		Encryption:                       awsdynamodb.TableEncryption_AWS_MANAGED,
+		Encryption:                       awsdynamodb.TableEncryption_DEFAULT, // by a key that AWS owns: the use of any other is billed
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),

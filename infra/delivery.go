@@ -53,6 +53,7 @@ func (s *service) addDelivery() awslambda.Function {
 	mail, mayMail := s.addMail()
 	deliver := s.addFunction(function{
 		name: "deliver", does: "Takes events and webhook deliveries from their queues", timeout: 90, memoryMB: 512,
+		loops: true, // the next turn of a lane, and the next part of an event's recipients, are messages of its own; tests of delivery bound them
 		rights: append([]awsiam.PolicyStatement{
 			s.allowItems(readItems, dataItems, dueItems, webhookItems, accountItems, providerItems, mailSecrets),
 			s.allowItems(changeItems, dataItems, dueItems, webhookItems, quarantine, mailSecrets),
@@ -61,21 +62,22 @@ func (s *service) addDelivery() awslambda.Function {
 		environment: mail,
 	})
 	for _, source := range []struct {
-		queue       awssqs.Queue
-		concurrency float64 // runs of deliver at the same time, at most
-		batch       float64 // messages in a run
+		queue awssqs.Queue
+		runs  int     // of deliver at the same time, at most, where the AWS account has the usual concurrency
+		batch float64 // messages in a run
 	}{
 		// An event that ends its process takes no other with it: their messages would come again after nine minutes. A run of its own costs
 		// about $0.80 more for a million events.
 		{s.events.live, 50, 1},
-		// A lane waits for its endpoint most of the time, so ten share a run. The concurrency bounds what slow endpoints cost. It is more
-		// than the endpoints of one account, which so never take all runs, even where each has one to itself.
+		// A lane waits for its endpoint most of the time, so ten share a run. Their number bounds what slow endpoints cost. It is more than the
+		// endpoints of one account, which so never take all runs, even where each has one to itself.
 		{s.webhooks.live, 2 * collab.MaxWebhooks, 10},
 	} {
 		deliver.AddEventSource(awslambdaeventsources.NewSqsEventSource(source.queue, &awslambdaeventsources.SqsEventSourceProps{
 			BatchSize:               jsii.Number(source.batch),
-			MaxConcurrency:          jsii.Number(source.concurrency),
+			MaxConcurrency:          jsii.Number(s.settings.share(source.runs)),
 			ReportBatchItemFailures: jsii.Bool(true),
+			Enabled:                 jsii.Bool(s.settings.Writes),
 		}))
 	}
 
@@ -88,11 +90,23 @@ func (s *service) addDelivery() awslambda.Function {
 			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
 		},
 	})
+	// A run that cannot start in its minute is the next one's work.
+	relay.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
+		MaxEventAge: awscdk.Duration_Minutes(jsii.Number(1)), RetryAttempts: jsii.Number(0),
+	})
 	awsevents.NewRule(s.stack, jsii.String("EveryMinute"), &awsevents.RuleProps{
 		Description: jsii.String("Starts relay"),
 		Schedule:    awsevents.Schedule_Rate(awscdk.Duration_Minutes(jsii.Number(1))),
-		Targets:     &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(relay, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(0)})},
+		Enabled:     jsii.Bool(s.settings.Writes),
+		Targets: &[]awsevents.IRuleTarget{awseventstargets.NewLambdaFunction(relay, &awseventstargets.LambdaFunctionProps{
+			MaxEventAge: awscdk.Duration_Minutes(jsii.Number(1)), RetryAttempts: jsii.Number(0),
+		})},
 	})
+	if s.settings.MailFrom != "" {
+		suppress(deliver.Node().Scope().Node().FindChild(jsii.String("Role")), "AwsSolutions-IAM5",
+			"SES asks for the right to recipients' identities in its sandbox; a condition holds the sender.",
+			"Resource::arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity/*")
+	}
 	return deliver
 }
 
@@ -132,9 +146,14 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	arn := func(resource, name string) string {
 		return *s.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ses"), Resource: &resource, ResourceName: &name})
 	}
-	resources := []string{arn("identity", domain), arn("identity", s.settings.MailFrom), arn("configuration-set", *configuration)}
+	// In its sandbox SES asks for the right to the recipient's identity as well, so the sender is what the right is bound to.
+	maySend := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions:    jsii.Strings("ses:SendEmail"),
+		Resources:  jsii.Strings(arn("identity", "*"), arn("configuration-set", *configuration)),
+		Conditions: &map[string]any{"StringEquals": map[string]any{"ses:FromAddress": s.settings.MailFrom}},
+	})
 	if s.settings.Local() {
-		resources = []string{"*"} // local clouds do not say which identity sends
+		maySend = allow([]string{"ses:SendEmail"}, "*") // local clouds do not say which identity sends, nor as whom
 	}
 	return map[string]*string{
 		"MAIL_FROM":              &s.settings.MailFrom,
@@ -143,7 +162,7 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 		"MAIL_LINK":              &s.settings.MailLink,
 		"MAIL_UNSUBSCRIBE":       awscdk.Fn_Join(jsii.String(""), jsii.Strings(*s.url, unsubscribe.Path)),
 		"MAIL_CONFIGURATION_SET": configuration,
-	}, []awsiam.PolicyStatement{allow([]string{"ses:SendEmail"}, resources...)}
+	}, []awsiam.PolicyStatement{maySend}
 }
 
 // addMailConfiguration adds the configuration set that mails are sent with, and returns its name. With it SES sends nothing more to an

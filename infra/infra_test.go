@@ -40,6 +40,7 @@ type made struct {
 	outputs   map[string]struct{ Value any }
 	text      []byte   // the template as JSON, indented, hashes of assets masked
 	findings  []string // of cdk-nag
+	protected bool     // from being deleted
 }
 
 type resource struct {
@@ -66,7 +67,7 @@ func synthesize(t *testing.T, context map[string]any, endpoints []api.Endpoint) 
 	})
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
 
-	var m made
+	m := made{protected: *stack.TerminationProtection()}
 	text, err := json.MarshalIndent(assertions.Template_FromStack(stack, nil).ToJSON(), "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +234,7 @@ func TestTemplate(t *testing.T) {
 func allSettings() map[string]any {
 	return map[string]any{
 		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
-		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "allowedPrivateCidrs": "10.0.0.0/8",
+		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on",
 	}
 }
 
@@ -268,8 +269,9 @@ func TestHundredEndpoints(t *testing.T) {
 	if got := template.Len(); got > 1_000_000 {
 		t.Errorf("a template of %d bytes, CloudFormation takes 1,000,000", got)
 	}
-	if got := len(with.resources) - len(without.resources) - (nouns - 1); got > 3*added {
-		t.Errorf("%d endpoints add %d resources beside the role of each noun, want 3 each at most", added, got)
+	queries := len(with.ofType("AWS::Logs::QueryDefinition")) - len(without.ofType("AWS::Logs::QueryDefinition"))
+	if got := len(with.resources) - len(without.resources) - (nouns - 1) - queries; got > 3*added {
+		t.Errorf("%d endpoints add %d resources beside the role of each noun and the queries, want 3 each at most", added, got)
 	}
 	t.Logf("%d resources, %d bytes of template", len(with.resources), template.Len())
 	for id, role := range with.ofType("AWS::IAM::Role") {
@@ -337,6 +339,133 @@ func TestVisibilityTimeout(t *testing.T) {
 		}
 		if most := source.Properties["ScalingConfig"].(map[string]any)["MaximumConcurrency"].(float64); most < 2 || most > 1000 {
 			t.Errorf("%s: concurrency %v, Lambda takes 2 to 1000", id, most)
+		}
+	}
+}
+
+// Deliver sends messages to itself, and no other function does.
+func TestLoops(t *testing.T) {
+	for id, f := range production(t).ofType("AWS::Lambda::Function") {
+		want := "Terminate"
+		if f.Properties["Description"] == "Takes events and webhook deliveries from their queues" {
+			want = "Allow"
+		}
+		if got := f.Properties["RecursiveLoop"]; got != want {
+			t.Errorf("%s: recursive loops: %v, want %s", id, got, want)
+		}
+	}
+}
+
+// The endpoints keep most of what the AWS account runs at the same time, however little that is.
+func TestDeliverLeavesRoom(t *testing.T) {
+	for concurrency, want := range map[string]float64{"": 150, "2000": 150, "400": 60, "100": 15, "10": 4} {
+		m := production(t)
+		if concurrency != "" {
+			m = synthesize(t, map[string]any{"concurrency": concurrency}, api.Endpoints()[:1])
+		}
+		sum := 0.0
+		for _, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+			sum += source.Properties["ScalingConfig"].(map[string]any)["MaximumConcurrency"].(float64)
+		}
+		if sum != want {
+			t.Errorf("of %q runs deliver may take %v, want %v", concurrency, sum, want)
+		}
+	}
+}
+
+// Relay runs each minute: a run that comes late, or again, would only add to the next.
+func TestRelayIsNotRepeated(t *testing.T) {
+	m := production(t)
+	invoke := m.only(t, "AWS::Lambda::EventInvokeConfig").Properties
+	if f := m.resources[invoke["FunctionName"].(map[string]any)["Ref"].(string)]; f.Properties["Description"] != "Sends pending work to the queues again" {
+		t.Errorf("it is %v that is not repeated", f.Properties["Description"])
+	}
+	target := m.only(t, "AWS::Events::Rule").Properties["Targets"].([]any)[0].(map[string]any)["RetryPolicy"].(map[string]any)
+	for name, got := range map[string][]any{
+		"invocation": {invoke["MaximumRetryAttempts"], invoke["MaximumEventAgeInSeconds"]},
+		"event":      {target["MaximumRetryAttempts"], target["MaximumEventAgeInSeconds"]},
+	} {
+		if !slices.Equal(got, []any{0.0, 60.0}) {
+			t.Errorf("%s: repeated %v times within %v s", name, got[0], got[1])
+		}
+	}
+}
+
+// With writes off nothing but the operator writes: endpoints refuse, deliver gets no messages, relay is not started.
+func TestWritesOff(t *testing.T) {
+	off := synthesize(t, map[string]any{"writes": "off"}, api.Endpoints()[:1])
+	for id, f := range off.ofType("AWS::Lambda::Function") {
+		if got := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["WRITES"]; got != "off" {
+			t.Errorf("%s has WRITES %v", id, got)
+		}
+	}
+	for want, m := range map[string]made{"false DISABLED": off, "true ENABLED": production(t)} {
+		for id, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+			if got := fmt.Sprint(source.Properties["Enabled"], " ", m.only(t, "AWS::Events::Rule").Properties["State"]); got != want {
+				t.Errorf("%s and the rule: %s, want %s", id, got, want)
+			}
+		}
+	}
+}
+
+// Tracing is asked for, and no function has its rights otherwise.
+func TestTracing(t *testing.T) {
+	for want, m := range map[bool]made{false: production(t), true: synthesize(t, map[string]any{"tracing": "on"}, api.Endpoints()[:1])} {
+		if got := m.only(t, "AWS::ApiGateway::Stage").Properties["TracingEnabled"]; got != want {
+			t.Errorf("the stage traces: %v, want %v", got, want)
+		}
+		for id, f := range m.ofType("AWS::Lambda::Function") {
+			_, traced := f.Properties["TracingConfig"]
+			role := f.Properties["Role"].(map[string]any)["Fn::GetAtt"].([]any)[0].(string)
+			if may := slices.Contains(m.grants(t, role), `xray:PutTraceSegments on "*"`); traced != want || may != want {
+				t.Errorf("%s is traced: %v, may trace: %v, want %v", id, traced, may, want)
+			}
+		}
+	}
+}
+
+// The queries that are shipped name logs that are there, no more than a query takes, and fields that are logged.
+func TestQueries(t *testing.T) {
+	var endpoints []api.Endpoint
+	for n := range 60 {
+		endpoints = append(endpoints, api.Endpoint{Path: fmt.Sprintf("/v2/noun/get%d", n), Grants: api.ReadTable})
+	}
+	m := synthesize(t, nil, endpoints)
+	read := map[string]int{} // by log
+	for id, q := range m.ofType("AWS::Logs::QueryDefinition") {
+		logs := q.Properties["LogGroupNames"].([]any)
+		if len(logs) < 1 || len(logs) > 50 {
+			t.Errorf("%s reads %d logs, Logs Insights 1 to 50", id, len(logs))
+		}
+		for _, l := range logs {
+			ref := l.(map[string]any)["Ref"].(string)
+			if m.resources[ref].Type != "AWS::Logs::LogGroup" {
+				t.Errorf("%s reads %s", id, ref)
+			}
+			read[ref]++
+		}
+	}
+	if got, want := len(read), len(m.ofType("AWS::Logs::LogGroup"))-1; got != want {
+		t.Errorf("%d logs are read by queries, want %d: all but that of the gateway's own errors", got, want)
+	}
+	fields := accessLogFormat()
+	for _, field := range []string{"integrationLatency", "status", "requestLength", "responseLength", "account"} {
+		if !strings.Contains(fields, `"`+field+`"`) {
+			t.Errorf("the access log has no %s", field)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	m := synthesize(t, map[string]any{"version": "1.2.3+abc"}, api.Endpoints()[:1])
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		if got := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["VERSION"]; got != "1.2.3+abc" {
+			t.Errorf("%s logs the version %v", id, got)
+		}
+		if !slices.ContainsFunc(f.Properties["Tags"].([]any), func(tag any) bool {
+			return tag.(map[string]any)["Key"] == "version" && tag.(map[string]any)["Value"] == "1.2.3+abc"
+		}) {
+			t.Errorf("%s has the tags %v", id, f.Properties["Tags"])
 		}
 	}
 }
@@ -459,6 +588,12 @@ func TestProtection(t *testing.T) {
 	}
 	if loose.DeletionPolicy != "Delete" || loose.Properties["DeletionProtectionEnabled"] != false {
 		t.Errorf("the local table cannot be deleted: %s, %v", loose.DeletionPolicy, loose.Properties["DeletionProtectionEnabled"])
+	}
+	if !production(t).protected || !local.protected {
+		t.Error("a stack can be deleted")
+	}
+	if key := protected.Properties["SSESpecification"].(map[string]any); key["SSEEnabled"] != false { // then by a key that AWS owns
+		t.Errorf("the table has a key of the account's, whose use is billed: %v", key)
 	}
 	recovery := protected.Properties["PointInTimeRecoverySpecification"].(map[string]any)
 	if recovery["PointInTimeRecoveryEnabled"] != true {

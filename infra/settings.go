@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/version"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -18,7 +19,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// localStage is the stage for a local cloud: nothing in it is protected from deletion, and functions may call back to this machine.
+// localStage is the stage for a local cloud: its data goes with it, and functions may call back to this machine.
 const localStage = "local"
 
 // Settings are the operator's choices, each a CDK context value of its name: `cdk deploy -c stage=test`, or "context" in cdk.json.
@@ -38,9 +39,13 @@ type Settings struct {
 	WAFAddressRateLimit int            // wafAddressRateLimit: requests of an address in any five minutes
 	Alarms              bool           // alarms: on or off
 	Dashboard           bool           // dashboard: on or off
-	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in
+	Tracing             bool           // tracing: on or off: whether X-Ray traces requests
+	Writes              bool           // writes: on or off: whether anything but the operator's commands may write the table
+	Concurrency         int            // concurrency: functions that the AWS account runs in the region at the same time, of all stages
+	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
 	LogRetentionDays    int            // logRetentionDays: how long logs are kept
 	RestoredTable       string         // restoredTable: a table restored from backup that the functions use instead of the stack's own
+	Version             string         // version: what is deployed, for the log and the stack's tag
 }
 
 // Local reports whether the stack goes to a local cloud.
@@ -64,13 +69,17 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		CustomDomain:        r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
 		CertificateARN:      r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
 		StageRate:           r.number("stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000"),
-		Firewall:            r.toggle("firewall"),
+		Firewall:            r.toggle("firewall", true),
 		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
 		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
-		Alarms:              r.toggle("alarms"),
-		Dashboard:           r.toggle("dashboard"),
+		Alarms:              r.toggle("alarms", true),
+		Dashboard:           r.toggle("dashboard", true),
+		Tracing:             r.toggle("tracing", false),
+		Writes:              r.toggle("writes", true),
+		Concurrency:         r.number("concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000"),
 		LogRetentionDays:    r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
 		RestoredTable:       r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
+		Version:             r.text("version", version.Release, `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -146,9 +155,10 @@ func (r *reader) number(name string, fallback int, valid func(int) bool, rule st
 	return n
 }
 
-// toggle reads a setting that is on unless it is off.
-func (r *reader) toggle(name string) bool {
-	return r.text(name, "on", `on|off`, "on or off") == "on"
+// toggle reads a setting that is on or off.
+func (r *reader) toggle(name string, fallback bool) bool {
+	word := map[bool]string{true: "on", false: "off"}[fallback]
+	return r.text(name, word, `on|off`, "on or off") == "on"
 }
 
 // wafRate reports whether the firewall takes n as a limit.
@@ -156,42 +166,26 @@ func wafRate(n int) bool { return 10 <= n && n <= 2_000_000_000 }
 
 const wafRateRule = "a number of requests from 10 to 2000000000"
 
-// maxNetworks is how long allowedPrivateCidrs may be.
-const maxNetworks = 1500
-
-// networks reads a comma-separated list. Outside a local cloud each network lies in an address range for private use and holds no
-// address of an instance metadata service: whoever may register a webhook could otherwise read the functions' credentials.
+// networks reads a comma-separated list. On AWS no function is in a VPC, so that no private network can be reached from there.
 func (r *reader) networks(name string, local bool) []netip.Prefix {
 	v, ok := r.value(name)
 	if !ok {
 		return nil
 	}
-	if len(v) > maxNetworks {
-		r.refuse(name, v[:20]+"...", fmt.Sprintf("at most %d characters long: all variables of a function have 4 KB", maxNetworks))
+	if !local {
+		r.errs = append(r.errs, fmt.Errorf("setting %s is for stage %s only: on AWS the functions are in no VPC, and reach no private network", name, localStage))
+		return nil
 	}
 	var networks []netip.Prefix
 	for text := range strings.SplitSeq(v, ",") {
 		text = strings.TrimSpace(text)
 		p, err := netip.ParsePrefix(text)
-		switch {
-		case err != nil || p != p.Masked():
-			r.refuse(name, text, "a comma-separated list of networks such as 10.0.0.0/8, without host bits")
-		case !local && !private(p):
-			r.refuse(name, text, "a list of networks within 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10 or fc00::/7 and outside fd00:ec2::/32; "+
-				"loopback, link-local and metadata addresses are for stage "+localStage+" only")
+		if err != nil || p != p.Masked() {
+			r.refuse(name, text, "a comma-separated list of networks such as 127.0.0.0/8, without host bits")
 		}
 		networks = append(networks, p)
 	}
 	return networks
-}
-
-func private(p netip.Prefix) bool {
-	within := func(outer string) bool {
-		o := netip.MustParsePrefix(outer)
-		return o.Bits() <= p.Bits() && o.Contains(p.Addr())
-	}
-	return slices.ContainsFunc([]string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"}, within) &&
-		!p.Overlaps(netip.MustParsePrefix("fd00:ec2::/32"))
 }
 
 // retentions are the retention times that CloudWatch offers, in days.
@@ -231,6 +225,22 @@ func (s Settings) architecture() awslambda.Architecture {
 		return awslambda.Architecture_X86_64()
 	}
 	return awslambda.Architecture_ARM_64()
+}
+
+// writes says off as the functions read it, "" for their own default.
+func (s Settings) writes() string {
+	if s.Writes {
+		return ""
+	}
+	return "off"
+}
+
+// usualConcurrency is how many functions an AWS account runs at the same time that is not new.
+const usualConcurrency = 1000
+
+// share is the part of the AWS account's concurrency that is runs of the usual one: never more, and at least the two that Lambda asks for.
+func (s Settings) share(runs int) int {
+	return max(2, min(runs, runs*s.Concurrency/usualConcurrency))
 }
 
 // allowedPrivateCIDRs is the list as the functions read it.

@@ -25,7 +25,9 @@ type service struct {
 	table    awsdynamodb.ITable
 	events   queue
 	webhooks queue
-	url      *string // the {base_url} of the interface
+	logs     []awslogs.LogGroup // of the functions
+	access   awslogs.LogGroup   // of the gateway
+	url      *string            // the {base_url} of the interface
 }
 
 // NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
@@ -33,12 +35,13 @@ type service struct {
 func NewStack(scope constructs.Construct, settings Settings, endpoints []api.Endpoint, code func(function string) awslambda.Code) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
-		TerminationProtection: jsii.Bool(!settings.Local()),
+		TerminationProtection: jsii.Bool(true), // scripts/deploy lifts it from what is to be destroyed, and from what never was
 
 		SuppressTemplateIndentation: jsii.Bool(true), // a template may have 1 MB
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
+	awscdk.Tags_Of(stack).Add(jsii.String("version"), jsii.String(settings.Version), nil)
 
 	s := &service{stack: stack, settings: settings, code: code}
 	s.addTable()
@@ -46,6 +49,7 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []api.End
 	gateway, functions := s.addAPI(endpoints)
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
+	s.addQueries()
 	return stack
 }
 
@@ -56,6 +60,7 @@ type function struct {
 	timeout  float64 // seconds
 	memoryMB float64
 	rights   []awsiam.PolicyStatement // all it may do beside writing its own log and traces
+	loops    bool                     // its messages come back to it, and Lambda is not to stop that
 
 	environment map[string]*string // beside what every function has; "" is left out
 }
@@ -64,12 +69,21 @@ type function struct {
 func (s *service) addFunction(f function) awslambda.Function {
 	scope := constructs.NewConstruct(s.stack, jsii.String(strings.ReplaceAll(f.name, "/", "-")))
 	logs := s.addLogGroup(scope, "Logs", s.logGroupName(f.name))
-	rights := append([]awsiam.PolicyStatement{
-		allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, *logs.LogGroupArn()),
-		allow([]string{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "*"),
-	}, f.rights...)
+	s.logs = append(s.logs, logs)
+	rights := append([]awsiam.PolicyStatement{allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, *logs.LogGroupArn())}, f.rights...)
+	tracing := awslambda.Tracing_DISABLED
+	if s.settings.Tracing {
+		tracing = awslambda.Tracing_ACTIVE
+		rights = append(rights, allow([]string{"xray:PutTraceSegments", "xray:PutTelemetryRecords"}, "*"))
+	}
 	role := s.addRole(scope, "Role", "lambda.amazonaws.com", rights)
-	suppress(role, "AwsSolutions-IAM5", "X-Ray has no resources to name.", "Resource::*")
+	if s.settings.Tracing {
+		suppress(role, "AwsSolutions-IAM5", "X-Ray has no resources to name.", "Resource::*")
+	}
+	loop := awslambda.RecursiveLoop_TERMINATE
+	if f.loops {
+		loop = awslambda.RecursiveLoop_ALLOW
+	}
 
 	environment := map[string]*string{
 		"STAGE":                 jsii.String(s.settings.Stage),
@@ -77,6 +91,8 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"EVENTS_QUEUE_URL":      s.events.live.QueueUrl(),
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
+		"WRITES":                jsii.String(s.settings.writes()),
+		"VERSION":               jsii.String(s.settings.Version),
 	}
 	maps.Copy(environment, f.environment)
 	for name, value := range environment {
@@ -94,8 +110,10 @@ func (s *service) addFunction(f function) awslambda.Function {
 		MemorySize:   jsii.Number(f.memoryMB),
 		Environment:  &environment,
 		LogGroup:     logs,
-		Tracing:      awslambda.Tracing_ACTIVE,
-		Role:         role.WithoutPolicyUpdates(nil), // nothing but the rights above
+		Tracing:      tracing,
+
+		RecursiveLoop: loop,
+		Role:          role.WithoutPolicyUpdates(nil), // nothing but the rights above
 	})
 }
 

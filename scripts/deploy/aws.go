@@ -1,16 +1,26 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"collabdata/infra/stack"
+	"collabdata/localstack/signed"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/version"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -19,22 +29,27 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if settings["stage"] == "local" {
-		return errors.New("stage local is for local clouds: run make deploy-local, or choose another stage")
-	}
-	cfg, err := awsconfig.Load(ctx)
+	cfg, where, err := d.reachAWS(ctx, settings["stage"])
 	if err != nil {
 		return err
 	}
-	if cfg.Region == "" {
-		return errors.New("no AWS region is chosen: set AWS_REGION")
+	if settings["mailFrom"] != "" && slices.Contains(withoutSES, cfg.Region) {
+		return fmt.Errorf("setting mailFrom: AWS has no SES in region %s, which sends the mails: choose another region, or deploy without mailFrom", cfg.Region)
 	}
-	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("AWS does not accept the environment's credentials: run aws login or aws configure, or set AWS_PROFILE (%w)", err)
-	}
-	where := fmt.Sprintf("account %s, region %s", *caller.Account, cfg.Region)
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
+	if settings["version"] == "" {
+		d.args = append(d.args, "-c", "version="+version.String())
+	}
+	if settings["concurrency"] == "" {
+		concurrency, err := concurrencyOf(ctx, cfg)
+		if err != nil {
+			return fmt.Errorf("asking Lambda how many functions it runs at the same time (the setting concurrency says it instead): %w", err)
+		}
+		if text := fewFunctions(concurrency, cfg.Region); text != "" {
+			fmt.Fprint(d.progress, text)
+		}
+		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
+	}
 
 	c, err := d.newCDK(ctx, settings["arch"], filepath.Join(d.root, "infra"), os.Environ())
 	if err != nil {
@@ -46,14 +61,17 @@ func (d *deployment) toAWS(ctx context.Context) error {
 	}
 	if !ready {
 		fmt.Fprintf(d.progress, "%s has not been used with the CDK yet: preparing it with cdk bootstrap\n", where)
-		if err := attached(c.command(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", *caller.Account, cfg.Region))); err != nil {
+		if err := attached(c.command(ctx, "bootstrap", fmt.Sprintf("aws://%s/%s", where.account, cfg.Region))); err != nil {
 			return err
 		}
+	}
+	name := stackOf(settings["stage"])
+	if err := c.begin(ctx, cfg, name); err != nil {
+		return err
 	}
 	if err := attached(c.onStack(ctx, "deploy")); err != nil {
 		return err
 	}
-	name := "collabdata-" + settings["stage"]
 	outputs, err := stack.Outputs(ctx, cfg, name)
 	if err != nil {
 		return err
@@ -71,6 +89,117 @@ Be told of alarms:
 `, topic)
 	}
 	return nil
+}
+
+// stackOf is the name of a stage's stack.
+func stackOf(stage string) string { return "collabdata-" + stage }
+
+// place is where on AWS.
+type place struct{ account, region string }
+
+func (p place) String() string { return fmt.Sprintf("account %s, region %s", p.account, p.region) }
+
+// reachAWS returns how to reach AWS, and where that is. The stage is not the one for local clouds.
+func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, place, error) {
+	if stage == "local" {
+		return aws.Config{}, place{}, errors.New("stage local is for local clouds: use make deploy-local and make destroy-local, or choose another stage")
+	}
+	cfg, err := awsconfig.Load(ctx)
+	if err != nil {
+		return cfg, place{}, err
+	}
+	if cfg.Region == "" {
+		return cfg, place{}, errors.New("no AWS region is chosen: set AWS_REGION")
+	}
+	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+	if err != nil {
+		return cfg, place{}, fmt.Errorf("AWS does not accept the environment's credentials: run aws login or aws configure, or set AWS_PROFILE (%w)", err)
+	}
+	return cfg, place{*caller.Account, cfg.Region}, nil
+}
+
+// withoutSES are the regions without AWS::SES::EmailIdentity. A test compares them with what cfn-lint knows of the regions.
+var withoutSES = []string{
+	"ap-east-1", "ap-east-2", "ap-southeast-4", "ap-southeast-6", "ap-southeast-7", "cn-north-1", "cn-northwest-1", "eu-south-2", "mx-central-1",
+}
+
+// enoughFunctions is the concurrency below which a stage is short of functions under load: deliver takes 60 of it, and each of the others
+// answers about ten requests a second.
+const enoughFunctions = 400
+
+// concurrencyOf asks Lambda how many functions it runs at the same time in the region for this account, without those that others have reserved.
+func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
+	text, err := signed.Call(ctx, cfg, "lambda", http.MethodGet, "/2016-08-19/account-settings", nil)
+	if err != nil {
+		return 0, err
+	}
+	var account struct {
+		AccountLimit struct{ UnreservedConcurrentExecutions int }
+	}
+	if err := json.Unmarshal(text, &account); err != nil || account.AccountLimit.UnreservedConcurrentExecutions < 1 {
+		return 0, fmt.Errorf("the answer is %s (%w)", text, err)
+	}
+	return account.AccountLimit.UnreservedConcurrentExecutions, nil
+}
+
+// fewFunctions is what to tell who deploys to an AWS account of that concurrency, "" for nothing.
+func fewFunctions(concurrency int, region string) string {
+	if concurrency >= enoughFunctions {
+		return ""
+	}
+	return fmt.Sprintf(`
+Lambda runs at most %d functions at the same time for this AWS account in %s, and answers what comes beyond that with 429. A stage that
+people rely on wants %d or more, and AWS gives 1,000 without a charge. Ask for it, and deploy again once it is there:
+  aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region %s
+
+`, concurrency, region, enoughFunctions, region)
+}
+
+// destroy removes a stage, once the answer to a question is its name. It says what stays.
+func (d *deployment) destroy(ctx context.Context, answers io.Reader) error {
+	stage := contextArguments(d.args)["stage"]
+	if stage == "" {
+		return errors.New("which stage? Say make destroy STAGE=test")
+	}
+	cfg, where, err := d.reachAWS(ctx, stage)
+	if err != nil {
+		return err
+	}
+	name := stackOf(stage)
+	there, err := stackThere(ctx, cfg, name)
+	if err != nil {
+		return err
+	}
+	if !there {
+		return fmt.Errorf("there is no stack %s in %s", name, where)
+	}
+	tables, err := stack.Tables(ctx, cfg, name)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(d.progress, `This removes stage %s from %s: stack %s with its API, functions, queues, alarms, and logs.
+Messages that wait in the queues are lost. What stays:
+  - the role by which API Gateway writes logs, as other APIs of the AWS account may use it
+`, stage, where, name)
+	for _, table := range tables {
+		fmt.Fprintf(d.progress, "  - table %s, with all its data. %s\n", table, deleteTable(table))
+	}
+	fmt.Fprintf(d.progress, "Type %s to go on: ", stage)
+	answer, err := bufio.NewReader(answers).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if strings.TrimSpace(answer) != stage {
+		return errors.New("nothing was removed")
+	}
+	return d.step("Removing "+name, func() error { return stack.Delete(ctx, cfg, name) })
+}
+
+// deleteTable says how to delete a table for good.
+func deleteTable(name string) string {
+	return "To delete it for good:\n" +
+		"      aws dynamodb update-table --table-name " + name + " --no-deletion-protection-enabled\n" +
+		"      aws dynamodb delete-table --table-name " + name
 }
 
 // attached runs cdk on this terminal: it shows what it does, and asks before it grants rights.

@@ -98,6 +98,9 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err := c.bootstrapLocal(ctx, cfg); err != nil {
 		return err
 	}
+	if err := c.begin(ctx, cfg, localStack); err != nil {
+		return err
+	}
 	err = d.step("Deploying to "+localEndpoint(), func() error {
 		return quietly(ctx, c.onStack(ctx, "deploy", "--require-approval", "never"))
 	})

@@ -22,6 +22,7 @@ const usage = `usage: deploy <command> [arguments of cdk, such as -c stage=test]
   aws            build, and deploy to the AWS account of the environment's credentials
   local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else at http://127.0.0.1:4566, which is started when nothing
                  answers there
+  destroy        remove the stage of -c stage=..., after a question; its table stays
   destroy-local  remove what local deployed, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64) and nothing else
   diff           compare what is deployed on the local cloud with a fresh build
@@ -50,6 +51,8 @@ func run(ctx context.Context, args []string) error {
 		return d.toAWS(ctx)
 	case "local":
 		return d.toLocal(ctx)
+	case "destroy":
+		return d.destroy(ctx, os.Stdin)
 	case "destroy-local":
 		return d.destroyLocal(ctx)
 	case "diff":

@@ -31,12 +31,13 @@ func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab
 	if err != nil {
 		return done, err
 	}
-	start, usage := time.Now(), new(collab.Usage)
+	usage, paid := new(collab.Usage), 0.0
 	ctx = collab.WithUsage(ctx, usage)
-	within := func() error { // waits until what was used is not too much for the time that it took
+	within := func() error { // waits as long as what was used since the last time may take
 		read, write, _ := usage.Total()
-		timer := time.NewTimer(time.Until(start.Add(time.Duration((read + write) / unitsPerSecond * float64(time.Second)))))
+		timer := time.NewTimer(time.Duration((read + write - paid) / unitsPerSecond * float64(time.Second)))
 		defer timer.Stop()
+		paid = read + write
 		select {
 		case <-ctx.Done():
 			return Fail(ctx, ctx.Err())
@@ -44,8 +45,7 @@ func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab
 			return nil
 		}
 	}
-	partition := table.OrganizationPartition(org.Account, org.Organization)
-	err = from.scan(ctx, partition, func(items []Item) error {
+	err = from.scan(ctx, org, func(items []Item) error {
 		done.Put += len(items)
 		if err := Each(ctx, len(items), func(ctx context.Context, i int) error { return t.Put(ctx, items[i]) }); err != nil {
 			return err
@@ -55,7 +55,7 @@ func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab
 	if err != nil {
 		return done, err
 	}
-	err = t.scan(ctx, partition, func(items []Item) error {
+	err = t.scan(ctx, org, func(items []Item) error {
 		keys := make([]table.Key, len(items))
 		for i, it := range items {
 			keys[i] = it.Key()
@@ -84,7 +84,7 @@ func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab
 }
 
 // scan reads the table to its end, 1 MB at a time, and calls f with what it finds in an organization's partitions, be it nothing.
-func (t *Table) scan(ctx context.Context, organization string, f func([]Item) error) error {
+func (t *Table) scan(ctx context.Context, org collab.OrganizationRef, f func([]Item) error) error {
 	var from map[string]types.AttributeValue
 	for {
 		page, err := t.db.Scan(ctx, &dynamodb.ScanInput{TableName: &t.name, ExclusiveStartKey: from, ReturnConsumedCapacity: consumed})
@@ -93,7 +93,7 @@ func (t *Table) scan(ctx context.Context, organization string, f func([]Item) er
 		}
 		var items []Item
 		for _, it := range page.Items {
-			if table.OrganizationOf(Item(it).Text(table.PK)) == organization {
+			if table.InOrganization(Item(it).Text(table.PK), org.Account, org.Organization) {
 				items = append(items, it)
 			}
 		}

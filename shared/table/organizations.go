@@ -1,5 +1,7 @@
 package table
 
+import "strings"
+
 // Prefixes of sort keys.
 const (
 	Organizations = "ORG#" // in the account's partition
@@ -14,6 +16,12 @@ func Organization(acct, org string) Key { return Key{Join("A", acct), Organizati
 
 // OrganizationPartition holds the organization's documents, folders and members.
 func OrganizationPartition(acct, org string) string { return Join("A", acct, "O", org) }
+
+// InOrganization reports whether a partition is one of an organization: every one but that of its own item.
+func InOrganization(pk, acct, org string) bool {
+	own := OrganizationPartition(acct, org)
+	return pk == own || strings.HasPrefix(pk, own+"#")
+}
 
 // Document is the item of a document.
 func Document(acct, org, doc string) Key {

@@ -344,3 +344,24 @@ func TestIndexOf(t *testing.T) {
 		}
 	}
 }
+
+// TestInOrganization tells an organization's partitions from those of others with similar ids.
+func TestInOrganization(t *testing.T) {
+	const acct, org, id = "ac#ct", "o#rg", "x#y"
+	for pk, want := range map[string]bool{
+		OrganizationPartition(acct, org):         true,
+		DocumentPartition(acct, org, id):         true,
+		CreatorPartition(acct, org, id):          true,
+		MailEntry(acct, org, id, id, id, id).PK:  true,
+		Organization(acct, org).PK:               false,
+		OrganizationPartition(acct, org+"2"):     false,
+		OrganizationPartition("acct", org):       false,
+		DocumentPartition(acct, "o", "rg#D#"+id): false,
+		Event(acct, id).PK:                       false,
+		APIKey(id).PK:                            false,
+	} {
+		if got := InOrganization(pk, acct, org); got != want {
+			t.Errorf("%q: %v, want %v", pk, got, want)
+		}
+	}
+}
