@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy destroy-local clean distclean
+.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -90,6 +90,9 @@ destroy: check ## remove a stage from AWS: make destroy STAGE=test; it asks, and
 
 destroy-local: check ## remove what deploy-local deployed
 	@$(call run_program,deploy) destroy-local $(ARGS)
+
+rename: check ## give the Go module the path of your repository (MODULE=github.com/you/collabdata), so that go get finds it
+	@go run ./scripts/rename $(MODULE)
 
 clean: ## remove data, logs and builds, keep the installed tools
 	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi

@@ -331,6 +331,7 @@ func TestRules(t *testing.T) {
 		`shared/webhook uses os.Getenv: only shared/app reads the environment`,
 		`shared/webhook uses time.Now: the clock comes from shared/app`,
 	}
+	slices.Sort(want)
 	if diff := cmp.Diff(want, check(folders)); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}

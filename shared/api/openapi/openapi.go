@@ -107,7 +107,7 @@ func (d *Interface) Document(webhooks bool) ([]byte, error) {
 			"version", "2",
 			"summary", "Comment threads, notifications and webhooks for other people's products",
 			"description", strings.TrimSpace(introduction),
-			"contact", obj("name", "The operator of this deployment", "url", "https://github.com/you/collabdata"),
+			"contact", obj("name", "The operator of this deployment"),
 			"license", obj("name", "Apache-2.0", "identifier", "Apache-2.0"),
 		),
 		"servers", []object{obj("url", "http://127.0.0.1:8080", "description", "make run")},
