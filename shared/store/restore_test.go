@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -98,6 +99,10 @@ func TestRestoreOrganization(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, contents(t, live)); diff != "" {
 			t.Errorf("the table (-want +got):\n%s", diff)
+		}
+		began := time.Now()
+		if _, err := live.RestoreOrganization(t.Context(), from, ref, 1_000); err != nil || time.Since(began) < time.Duration(len(was))*time.Millisecond {
+			t.Errorf("%d items, each a unit or more, were put within %v at 1,000 units in a second: %v", len(was), time.Since(began), err)
 		}
 		before := contents(t, from)
 		_, err = live.RestoreOrganization(t.Context(), from, collab.OrganizationRef{Account: acct, Organization: "never"}, math.MaxFloat64)

@@ -1,0 +1,231 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/app"
+)
+
+var update = flag.Bool("update", false, "write the table of costs in infra/README.md anew")
+
+// List prices of a million units of the table, in dollars.
+const (
+	writePrice = 0.625
+	readPrice  = 0.125
+)
+
+// units are those of the table that something takes, rounded to halves.
+type units struct{ write, read float64 }
+
+func (u units) minus(v units) units { return units{u.write - v.write, u.read - v.read} }
+
+// price of a million, in dollars.
+func (u units) price() float64 { return math.Round((u.write*writePrice+u.read*readPrice)*100) / 100 }
+
+// TestCosts holds the table of costs in infra/README.md to what operations take of the table, and deliveries may take at most.
+func TestCosts(t *testing.T) {
+	var log bytes.Buffer
+	now := time.Now()
+	s := service(t, func(c *app.Config) {
+		c.Log, c.Now = slog.New(slog.NewJSONHandler(&log, nil)), func() time.Time { return now }
+	})
+	h := s.Handler()
+	n := 0
+	// of returns what one of many requests takes on the average. %d in data is the number of the request, %t one of a thread that is there, in
+	// turn. A second lies between two requests: a thread that is written again at once costs less.
+	of := func(path, data, key string) units {
+		t.Helper()
+		const warm, requests = 5, 40
+		for i := range warm + requests {
+			if i == warm {
+				log.Reset()
+			}
+			n++
+			now = now.Add(time.Second)
+			data := strings.NewReplacer("%d", strconv.Itoa(n), "%t", strconv.Itoa(1+i)).Replace(data)
+			body := `{"data": {"organizationId": "acme", "documentId": "plan", ` + data + `}}`
+			r := httptest.NewRequest(http.MethodPost, "/v2/commentannotations/"+path, strings.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("x-service-api-key", "key")
+			r.Header.Set("x-service-auth-token", "token")
+			if key != "" {
+				r.Header.Set("Idempotency-Key", fmt.Sprint(key, n))
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"success":false`) {
+				t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+		var sum units
+		records := 0
+		for line := range strings.Lines(log.String()) {
+			var record struct {
+				Msg   string
+				Read  float64 `json:"read_units"`
+				Write float64 `json:"write_units"`
+			}
+			if err := json.Unmarshal([]byte(line), &record); err != nil {
+				t.Fatal(err)
+			}
+			if record.Msg == "request" {
+				records++
+				sum.read, sum.write = sum.read+record.Read, sum.write+record.Write
+			}
+		}
+		if records != requests {
+			t.Fatalf("%d records of %d requests:\n%s", records, requests, &log)
+		}
+		return units{sum.write / requests, sum.read / requests}
+	}
+	const (
+		text      = `{"commentText": "Shall we ship this on Monday?", "from": {"userId": "ann", "name": "Ann"}}`
+		event     = `{"commentText": "Shall we ship this on Monday?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true}`
+		made      = `"createOrganization": true, "createDocument": true, "commentAnnotations": [{"annotationId": "a%d", "commentData": [`
+		toThread  = `"annotationId": "a%t", "commentData": [`
+		updated   = `"annotationIds": ["a%t"], "updatedData": {"context": {"n": %d}}`
+		ofUpdates = `, "triggerNotification": true`
+	)
+	add := of("add", made+text+"]}]", "")
+	comment := of("comments/add", toThread+text+"]", "")
+	change := of("update", updated, "")
+	// 20 annotations of 4 KB each.
+	long := strings.Repeat("x", 3_500)
+	for i := range 20 {
+		post(t, s, "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "documentId": "long", "createDocument": true,
+			"commentAnnotations": [{"annotationId": "l%d", "commentData": [{"commentText": %q, "from": {"userId": "ann"}}]}]}}`, i, long))
+	}
+	log.Reset()
+	page := post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"]}}`)
+	if size := page.Body.Len(); size < 75_000 || size > 85_000 {
+		t.Fatalf("a page of %d bytes: %.200s", size, page.Body)
+	}
+	var read struct {
+		Read float64 `json:"read_units"`
+	}
+	if err := json.Unmarshal(log.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	nobody := budget(t, "nobody")
+	told, grouped := budget(t, "one person, mail at once"), budget(t, "one person, mail grouped")
+	commentEvent := of("comments/add", toThread+event+"]", "").minus(comment)
+	rows := []struct {
+		name string
+		units
+	}{
+		{"annotations added, with a comment each", add},
+		{"comments added", comment},
+		{"updates of one annotation", change},
+		{"what an `Idempotency-Key` adds to each of these", of("comments/add", toThread+text+"]", "key").minus(comment)},
+		{"what an event adds to a comment", commentEvent},
+		{"what an event adds to an annotation", of("add", made+event+"]}]", "").minus(add)},
+		{"what an event adds to an update", of("update", updated+ofUpdates, "").minus(change)},
+		{"pages of 80 KB, read by document", units{0, read.Read}},
+		{"events that concern nobody, worked out", nobody},
+		{"webhooks posted, of the same events", budget(t, "one webhook").minus(nobody)},
+		{"people told, with a mail at once", told.minus(nobody)},
+		{"people told, with a mail that waits for others", grouped.minus(nobody)},
+	}
+	const begin, end = "<!-- costs: go test ./shared/app -run TestCosts -update writes this table -->\n", "<!-- end of costs -->\n"
+	const file = "../../infra/README.md"
+	readme, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(readme), begin)
+	table, tail, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("%s has no place for the table", file)
+	}
+	fresh := "| a million | write units each | read units each | price |\n|---|---|---|---|\n"
+	for _, r := range rows {
+		t.Logf("%s: %.2f write units, %.2f read units", r.name, r.write, r.read)
+		half := units{math.Round(2*r.write)/2 + 0, math.Round(2*r.read)/2 + 0} // not -0
+		fresh += fmt.Sprintf("| %s | %g | %g | $%.2f |\n", r.name, half.write, half.read, half.price())
+		stated := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(r.name) + ` \| ([0-9.]+) \| ([0-9.]+) \| \$([0-9.]+) \|$`).FindStringSubmatch(table)
+		if stated == nil {
+			if !*update {
+				t.Errorf("the table has no row %q", r.name)
+			}
+			continue
+		}
+		there := units{number(t, stated[1]), number(t, stated[2])}
+		// Quotas are written once for a hundred units, and an organization read once in five seconds.
+		if math.Abs(there.write-r.write) > 0.4 || math.Abs(there.read-r.read) > 0.4 || number(t, stated[3]) != there.price() {
+			if !*update {
+				t.Errorf("%s: %s; measured are %.2f write and %.2f read units, and a price of $%.2f", r.name, stated[0], r.write, r.read, half.price())
+			}
+		}
+	}
+	// What a million comments come to: by the rows above, and by what the sentence adds to them.
+	const requests, deliveries, mails = 5.20, 5.00, 100.0
+	sum := comment.price() + commentEvent.price() + grouped.price()
+	fresh += fmt.Sprintf("| **in all: comments, of which each tells one person by a mail that waits for others** | | | **$%.0f, and $%.0f for SES** |\n",
+		sum+requests+deliveries, mails)
+	if *update {
+		if err := os.WriteFile(file, []byte(head+begin+fresh+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	total := regexp.MustCompile(`in all: .* \*\*\$([0-9]+), and \$100 for SES`).FindStringSubmatch(table)
+	if total == nil || math.Abs(number(t, total[1])-(sum+requests+deliveries)) > 1 {
+		t.Errorf("in all the table says %q; it is $%.2f", total, sum+requests+deliveries)
+	}
+}
+
+// TestIdleCosts adds up what a stage costs that nobody uses.
+func TestIdleCosts(t *testing.T) {
+	readme, err := os.ReadFile("../../infra/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(readme), "| part | cost | reckoned | switched off by |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows, sum := regexp.MustCompile(`(?m)^\| (.*?) \| \$([0-9.]+) \|`).FindAllStringSubmatch(table, -1), 0.0
+	if len(rows) < 2 || rows[len(rows)-1][1] != "together" {
+		t.Fatalf("rows %q", rows)
+	}
+	for _, r := range rows[:len(rows)-1] {
+		sum += number(t, r[2])
+	}
+	if total := number(t, rows[len(rows)-1][2]); math.Abs(total-sum) > 0.001 {
+		t.Errorf("together $%.2f, the rows are $%.2f", total, sum)
+	}
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// budget returns what TestBudget of package delivery allows an event to take in a case.
+func budget(t *testing.T, name string) units {
+	t.Helper()
+	source, err := os.ReadFile("../delivery/budget_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`\{` + regexp.QuoteMeta(strconv.Quote(name)) + `, \d+, \d+, (?:true|false), ([0-9.]+), ([0-9.]+), \d+\}`).FindSubmatch(source)
+	if found == nil {
+		t.Fatalf("the test of delivery's budgets has no case %q", name)
+	}
+	return units{write: number(t, string(found[2])), read: number(t, string(found[1]))}
+}
