@@ -17,7 +17,13 @@ in all. More comments go to comments/add. The first comment's author is the anno
 An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there already: their
 name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a text that is not empty, an
 HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or HTML, and name the user in
-taggedUserContacts.
+taggedUserContacts. comments is another name of commentData.
+
+type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is kept where type is
+suggestion, and is pending.
+
+With verifyUserPermissions the author of each comment must have access to the document: else the annotation fails with PERMISSION_DENIED. The key of
+its result is __denied: and its index where it was sent without an id.
 
 The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already, and nothing
 of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
@@ -35,7 +41,7 @@ func V1CommentannotationsAdd() Endpoint {
 		Summary: "Adds comment annotations in version 1",
 		Description: `
 As version 2, but comments have no context and no triggerNotification, so that nobody is told; tags may have a text; the type of a status may be an
-object, which is returned as it was sent.`,
+object, which is returned as it was sent. There is no verifyUserPermissions, no comments beside commentData, and nothing that is only kept.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddV1),
 	}
@@ -93,7 +99,9 @@ are all of the document; an empty array is refused. Each annotation is updated a
 
 **updatedData**: in location, status, priority, targetElement, assignedTo and from the fields given are merged into what is stored; an object with
 another id replaces it. context is replaced whole. null clears, in an object and in a field of it; but status: null returns to OPEN, and from: null
-is refused. An annotation that would have an object without its id fails. Another status of your own needs no icon here.
+is refused. An annotation that would have an object without its id fails. Another status of your own needs no icon here. resolvedByUserId is cleared
+by null, and by a status whose type is not terminal, whatever is sent. A suggestion is replaced whole. lastUpdated moves to now, or to the time given,
+and never back.
 
 **updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two users may
 be swapped. The new user is stored whole, as sent. updatedData is merged after it.
@@ -117,10 +125,11 @@ func V2CommentannotationsCommentsAdd() Endpoint {
 		Description: `
 Adds comments to an annotation, all or none, and returns their ids in the order sent. A comment needs a from, and content: a text or HTML that is not
 empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated moves to the latest of the
-comments'; where it has no creator yet, the first comment's author is it.
+comments'; where it has no creator yet, the first comment's author is it. comments is another name of commentData.
 
 ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the annotation
-does not exist. INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`,
+does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document. INVALID_ARGUMENT when a comment, or
+all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).AddComments),
 	}

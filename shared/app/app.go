@@ -108,7 +108,7 @@ func (s *Service) deps() api.Deps {
 		Server: &rpc.Server{
 			Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
 		},
-		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads},
+		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
 		Organizations: &organizations.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
 		Webhooks: &webhooks.Service{

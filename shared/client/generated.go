@@ -50,7 +50,13 @@ type Webhooks struct{ client *Client }
 // An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
 // there already: their name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from,
 // and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
-// {{userId}} into the text or HTML, and name the user in taggedUserContacts.
+// {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+//
+// type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is
+// kept where type is suggestion, and is pending.
+//
+// With verifyUserPermissions the author of each comment must have access to the document: else the annotation fails with
+// PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an id.
 //
 // The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there
 // already, and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE,
@@ -66,7 +72,8 @@ func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotations
 // AddV1 adds comment annotations in version 1, by POST /v1/commentannotations/add.
 //
 // As version 2, but comments have no context and no triggerNotification, so that nobody is told; tags may have a text; the type of
-// a status may be an object, which is returned as it was sent.
+// a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no comments beside commentData,
+// and nothing that is only kept.
 func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotationsAddV1Request, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v1/commentannotations/add", request, writing(options))
@@ -126,7 +133,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // updatedData: in location, status, priority, targetElement, assignedTo and from the fields given are merged into what is stored;
 // an object with another id replaces it. context is replaced whole. null clears, in an object and in a field of it; but status:
 // null returns to OPEN, and from: null is refused. An annotation that would have an object without its id fails. Another status of
-// your own needs no icon here.
+// your own needs no icon here. resolvedByUserId is cleared by null, and by a status whose type is not terminal, whatever is sent.
+// A suggestion is replaced whole. lastUpdated moves to now, or to the time given, and never back.
 //
 // updateUsers replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at
 // once: two users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
@@ -149,10 +157,12 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 // Adds comments to an annotation, all or none, and returns their ids in the order sent. A comment needs a from, and content: a
 // text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
 // annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it.
+// comments is another name of commentData.
 //
 // ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be
-// made, or the annotation does not exist. INVALID_ARGUMENT when a comment, or all together, are too large to be stored.
-// FAILED_PRECONDITION when the organization is disabled.
+// made, or the annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the
+// document. INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the
+// organization is disabled.
 func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnnotationsAddCommentsRequest, options ...Option,
 ) ([]int64, error) {
 	data, _, err := call[[]int64](ctx, o.client, "/v2/commentannotations/comments/add", request, writing(options))
@@ -408,6 +418,8 @@ type CommentAnnotationsAddRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
+	// Refuse comments of authors who may not write in the document; false where it is left out
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The annotations to add; at most 5,000 comments in all; required
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations"`
 }
@@ -436,6 +448,33 @@ type NewAnnotation struct {
 	Status *Status `json:"status,omitzero"`
 	// The comments, at most 90; further ones are added by comments/add
 	CommentData []AnnotationComment `json:"commentData,omitzero"`
+	// Another name of commentData: only one of the two; at most 90
+	Comments []AnnotationComment `json:"comments,omitzero"`
+	// Who sees it: everybody, whether it is public or left out
+	Visibility *Visibility `json:"visibility,omitzero"`
+	// What the annotation is: comment where it is left out
+	Type AnnotationType `json:"type,omitzero"`
+	// What it is on: manual where it is left out
+	CommentType CommentType `json:"commentType,omitzero"`
+	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
+	// (pending, accepted or rejected); passed over unless type is suggestion
+	Suggestion any `json:"suggestion,omitzero"`
+	// The page that it was made on: free-form, of your own
+	PageInfo any `json:"pageInfo,omitzero"`
+	// It is on the page as a whole
+	IsPageAnnotation *bool `json:"isPageAnnotation,omitzero"`
+	// Where it was made, from the left
+	PositionX json.Number `json:"positionX,omitzero"`
+	// Where it was made, from the top
+	PositionY json.Number `json:"positionY,omitzero"`
+	// Of the screen that it was made on
+	ScreenWidth json.Number `json:"screenWidth,omitzero"`
+	// Of the screen that it was made on
+	ScreenHeight json.Number `json:"screenHeight,omitzero"`
+	// Of the page that it was made on
+	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
+	// How far the page was scrolled
+	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
 }
 
 // Location is the value of location: where in the document it belongs.
@@ -534,7 +573,7 @@ const (
 	StatusTypeTerminal StatusType = "terminal"
 )
 
-// AnnotationComment is the value of commentData: the comments, at most 90; further ones are added by comments/add.
+// AnnotationComment is the value of commentData, comments.
 type AnnotationComment struct {
 	// Unique in its annotation; generated where it is left out
 	CommentID int64 `json:"commentId,omitzero"`
@@ -558,8 +597,12 @@ type AnnotationComment struct {
 	Context any `json:"context,omitzero"`
 	// Tell those concerned in the app, by mail and by webhook; false where it is left out
 	TriggerNotification bool `json:"triggerNotification,omitzero"`
+	// Accepted; nothing is kept of what users did yet
+	TriggerActivities bool `json:"triggerActivities,omitzero"`
 	// Users whom the comment tags, for each {{userId}} in its content
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
+	// The agent that wrote it: free-form, of your own
+	Agent any `json:"agent,omitzero"`
 }
 
 // TaggedUser is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
@@ -570,6 +613,44 @@ type TaggedUser struct {
 	Contact *User `json:"contact,omitzero"`
 }
 
+// Visibility is the value of visibility: who sees it: everybody, whether it is public or left out.
+type Visibility struct {
+	// public; the others are refused, as reads do not honor them yet; required
+	Type VisibilityType `json:"type"`
+	// The organization
+	OrganizationID string `json:"organizationId,omitzero"`
+	// Those who see it
+	UserIDs []string `json:"userIds,omitzero"`
+}
+
+// VisibilityType is one of these texts.
+type VisibilityType string
+
+// The values of VisibilityType.
+const (
+	VisibilityTypePublic              VisibilityType = "public"
+	VisibilityTypeOrganizationprivate VisibilityType = "organizationPrivate"
+	VisibilityTypeRestricted          VisibilityType = "restricted"
+)
+
+// AnnotationType is one of these texts.
+type AnnotationType string
+
+// The values of AnnotationType.
+const (
+	AnnotationTypeComment    AnnotationType = "comment"
+	AnnotationTypeSuggestion AnnotationType = "suggestion"
+)
+
+// CommentType is one of these texts.
+type CommentType string
+
+// The values of CommentType.
+const (
+	CommentTypeManual CommentType = "manual"
+	CommentTypeChart  CommentType = "chart"
+)
+
 // CommentAnnotationsAddItem is what became of one item of CommentAnnotations.Add.
 type CommentAnnotationsAddItem struct {
 	// Whether it was done
@@ -578,10 +659,12 @@ type CommentAnnotationsAddItem struct {
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code collab.Code `json:"code,omitzero"`
-	// The comment annotation
+	// Its id; empty where it was refused before it was given one
 	AnnotationID string `json:"annotationId"`
 	// Its comments, in the order sent; none where it failed
 	CommentIDs []int64 `json:"commentIds"`
+	// That of agent.reason of its first comment
+	FindingID string `json:"findingId,omitzero"`
 }
 
 // CommentAnnotationsAddV1Request is the request of CommentAnnotations.AddV1.
@@ -732,6 +815,39 @@ type Annotation struct {
 	Priority *Priority `json:"priority,omitzero"`
 	// Free-form, of your own
 	Context json.RawMessage `json:"context,omitzero"`
+	// What the annotation is: comment where it is left out
+	Type AnnotationType `json:"type,omitzero"`
+	// What it is on: manual where it is left out
+	CommentType CommentType `json:"commentType,omitzero"`
+	// The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status
+	// (pending, accepted or rejected); passed over unless type is suggestion
+	Suggestion json.RawMessage `json:"suggestion,omitzero"`
+	// The page that it was made on: free-form, of your own
+	PageInfo json.RawMessage `json:"pageInfo,omitzero"`
+	// It is on the page as a whole
+	IsPageAnnotation bool `json:"isPageAnnotation,omitzero"`
+	// Where it was made, from the left
+	PositionX json.Number `json:"positionX,omitzero"`
+	// Where it was made, from the top
+	PositionY json.Number `json:"positionY,omitzero"`
+	// Of the screen that it was made on
+	ScreenWidth json.Number `json:"screenWidth,omitzero"`
+	// Of the screen that it was made on
+	ScreenHeight json.Number `json:"screenHeight,omitzero"`
+	// Of the page that it was made on
+	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
+	// How far the page was scrolled
+	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
+	// The user who changed its status, where an update said so
+	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
+	// The user who resolved it, where an update said so
+	ResolvedByUserID string `json:"resolvedByUserId,omitzero"`
+	// agent where its first comment had an agent when it was added, else rest-api
+	SourceType SourceType `json:"sourceType"`
+	// By user id; empty, as no operation subscribes anybody
+	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
+	// As subscribedUsers
+	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// The latest of its own and of every comment written
@@ -760,6 +876,15 @@ type AnnotationStatus struct {
 	IconURL string `json:"iconUrl,omitzero"`
 }
 
+// SourceType is one of these texts.
+type SourceType string
+
+// The values of SourceType.
+const (
+	SourceTypeRestApi SourceType = "rest-api"
+	SourceTypeAgent   SourceType = "agent"
+)
+
 // Comment is the value of comments: by comment id.
 type Comment struct {
 	// The comment
@@ -780,6 +905,8 @@ type Comment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// The agent that wrote it: free-form, of your own
+	Agent json.RawMessage `json:"agent,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
@@ -858,6 +985,18 @@ type UpdatedData struct {
 	Context Field[any] `json:"context,omitzero"`
 	// Its priority
 	Priority Field[PriorityChange] `json:"priority,omitzero"`
+	// The user who changed the status
+	StatusUpdatedByUserID Field[string] `json:"statusUpdatedByUserId,omitzero"`
+	// The user who resolved the annotation; a status that is not terminal clears it, whatever is sent
+	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
+	// Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion
+	Suggestion Field[any] `json:"suggestion,omitzero"`
+	// Who sees it: everybody, whether it is public or left out
+	Visibility Field[Visibility] `json:"visibility,omitzero"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// When it was last changed: now where it is left out; never moves back
+	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 }
 
 // LocationChange is a change of a location: what is left out stays.
@@ -964,13 +1103,17 @@ type CommentAnnotationsAddCommentsRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
+	// Refuse comments of authors who may not write in the document; false where it is left out
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// The comments, at most 90; send further ones in another request; required
-	CommentData []NewComment `json:"commentData"`
+	// The comments, at most 90, of which there must be one; send further ones in another request
+	CommentData []NewComment `json:"commentData,omitzero"`
+	// Another name of commentData: exactly one of the two; at most 90
+	Comments []NewComment `json:"comments,omitzero"`
 }
 
-// NewComment is the value of commentData: the comments, at most 90; send further ones in another request.
+// NewComment is the value of commentData, comments.
 type NewComment struct {
 	// Unique in its annotation; generated where it is left out
 	CommentID int64 `json:"commentId,omitzero"`
@@ -998,6 +1141,8 @@ type NewComment struct {
 	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments []Attachment `json:"attachments,omitzero"`
+	// The agent that wrote it: free-form, of your own
+	Agent any `json:"agent,omitzero"`
 }
 
 // CommentAnnotationsUpdateCommentsRequest is the request of CommentAnnotations.UpdateComments.

@@ -66,12 +66,15 @@ type Annotation struct {
 	AssignedTo    JSON   `dynamodbav:"asg,omitempty"`
 	Context       JSON   `dynamodbav:"ctx,omitempty"`
 	Priority      JSON   `dynamodbav:"pri,omitempty"`
+	Kept          JSON   `dynamodbav:"kept,omitempty"` // object of fields that are given back as they are, or nil
 	CreatedAt     Millis `dynamodbav:"ca"`
 	LastUpdated   Millis `dynamodbav:"lu"` // as stored with the head, of its own; that of a Thread is the latest of head and comments
 
-	CreatorID  string `dynamodbav:"cr,omitempty"` // From.userId, "" for none
-	LocationID string `dynamodbav:"lo,omitempty"` // Location.id, "" for none
-	StatusID   string `dynamodbav:"si,omitempty"` // Status.id
+	CreatorID  string `dynamodbav:"cr,omitempty"`  // From.userId, "" for none
+	LocationID string `dynamodbav:"lo,omitempty"`  // Location.id, "" for none
+	StatusID   string `dynamodbav:"si,omitempty"`  // Status.id
+	ResolvedBy string `dynamodbav:"rby,omitempty"` // id of the user who resolved it, "" for none
+	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
 }
 
 // Comment is one comment of an annotation.
@@ -86,6 +89,7 @@ type Comment struct {
 	AuthorID           string  `dynamodbav:"cr,omitempty"`   // From.userId
 	TaggedUserContacts JSON    `dynamodbav:"tag,omitempty"`  // array of {userId, contact, text}
 	Attachments        JSON    `dynamodbav:"att,omitempty"`  // array of attachment objects
+	Kept               JSON    `dynamodbav:"kept,omitempty"` // object of fields that are given back as they are, or nil
 	CreatedAt          Millis  `dynamodbav:"ca"`
 	LastUpdated        Millis  `dynamodbav:"lu"`
 }
@@ -136,8 +140,9 @@ func (t *Thread) Latest() Millis {
 
 // NewAnnotation is what an add of an annotation brings beside its thread.
 type NewAnnotation struct {
-	Field string // of the request that has it, such as data.commentAnnotations[0], for what is refused
-	Event *Event // to record; nil for none
+	Field    string // of the request that has it, such as data.commentAnnotations[0], for what is refused
+	Comments string // the field within it that has the comments
+	Event    *Event // to record; nil for none
 }
 
 // NewComments is what one call adds to an annotation: 1 to MaxComments comments.

@@ -171,31 +171,5 @@ func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[s
 		}
 		return allowed, nil
 	}
-	doc, err := d.Directory.Document(ctx, w.document)
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	allowed := make(map[string]bool, len(users))
-	switch doc.Access {
-	case collab.AccessPublic:
-		for _, u := range users {
-			allowed[u] = true
-		}
-	case collab.AccessRestricted:
-		for _, u := range doc.Users {
-			allowed[u] = true
-		}
-	case collab.AccessOrganization, "":
-		members, err := d.Directory.Members(ctx, w.document.OrganizationRef, users)
-		if err != nil {
-			return nil, err
-		}
-		for u := range members {
-			allowed[u] = true
-		}
-	}
-	return allowed, nil
+	return d.Directory.MaySee(ctx, w.document, users)
 }

@@ -9,6 +9,9 @@ const (
 	AssignedTo    = "asg"
 	Context       = "ctx"
 	Priority      = "pri"
+	Kept          = "kept" // object of the fields that are only given back
+	ResolvedBy    = "rby"  // user id
+	ByAgent       = "agt"
 	LastUpdated   = "lu"  // milliseconds
 	Rev           = "rev" // one more with every write
 	AddedBy       = "m"   // mark of the request that added the item, of a notification the event: tells a repeat of it from another's item

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"collabdata/shared/api/rpc"
@@ -13,16 +14,11 @@ import (
 )
 
 // AddRequest adds annotations to a document.
-type AddRequest = addRequest[NewAnnotation]
-
-// AddV1Request is AddRequest in v1.
-type AddV1Request = addRequest[NewAnnotationV1]
-
-// addRequest adds annotations of one version.
-type addRequest[A interface{ newAnnotation() newAnnotation }] struct {
+type AddRequest struct {
 	Target
 	CreateFlags
-	CommentAnnotations []A `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+	VerifyFlag
+	CommentAnnotations []NewAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
 
 	list []newAnnotation // of them, converted once
 }
@@ -32,6 +28,22 @@ type NewAnnotation struct {
 	AnnotationFields
 	Status      *Status             `json:"status"`
 	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
+	Comments    []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
+	Visibility  *Visibility         `json:"visibility"`
+	KeptFields
+}
+
+// Validate refuses comments under both their names, and what is wrong with the known fields of a suggestion.
+func (a *NewAnnotation) Validate(m *rpc.Violations) {
+	checkNames(m, "commentData", a.CommentData != nil, "comments", a.Comments != nil)
+	checkSuggestion(m, a.Suggestion)
+}
+
+// checkNames refuses a field that is sent under both its names.
+func checkNames(m *rpc.Violations, name string, sent bool, other string, otherSent bool) {
+	if sent && otherSent {
+		m.Add(other, "must not be sent beside %s: it is another name of it", name)
+	}
 }
 
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
@@ -50,36 +62,49 @@ type AnnotationComment struct {
 	CommentFields
 	Context             collab.JSON  `json:"context" rule:"object"`
 	TriggerNotification bool         `json:"triggerNotification"`
+	TriggerActivities   bool         `json:"triggerActivities" doc:"Accepted; nothing is kept of what users did yet"`
 	TaggedUserContacts  []TaggedUser `json:"taggedUserContacts"`
+	KeptCommentFields
 }
 
 // AddResult is what became of one annotation.
 type AddResult struct {
 	rpc.Outcome
-	AnnotationID string  `json:"annotationId"`
+	AnnotationID string  `json:"annotationId" doc:"Its id; empty where it was refused before it was given one"`
 	CommentIDs   []int64 `json:"commentIds" doc:"Its comments, in the order sent; none where it failed"`
+	FindingID    string  `json:"findingId,omitempty" doc:"That of agent.reason of its first comment"`
 }
 
+// denied begins the key of the result of an annotation that was refused before it had an id; its index in the request follows.
+const denied = "__denied:"
+
 // Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
-func (r *addRequest[A]) Validate(m *rpc.Violations) {
-	r.list = make([]newAnnotation, len(r.CommentAnnotations))
-	for i, a := range r.CommentAnnotations {
-		r.list[i] = a.newAnnotation()
+func (r *AddRequest) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
+
+// convert returns the annotations to add of a request of any version, and notes its mistakes.
+func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, sent []A) []newAnnotation {
+	list := make([]newAnnotation, len(sent))
+	for i, a := range sent {
+		list[i] = a.newAnnotation()
 	}
-	rpc.Unique(m, "commentAnnotations[%d].annotationId", r.list, func(a *newAnnotation) *string { return a.AnnotationID })
+	rpc.Unique(m, "commentAnnotations[%d].annotationId", list, func(a *newAnnotation) *string { return a.AnnotationID })
 	comments := 0
-	for i, a := range r.list {
-		checkComments(m, fmt.Sprintf("commentAnnotations[%d].commentData", i), a.comments)
+	for i, a := range list {
+		if strings.HasPrefix(collab.Deref(a.AnnotationID), denied) {
+			m.Add(fmt.Sprintf("commentAnnotations[%d].annotationId", i), "must not begin with %s", denied)
+		}
+		checkComments(m, fmt.Sprintf("commentAnnotations[%d].%s", i, a.field), a.comments)
 		comments += len(a.comments)
 	}
 	if comments > collab.MaxRequestComment {
 		m.Add("commentAnnotations", "must hold at most %d comments in all, not %d", collab.MaxRequestComment, comments)
 	}
+	return list
 }
 
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.Target, req.CreateFlags, req.list)
+	return s.add(ctx, call, req.Target, req.CreateFlags, req.VerifyFlag, req.list)
 }
 
 // newAnnotation is an annotation to add, whatever the version that sent it.
@@ -88,11 +113,13 @@ type newAnnotation struct {
 	statusID string
 	status   collab.JSON // nil for the default
 	comments []NewComment
+	field    string // that has them
+	kept     collab.JSON
 }
 
 // annotationOf returns an annotation to add, of whichever version its parts are.
 func annotationOf[C interface{ newComment() NewComment }](fields AnnotationFields, status interface{ id() string }, comments []C) newAnnotation {
-	n := newAnnotation{AnnotationFields: fields, status: encode(status), comments: make([]NewComment, len(comments))}
+	n := newAnnotation{AnnotationFields: fields, status: encode(status), comments: make([]NewComment, len(comments)), field: "commentData"}
 	if n.status != nil {
 		n.statusID = status.id()
 	}
@@ -103,11 +130,18 @@ func annotationOf[C interface{ newComment() NewComment }](fields AnnotationField
 }
 
 func (a NewAnnotation) newAnnotation() newAnnotation {
-	return annotationOf(a.AnnotationFields, a.Status, a.CommentData)
+	n := annotationOf(a.AnnotationFields, a.Status, append(a.CommentData, a.Comments...))
+	if a.Comments != nil {
+		n.field = "comments"
+	}
+	n.kept = a.KeptFields.stored()
+	return n
 }
 
 func (c AnnotationComment) newComment() NewComment {
-	n := NewComment{CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification}
+	n := NewComment{
+		CommentFields: c.CommentFields, Context: c.Context, TriggerNotification: c.TriggerNotification, KeptCommentFields: c.KeptCommentFields,
+	}
 	if c.TaggedUserContacts != nil {
 		n.TaggedUserContacts = make([]Tag, len(c.TaggedUserContacts))
 	}
@@ -117,37 +151,66 @@ func (c AnnotationComment) newComment() NewComment {
 	return n
 }
 
-func (s *Service) add(ctx context.Context, call *rpc.Call, target Target, create CreateFlags, list []newAnnotation) (rpc.Keyed[AddResult], error) {
+func (s *Service) add(
+	ctx context.Context, call *rpc.Call, target Target, create CreateFlags, verify VerifyFlag, list []newAnnotation,
+) (rpc.Keyed[AddResult], error) {
 	doc, err := s.begin(ctx, call, target, create, slices.ContainsFunc(list, func(a newAnnotation) bool { return wanted(call, a.comments) }))
 	if err != nil {
 		return nil, err
 	}
+	var all []NewComment
+	for i := range list {
+		all = append(all, list[i].comments...)
+	}
+	allowed, err := s.authors(ctx, doc, verify, all)
+	if err != nil {
+		return nil, err
+	}
 	var (
-		threads   = make([]*collab.Thread, len(list))
-		adds      = make([]collab.NewAnnotation, len(list))
+		results   = make(rpc.Keyed[AddResult], len(list))
+		threads   []*collab.Thread
+		adds      []collab.NewAnnotation
+		places    []int      // of the threads in the list
 		generated = int64(0) // comment ids so far
 	)
 	for i := range list {
-		threads[i] = list[i].thread(call, generated)
+		t := list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
-		adds[i] = collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i)}
-		if wanted(call, list[i].comments) {
-			adds[i].Event = annotationAdded(newEvent(call, doc, i, threads[i].ID), threads[i], list[i].comments, call.Settings.AllEvents)
+		if err := allowed.check(list[i].comments); err != nil {
+			id := collab.Deref(list[i].AnnotationID)
+			results[i] = rpc.Member[AddResult]{
+				Key: cmp.Or(id, denied+strconv.Itoa(i)), Value: AddResult{Outcome: call.Outcome(err, ""), AnnotationID: id, CommentIDs: []int64{}},
+			}
+			continue
 		}
+		add := collab.NewAnnotation{Field: fmt.Sprintf("data.commentAnnotations[%d]", i), Comments: list[i].field}
+		if wanted(call, list[i].comments) {
+			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
+		}
+		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
 	}
-	errs := s.Threads.AddAnnotations(ctx, call.Tx, doc, threads, adds)
-	results := make(rpc.Keyed[AddResult], len(list))
-	for i, t := range threads {
-		result := AddResult{Outcome: call.Outcome(errs[i], "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}}
-		if errs[i] == nil {
+	for n, err := range s.Threads.AddAnnotations(ctx, call.Tx, doc, threads, adds) {
+		t := threads[n]
+		result := AddResult{
+			Outcome: call.Outcome(err, "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}, FindingID: list[places[n]].findingID(),
+		}
+		if err == nil {
 			for _, c := range t.Comments {
 				result.CommentIDs = append(result.CommentIDs, c.ID)
 			}
 		}
-		results[i] = rpc.Member[AddResult]{Key: t.ID, Value: result}
+		results[places[n]] = rpc.Member[AddResult]{Key: t.ID, Value: result}
 	}
 	call.Sum("comment annotation", "added")
 	return results, nil
+}
+
+// findingID returns what the agent that wrote the first comment found, "" for none.
+func (a *newAnnotation) findingID() string {
+	if len(a.comments) == 0 {
+		return ""
+	}
+	return textOf(member(a.comments[0].Agent, "reason"), "findingId")
 }
 
 // thread returns the annotation as it is stored. generated is how many comment ids the request may have generated so far.
@@ -161,6 +224,8 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 		AssignedTo:    encode(a.AssignedTo),
 		Context:       a.Context,
 		Priority:      encode(a.Priority),
+		Kept:          a.kept,
+		ByAgent:       len(a.comments) > 0 && a.comments[0].Agent != nil,
 	}}
 	if a.Location != nil {
 		t.LocationID = a.Location.ID
@@ -180,6 +245,18 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	collab.NumberComments(t.Comments, collab.FirstCommentID(call.IDs.Start(), t.Comments)+generated)
 	return t
 }
+
+// AddV1Request is AddRequest in v1.
+type AddV1Request struct {
+	Target
+	CreateFlags
+	CommentAnnotations []NewAnnotationV1 `json:"commentAnnotations" rule:"required,nonempty,max=500"`
+
+	list []newAnnotation
+}
+
+// Validate is that of AddRequest.
+func (r *AddV1Request) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
 
 // NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
 type NewAnnotationV1 struct {
@@ -218,7 +295,7 @@ func (s *StatusV1) id() string { return s.ID }
 
 // AddV1 is Add in v1.
 func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {
-	return s.add(ctx, call, req.Target, req.CreateFlags, req.list)
+	return s.add(ctx, call, req.Target, req.CreateFlags, VerifyFlag{}, req.list)
 }
 
 func (a NewAnnotationV1) newAnnotation() newAnnotation {

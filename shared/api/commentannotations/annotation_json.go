@@ -1,27 +1,44 @@
 package commentannotations
 
 import (
+	"encoding/json"
+
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
 // Annotation is an annotation as it is answered: what was stored is answered as it was sent.
 type Annotation struct {
-	AnnotationID      string                       `json:"annotationId"`
-	DocumentID        string                       `json:"documentId"`
-	From              rpc.Stored[collab.User]      `json:"from,omitzero" doc:"The creator: the author of its first comment"`
-	Color             rpc.Stored[string]           `json:"color,omitzero" doc:"The color of its status"`
-	Status            rpc.Stored[AnnotationStatus] `json:"status"`
-	Location          rpc.Stored[Location]         `json:"location,omitzero"`
-	TargetElement     rpc.Stored[TargetElement]    `json:"targetElement,omitzero"`
-	AssignedTo        rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
-	Priority          rpc.Stored[Priority]         `json:"priority,omitzero"`
-	Context           collab.JSON                  `json:"context,omitzero" rule:"object"`
-	CreatedAt         collab.Timestamp             `json:"createdAt"`
-	LastUpdated       collab.Timestamp             `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
-	Comments          []Comment                    `json:"comments"`
-	CommentsTruncated bool                         `json:"commentsTruncated,omitzero"`
+	AnnotationID  string                       `json:"annotationId"`
+	DocumentID    string                       `json:"documentId"`
+	From          rpc.Stored[collab.User]      `json:"from,omitzero" doc:"The creator: the author of its first comment"`
+	Color         rpc.Stored[string]           `json:"color,omitzero" doc:"The color of its status"`
+	Status        rpc.Stored[AnnotationStatus] `json:"status"`
+	Location      rpc.Stored[Location]         `json:"location,omitzero"`
+	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero"`
+	AssignedTo    rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
+	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
+	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
+	KeptFields
+	StatusUpdatedByUserID *string                `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
+	ResolvedByUserID      string                 `json:"resolvedByUserId,omitzero" doc:"The user who resolved it, where an update said so"`
+	SourceType            SourceType             `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
+	SubscribedUsers       map[string]collab.JSON `json:"subscribedUsers" doc:"By user id; empty, as no operation subscribes anybody"`
+	UnsubscribedUsers     map[string]collab.JSON `json:"unsubscribedUsers" doc:"As subscribedUsers"`
+	CreatedAt             collab.Timestamp       `json:"createdAt"`
+	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
+	Comments              []Comment              `json:"comments"`
+	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
 }
+
+// SourceType says what made an annotation.
+type SourceType string
+
+// Values returns all types.
+func (SourceType) Values() []string { return []string{string(sources[false]), string(sources[true])} }
+
+// sources are the types, by whether an agent made the annotation.
+var sources = map[bool]SourceType{false: "rest-api", true: "agent"}
 
 // AnnotationStatus is a status as it is answered.
 type AnnotationStatus struct {
@@ -41,29 +58,33 @@ type Comment struct {
 	From                   rpc.Stored[collab.User]  `json:"from"`
 	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero"`
 	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero"`
-	CreatedAt              collab.Timestamp         `json:"createdAt"`
-	LastUpdated            collab.Timestamp         `json:"lastUpdated"`
+	KeptCommentFields
+	CreatedAt   collab.Timestamp `json:"createdAt"`
+	LastUpdated collab.Timestamp `json:"lastUpdated"`
 }
 
 // answered returns a thread as it is answered.
 func answered(t *collab.Thread) *Annotation {
 	a := &Annotation{
-		AnnotationID:  t.ID,
-		DocumentID:    t.Document,
-		From:          rpc.Stored[collab.User](t.From),
-		Color:         rpc.Stored[string](member(t.Status, "color")),
-		Status:        rpc.Stored[AnnotationStatus](t.Status),
-		Location:      rpc.Stored[Location](t.Location),
-		TargetElement: rpc.Stored[TargetElement](t.TargetElement),
-		AssignedTo:    rpc.Stored[collab.User](t.AssignedTo),
-		Priority:      rpc.Stored[Priority](t.Priority),
-		Context:       t.Context,
-		CreatedAt:     collab.Timestamp(t.CreatedAt),
-		LastUpdated:   collab.Timestamp(t.LastUpdated),
-		Comments:      make([]Comment, len(t.Comments)),
+		AnnotationID:     t.ID,
+		DocumentID:       t.Document,
+		From:             rpc.Stored[collab.User](t.From),
+		Color:            rpc.Stored[string](member(t.Status, "color")),
+		Status:           rpc.Stored[AnnotationStatus](t.Status),
+		Location:         rpc.Stored[Location](t.Location),
+		TargetElement:    rpc.Stored[TargetElement](t.TargetElement),
+		AssignedTo:       rpc.Stored[collab.User](t.AssignedTo),
+		Priority:         rpc.Stored[Priority](t.Priority),
+		Context:          t.Context,
+		ResolvedByUserID: t.ResolvedBy,
+		SourceType:       sources[t.ByAgent],
+		CreatedAt:        collab.Timestamp(t.CreatedAt),
+		LastUpdated:      collab.Timestamp(t.LastUpdated),
+		Comments:         make([]Comment, len(t.Comments)),
 
 		CommentsTruncated: t.Truncated,
 	}
+	decodeKept(t.Kept, a)
 	for i := range t.Comments {
 		a.Comments[i] = answeredComment(&t.Comments[i])
 	}
@@ -71,7 +92,7 @@ func answered(t *collab.Thread) *Annotation {
 }
 
 func answeredComment(c *collab.Comment) Comment {
-	return Comment{
+	a := Comment{
 		CommentID:              c.ID,
 		CommentText:            c.Text,
 		CommentHTML:            c.HTML,
@@ -83,6 +104,18 @@ func answeredComment(c *collab.Comment) Comment {
 		Attachments:            rpc.Stored[[]Attachment](c.Attachments),
 		CreatedAt:              collab.Timestamp(c.CreatedAt),
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
+	}
+	decodeKept(c.Kept, &a)
+	return a
+}
+
+// decodeKept sets the fields of an answer that are kept as they were sent.
+func decodeKept(kept collab.JSON, answer any) {
+	if kept == nil {
+		return
+	}
+	if err := json.Unmarshal(kept, answer); err != nil {
+		panic(err) // it was encoded from these fields
 	}
 }
 

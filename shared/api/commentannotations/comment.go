@@ -25,6 +25,7 @@ type NewComment struct {
 	TriggerNotification bool         `json:"triggerNotification"` // an extension of the contract
 	TaggedUserContacts  []Tag        `json:"taggedUserContacts"`
 	Attachments         []Attachment `json:"attachments"`
+	KeptCommentFields
 }
 
 // Validate refuses attachment ids given twice.
@@ -69,6 +70,7 @@ func (c *NewComment) stored(around Times, now collab.Millis) collab.Comment {
 		AuthorID:           c.From.UserID,
 		TaggedUserContacts: encode(c.TaggedUserContacts),
 		Attachments:        encode(c.Attachments),
+		Kept:               c.KeptCommentFields.stored(),
 	}
 	if c.CommentID != nil {
 		stored.ID = *c.CommentID

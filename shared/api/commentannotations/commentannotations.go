@@ -17,6 +17,13 @@ import (
 type Service struct {
 	Directory Directory
 	Threads   Threads
+	Access    Access
+}
+
+// Access knows who may do what.
+type Access interface {
+	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true.
+	MayWrite(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]bool, error)
 }
 
 // Directory knows organizations and documents: see package directory.
@@ -49,6 +56,40 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 		return doc, err
 	}
 	return doc, s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
+}
+
+// VerifyFlag is the field of a request that asks whether the authors of its comments may write in the document.
+type VerifyFlag struct {
+	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse comments of authors who may not write in the document; false where it is left out"`
+}
+
+// authors returns which users may write in a document, by id, where that is asked for. The zero value lets everybody.
+func (s *Service) authors(ctx context.Context, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment) (authors, error) {
+	if !verify.VerifyUserPermissions {
+		return authors{}, nil
+	}
+	ids := make([]string, len(comments))
+	for i := range comments {
+		ids[i] = comments[i].From.UserID
+	}
+	allowed, err := s.Access.MayWrite(ctx, doc, rpc.Distinct(ids))
+	return authors{asked: true, allowed: allowed}, err
+}
+
+// authors are the users who may write in a document.
+type authors struct {
+	asked   bool // else everybody
+	allowed map[string]bool
+}
+
+// check fails with PERMISSION_DENIED for comments of which an author is none of them.
+func (a authors) check(comments []NewComment) error {
+	for i := range comments {
+		if id := comments[i].From.UserID; a.asked && !a.allowed[id] {
+			return collab.Errorf(collab.PermissionDenied, "user %q may not write in the document", id)
+		}
+	}
+	return nil
 }
 
 // CreateFlags are the fields of a request that ask for what is missing to be made.
@@ -90,7 +131,9 @@ type Status struct {
 type StatusType string
 
 // Values returns all types.
-func (StatusType) Values() []string { return []string{"default", "ongoing", "terminal"} }
+func (StatusType) Values() []string { return []string{"default", "ongoing", terminal} }
+
+const terminal = "terminal" // type of statuses that end an annotation
 
 // StatusLook is how a status is shown.
 type StatusLook struct {

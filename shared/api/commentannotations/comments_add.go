@@ -11,23 +11,46 @@ import (
 type AddCommentsRequest struct {
 	Target
 	CreateFlags
+	VerifyFlag
 	AnnotationID string       `json:"annotationId" rule:"required,id"`
-	CommentData  []NewComment `json:"commentData" rule:"required,nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; send further ones in another request"`
+	CommentData  []NewComment `json:"commentData" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90, of which there must be one; send further ones in another request"`
+	Comments     []NewComment `json:"comments" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: exactly one of the two"`
 }
 
-// Validate refuses ids given twice, comments without content, and more tagged users than an event names.
+// Validate demands comments under one of their names, and refuses ids given twice, comments without content, and more tagged users than an event
+// names.
 func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
+	checkNames(m, "commentData", r.CommentData != nil, "comments", r.Comments != nil)
+	if r.CommentData == nil && r.Comments == nil {
+		m.Add("commentData", "is required")
+	}
 	checkComments(m, "commentData", r.CommentData)
+	checkComments(m, "comments", r.Comments)
+}
+
+// comments returns the comments and the name of the field that has them.
+func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
+	if r.Comments != nil {
+		return r.Comments, "comments"
+	}
+	return r.CommentData, "commentData"
 }
 
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
-	sent := req.CommentData
+	sent, field := req.comments()
 	doc, err := s.begin(ctx, call, req.Target, req.CreateFlags, wanted(call, sent))
 	if err != nil {
 		return nil, err
 	}
-	add := collab.NewComments{Field: "data.commentData"}
+	allowed, err := s.authors(ctx, doc, req.VerifyFlag, sent)
+	if err == nil {
+		err = allowed.check(sent)
+	}
+	if err != nil {
+		return nil, err
+	}
+	add := collab.NewComments{Field: "data." + field}
 	for i := range sent {
 		add.Comments = append(add.Comments, sent[i].stored(Times{}, call.Millis()))
 	}

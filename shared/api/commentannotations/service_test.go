@@ -52,7 +52,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	d := directory.New(s)
 	o := outbox.New(s, d)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o)}
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: d}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	if err := d.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {

@@ -32,6 +32,18 @@ type UpdatedData struct {
 	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
 	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
+
+	StatusUpdatedByUserID rpc.Opt[string]      `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
+	ResolvedByUserID      rpc.Opt[string]      `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
+	Suggestion            rpc.Opt[collab.JSON] `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
+	Visibility            rpc.Opt[Visibility]  `json:"visibility"`
+	CreatedAt             rpc.Opt[int64]       `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
+	LastUpdated           rpc.Opt[int64]       `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+}
+
+// Validate notes what is wrong with the known fields of a suggestion.
+func (d *UpdatedData) Validate(m *rpc.Violations) {
+	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
 }
 
 // UserReplacement names a user, by the id alone, and the one to put in the place of that one.
@@ -178,7 +190,11 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	case !replaced && !commentsChanged:
 		return errUnchanged
 	}
-	a.LastUpdated = max(a.LastUpdated, u.now)
+	at := u.now
+	if u.data != nil && u.data.LastUpdated.Sent() {
+		at = u.data.LastUpdated.Value
+	}
+	a.LastUpdated = max(a.LastUpdated, a.CreatedAt, at)
 	return nil
 }
 
@@ -212,5 +228,22 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 		a.StatusID, a.Status = id, completeStatus(a.Status, id)
 	}
 	a.Context = changeJSON(a.Context, d.Context)
+	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
+	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
+		a.ResolvedBy = ""
+	}
+	kept := rpc.Keyed[collab.JSON]{}
+	if isSuggestion(a.Kept) && d.Suggestion.Sent() {
+		kept = append(kept, rpc.Member[collab.JSON]{Key: "suggestion", Value: d.Suggestion.Raw})
+	}
+	if d.StatusUpdatedByUserID.Sent() {
+		kept = append(kept, rpc.Member[collab.JSON]{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw})
+	}
+	if len(kept) > 0 {
+		a.Kept = keep(merge(a.Kept, rpc.JSON(kept)))
+	}
+	if d.CreatedAt.Sent() {
+		a.CreatedAt = d.CreatedAt.Value
+	}
 	return nil
 }

@@ -365,6 +365,8 @@ func (g *goClient) typeOf(schema object, u use) string {
 			pointer = ""
 		}
 		return pointer + "int64"
+	case "number":
+		return "json.Number" // as it was written
 	case "boolean":
 		_, plain := schema.Get("default")
 		if _, only := schema.Get("const"); plain || only {

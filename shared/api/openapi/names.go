@@ -39,7 +39,7 @@ var compounds = strings.NewReplacer(
 // words returns words with _ or . between them as one word: generate_token is GenerateToken.
 func words(text string) string {
 	joined := ""
-	for _, w := range strings.FieldsFunc(compounds.Replace(text), func(r rune) bool { return r == '_' || r == '.' }) {
+	for _, w := range strings.FieldsFunc(compounds.Replace(text), func(r rune) bool { return strings.ContainsRune("_.-", r) }) {
 		joined += upper(w)
 	}
 	return joined

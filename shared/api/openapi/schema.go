@@ -157,8 +157,11 @@ func (s *schemas) shape(p *rpc.Shape) object {
 		one := s.shape(p.Elem)
 		return obj("anyOf", []object{one, with(listOf(one), "minItems", 1, "maxItems", 1)})
 	case rpc.KindRaw:
-		if p.Only != "" {
+		switch p.Only {
+		case "object":
 			return open()
+		case "number":
+			return obj("type", "number")
 		}
 		return object{} // anything
 	case rpc.KindString:
@@ -238,8 +241,11 @@ func (s *schemas) named(name string, schema object) object {
 
 // answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers it: name
 // is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null, a Stored is what
-// it is of; the tag rule:"object" makes a collab.JSON an object, and rule:"nullable" lets a field be null.
+// it is of; the tag rule:"object" or rule:"number" makes a collab.JSON one, and rule:"nullable" lets a field be null.
 func (s *schemas) answer(name string, t reflect.Type) object {
+	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String {
+		t = t.Elem()
+	}
 	zero := reflect.Zero(t).Interface()
 	switch v := zero.(type) {
 	case interface{ ItemType() reflect.Type }:
@@ -330,8 +336,11 @@ func (s *schemas) field(f reflect.StructField) object {
 		schema = s.answer(f.Name, f.Type)
 	}
 	rules := strings.Split(f.Tag.Get("rule"), ",")
-	if slices.Contains(rules, "object") {
+	switch {
+	case slices.Contains(rules, "object"):
 		schema = open()
+	case slices.Contains(rules, "number"):
+		schema = obj("type", "number")
 	}
 	if slices.Contains(rules, "nullable") || f.Type.Kind() == reflect.Pointer && !strings.Contains(f.Tag.Get("json"), ",omit") {
 		schema = orNull(schema)

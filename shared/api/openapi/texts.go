@@ -128,6 +128,7 @@ var glossary = map[string]string{
 	"url":                    "Its address",
 	"userId":                 "The user",
 	"userIds":                "Those created by any of these users",
+	"visibility":             "Who sees it: everybody, whether it is public or left out",
 	"webhook":                "The endpoint, and why it was disabled",
 	"webhookId":              "The webhook endpoint",
 	"webhookIds":             "These endpoints, in this order; those that do not exist are left out",

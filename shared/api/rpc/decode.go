@@ -78,8 +78,11 @@ func (d *decoder) value(p *Shape, v reflect.Value) error {
 		}
 		return d.value(p.Elem, v.Field(0))
 	case KindRaw:
-		if p.Only != "" && got != '{' {
+		switch {
+		case p.Only == "object" && got != '{':
 			return d.wrong("an object", got)
+		case p.Only == "number" && got != '0':
+			return d.wrong("a number", got)
 		}
 		raw, err := d.dec.ReadValue()
 		if err == nil {

@@ -35,7 +35,7 @@
 //	time              integer: milliseconds since epoch, 0 to collab.MaxMillis
 //	commentid         integer: 1 to 2^53-1
 //	true              bool: not false
-//	object            collab.JSON: an object
+//	object, number    collab.JSON: an object, a number, as written
 //	partial           struct: its required fields may be left out, and its Validate is not called
 //	each=RULE         array: the rule of its elements; may be repeated
 //

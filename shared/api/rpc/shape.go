@@ -34,7 +34,7 @@ type Shape struct {
 	Object   *Object  // KindStruct
 	Form     string   // the rule id, docid, notificationid, url, time or commentid, "" for none
 	Enum     []string // KindString: the values there are, nil for any
-	Only     string   // KindBool: the value there is, "" for both; KindRaw: "object" or ""
+	Only     string   // KindBool: the value there is, "" for both; KindRaw: "object", "number" or ""
 	NonEmpty bool     // KindString, KindArray, KindStruct
 	Min, Max int64    // KindInteger: bounds
 	MaxLen   int      // KindString, KindArray: bytes, items; 0 for no limit
@@ -217,7 +217,7 @@ func (p *Shape) add(rule, where string) {
 		p.Min, p.Max = 0, collab.MaxMillis
 	case name == "commentid" && integer:
 		p.Min, p.Max = 1, collab.MaxCommentID
-	case name == "object" && p.Kind == KindRaw:
+	case (name == "object" || name == "number") && p.Kind == KindRaw:
 		p.Only = name
 	default:
 		panic(fmt.Sprintf("rpc: %s: rule %q does not apply", where, rule))

@@ -25,7 +25,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 	}
 	look := store.NewItem(table.AnnotationID(doc.Account, doc.Organization, th.ID, doc.Document))
 	writes := []store.Write{s.Create(head), s.Replace(look)}
-	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), add.Field+".commentData")
+	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), add.Field+"."+add.Comments)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,112 @@
+package commentannotations
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// KeptFields are the fields of an annotation to add that are kept and given back as they were sent, and that nothing else looks at. They are
+// stored together, as Annotation.Kept: a further one is a line here.
+type KeptFields struct {
+	Type               *AnnotationType `json:"type,omitzero" doc:"What the annotation is: comment where it is left out"`
+	CommentType        *CommentType    `json:"commentType,omitzero" doc:"What it is on: manual where it is left out"`
+	Suggestion         collab.JSON     `json:"suggestion,omitzero" rule:"object" doc:"The change that is suggested: free-form, with targetId, targetType, oldValue, newValue, summary, driftDetected and status (pending, accepted or rejected); passed over unless type is suggestion"`
+	PageInfo           collab.JSON     `json:"pageInfo,omitzero" rule:"object" doc:"The page that it was made on: free-form, of your own"`
+	IsPageAnnotation   *bool           `json:"isPageAnnotation,omitzero" doc:"It is on the page as a whole"`
+	PositionX          collab.JSON     `json:"positionX,omitzero" rule:"number" doc:"Where it was made, from the left"`
+	PositionY          collab.JSON     `json:"positionY,omitzero" rule:"number" doc:"Where it was made, from the top"`
+	ScreenWidth        collab.JSON     `json:"screenWidth,omitzero" rule:"number" doc:"Of the screen that it was made on"`
+	ScreenHeight       collab.JSON     `json:"screenHeight,omitzero" rule:"number" doc:"Of the screen that it was made on"`
+	ScreenScrollHeight collab.JSON     `json:"screenScrollHeight,omitzero" rule:"number" doc:"Of the page that it was made on"`
+	ScreenScrollTop    collab.JSON     `json:"screenScrollTop,omitzero" rule:"number" doc:"How far the page was scrolled"`
+}
+
+// KeptCommentFields is KeptFields for a comment.
+type KeptCommentFields struct {
+	Agent collab.JSON `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form, of your own"`
+}
+
+// AnnotationType is what an annotation is.
+type AnnotationType string
+
+// Values returns all types.
+func (AnnotationType) Values() []string { return []string{"comment", suggestionType} }
+
+const suggestionType = "suggestion"
+
+// CommentType is what an annotation is on.
+type CommentType string
+
+// Values returns all types.
+func (CommentType) Values() []string { return []string{"manual", "chart"} }
+
+// stored returns the fields as they are stored: a suggestion of an annotation to add is pending.
+func (k KeptFields) stored() collab.JSON {
+	switch {
+	case k.Type == nil || *k.Type != suggestionType:
+		k.Suggestion = nil
+	case k.Suggestion != nil:
+		k.Suggestion = merge(k.Suggestion, collab.JSON(`{"status":"pending"}`))
+	}
+	return keep(encode(k))
+}
+
+// stored returns the fields as they are stored.
+func (k KeptCommentFields) stored() collab.JSON { return keep(encode(k)) }
+
+// keep returns an object, nil for an empty one.
+func keep(object collab.JSON) collab.JSON {
+	if string(object) == "{}" {
+		return nil
+	}
+	return object
+}
+
+// isSuggestion reports whether an annotation is a suggestion, by what is kept of it.
+func isSuggestion(kept collab.JSON) bool { return textOf(kept, "type") == suggestionType }
+
+// checkSuggestion notes what is wrong with the fields of a suggestion that are known. Its status may be one of these, anything for none.
+func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...string) {
+	for name, value := range rpc.Members(suggestion) {
+		text, null, rule := value[0] == '"', value[0] == 'n', ""
+		switch {
+		case (name == "targetId" || name == "targetType") && !text:
+			rule = "must be a string"
+		case name == "summary" && !text && !null:
+			rule = "must be a string or null"
+		case name == "driftDetected" && value[0] != 't' && value[0] != 'f':
+			rule = "must be a boolean"
+		case name == "status" && statuses != nil && !slices.Contains(statuses, textOf(suggestion, name)):
+			rule = "must be one of " + strings.Join(statuses, ", ")
+		}
+		if rule != "" {
+			m.Add(rpc.PathOf("suggestion", name), "%s", rule)
+		}
+	}
+}
+
+// Visibility says who sees an annotation. Only public is accepted: nothing is stored that reads do not honor.
+type Visibility struct {
+	Type           VisibilityType `json:"type" rule:"required" doc:"public; the others are refused, as reads do not honor them yet"`
+	OrganizationID *string        `json:"organizationId" rule:"id"`
+	UserIDs        []string       `json:"userIds" rule:"each=id" doc:"Those who see it"`
+}
+
+// VisibilityType is a kind of visibility.
+type VisibilityType string
+
+// Values returns all kinds.
+func (VisibilityType) Values() []string {
+	return []string{"public", "organizationPrivate", "restricted"}
+}
+
+// Validate refuses what is not public.
+func (v *Visibility) Validate(m *rpc.Violations) {
+	if cmp.Or(v.Type, "public") != "public" {
+		m.Add("type", "must be public: %s is not enforced yet, and nothing is stored that is not", v.Type)
+	}
+}
