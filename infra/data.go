@@ -55,7 +55,6 @@ var (
 	dueItems      = strings.TrimSuffix(table.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(table.WorkPartition(table.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
 	quarantine    = table.Quarantine                                                      // events that deliver gave up
-	backlogItems  = table.Backlog("").PK                                                  // what relay notes about the queues
 	webhookItems  = table.Webhook("*", "").PK                                             // webhook endpoints with their signing secrets
 	accountItems  = table.Account("*").PK                                                 // settings: authorizer and deliver read them
 	providerItems = table.PermissionProvider("*").PK                                      // with their secrets: deliver reads them

@@ -85,7 +85,7 @@ func (s *service) addDelivery() awslambda.Function {
 		name: "relay", does: "Sends pending work to the queues again", timeout: 55, memoryMB: 256,
 		rights: []awsiam.PolicyStatement{
 			s.allowItems([]string{"dynamodb:GetItem", "dynamodb:Query"}, dueItems),
-			s.allowItems(changeItems, dueItems, backlogItems),
+			s.allowItems(changeItems, dueItems),
 			s.allowSend(s.events), s.allowSend(s.webhooks),
 			allow([]string{"sqs:GetQueueAttributes"}, *s.events.live.QueueArn(), *s.webhooks.live.QueueArn()),
 		},

@@ -200,7 +200,7 @@ func TestWorkerRights(t *testing.T) {
 				"sqs:ReceiveMessage on Events", "sqs:ReceiveMessage on Webhooks",
 				"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
 			}),
-		"Sends pending work to the queues again": slices.Concat(change("DUE#* BACKLOG"), []string{
+		"Sends pending work to the queues again": slices.Concat(change("DUE#*"), []string{
 			"dynamodb:GetItem on Table if DUE#*", "dynamodb:Query on Table if DUE#*",
 			"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
 			"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
@@ -239,7 +239,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 					if !deliver || !reads {
 						t.Errorf("%s may %s of permission providers", function, operation)
 					}
-				case "A#*", "DUE#*", "DUE#lane#*", "BACKLOG", "QUARANTINE":
+				case "A#*", "DUE#*", "DUE#lane#*", "QUARANTINE":
 				default: // KEY#*, ACCOUNT#*
 					if !reads {
 						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)

@@ -42,12 +42,9 @@ type WorkKind string
 
 // The kinds. Each has partitions of its own, so that no backlog of one hides another.
 const (
-	EventWork WorkKind = "event" // events whose delivery is not done
-	MailWork  WorkKind = "mail"  // events whose mails wait for others on the same thread
-	LaneWork  WorkKind = "lane"  // webhook endpoints with deliveries that wait
-
-	// ParkedWork are events of accounts and organizations that are disabled.
-	ParkedWork WorkKind = "parked"
+	EventWork  WorkKind = "event"  // events whose delivery is not done
+	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
+	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
 )
 
 // Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its
@@ -56,12 +53,13 @@ type Work struct {
 	EventRef `dynamodbav:"-"`
 	Kind     WorkKind `dynamodbav:"kind"`
 	Stage    Stage    `dynamodbav:"stg"`
-	Cursor   string   `dynamodbav:"cur"`  // with which of the recipients the stage goes on, in the words of package delivery; "" is the first
-	Since    Millis   `dynamodbav:"at"`   // when it was first to be done
-	Next     Millis   `dynamodbav:"next"` // when it is sent again
-	Moves    int64    `dynamodbav:"try"`  // how often the relay has moved that on
-	Deaths   int64    `dynamodbav:"dead"` // how often the handling began of which it is not known whether it ended
-	Expires  int64    `dynamodbav:"ttl"`  // when it is pointless, in seconds since epoch
+	Cursor   string   `dynamodbav:"cur"`           // with which of the recipients the stage goes on, in the words of package delivery; "" is the first
+	Since    Millis   `dynamodbav:"at"`            // when it was first to be done
+	Next     Millis   `dynamodbav:"next"`          // when it is sent again
+	Moves    int64    `dynamodbav:"try"`           // how often the relay has moved that on
+	Deaths   int64    `dynamodbav:"dead"`          // attempts that never reported an end
+	Began    Millis   `dynamodbav:"run,omitempty"` // when the last attempt that is counted began; 0 once it has reported its end
+	Expires  int64    `dynamodbav:"ttl"`           // when it is pointless, in seconds since epoch
 }
 
 // Quarantined is an event in the quarantine.

@@ -48,8 +48,7 @@ type Directory interface {
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
-	Paid(ctx context.Context, acct string) (quota.Paid, error)
-	Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error)
+	quota.Store
 }
 
 // Threads is what deliveries need to know of annotations. Package threads documents the method.
@@ -59,7 +58,7 @@ type Threads interface {
 
 // Events is the queue of events.
 type Events interface {
-	SendEvents(ctx context.Context, events ...queue.Event) error
+	SendEventsIn(ctx context.Context, delay time.Duration, events ...queue.Event) error
 }
 
 // Webhooks is the queue of lanes of webhook endpoints that have work.
@@ -98,6 +97,7 @@ type Deliverer struct {
 	provider *webhook.Client
 	postTime time.Duration
 	accounts *cache.Cache[string, collab.Account]
+	ledger   *quota.Ledger
 }
 
 // How long what was read is taken for what it was, and how much of it.
@@ -115,6 +115,7 @@ func New(o Options) *Deliverer {
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
 		accounts: cache.New[string, collab.Account](mostKnown),
+		ledger:   &quota.Ledger{Store: o.Directory, Now: o.Now, Log: o.Log},
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
-	"collabdata/shared/quota"
 )
 
 // MailWindow is the time within which mails about one thread become one: the first of them waits as long. Options may say otherwise.
@@ -26,19 +25,29 @@ type work struct {
 	document    collab.DocumentRef
 	settings    collab.Settings   // of the account
 	hints       map[string]string // addresses of users that the event's thread knows
-	paid        quota.Paid        // as it was before mails were sent
-	mailed      atomic.Int64      // mails sent and not charged
+	mailed      atomic.Int64      // mails sent
 	notices     notices
+
+	read  bool             // the document was
+	found *collab.Document // nil: it is not there
 }
 
-// mostDeaths is how often the handling of an event may end with its process: then it is put into the quarantine.
-const mostDeaths = 3
+const (
+	mostDeaths = 3                // attempts at an event that never reported an end: then it is put into the quarantine
+	endTime    = 5 * time.Second  // of a run that is left when it ends whatever it waits for: it reports that
+	mailTime   = 12 * time.Second // of a run that is left when it begins no further mail
+)
 
 // Event moves the delivery of an event on by one page of its recipients, from any stage.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-endTime))
+		defer cancel()
+	}
 	read := d.Outbox.Pending
 	if m.Again {
-		read = d.Outbox.CountDeath
+		read = d.Outbox.CountAttempt
 	}
 	at, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
 	if err != nil || at == nil {
@@ -46,15 +55,18 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	}
 	err = d.event(ctx, *at, m)
 	if m.Again {
-		err = errors.Join(err, d.Outbox.Survived(ctx, *at))
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
+		defer cancel()
+		err = errors.Join(err, d.Outbox.ReportEnd(ending, *at))
 	}
 	return err
 }
 
 func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) error {
 	if at.Deaths >= mostDeaths {
-		return d.quarantine(ctx, at, "its handling ended three times with the process")
+		return d.quarantine(ctx, at, "three attempts at it never reported an end")
 	}
+	ctx, charge := d.metered(ctx)
 	ev, err := d.Outbox.Event(ctx, at.Account, at.ID)
 	switch {
 	case collab.CodeOf(err) == collab.NotFound:
@@ -77,11 +89,26 @@ func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) er
 		return err
 	case !enabled:
 		return d.park(ctx, w)
-	case w.Stage == collab.StageMail:
+	case ev.Time < account.CreatedAt:
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", at.Account), slog.String("event", at.ID))
+		return d.Outbox.Finish(ctx, at)
+	}
+	defer func() { charge(w.Account, w.settings, float64(w.mailed.Load())) }()
+	if w.Kind == collab.ParkedWork {
+		to := w.Work
+		to.Kind, to.Since, to.Next = collab.EventWork, d.millis(), 0
+		if moved, err := d.advance(ctx, w, to); err != nil || !moved {
+			return err
+		}
+	}
+	if w.Stage == collab.StageMail {
 		return d.mailStep(ctx, w, nil)
 	}
 	return d.fanOut(ctx, w)
 }
+
+// errNoTime says that the rest of a page's mails is left to another run.
+var errNoTime = errors.New("the run's time is over: the other mails of the page are sent later")
 
 // errDisabled says that an account or organization was disabled while its mails were being sent.
 var errDisabled = errors.New("disabled")
@@ -112,8 +139,8 @@ func (d *Deliverer) advance(ctx context.Context, w *work, to collab.Work) (bool,
 	return moved, err
 }
 
-// mailTime is when the mails about an event are sent.
-func (d *Deliverer) mailTime(w *work, mode collab.MailMode) collab.Millis {
+// mailsAt is when the mails about an event are sent.
+func (d *Deliverer) mailsAt(w *work, mode collab.MailMode) collab.Millis {
 	if mode == collab.MailWaits {
 		return w.event.Time + d.MailWindow.Milliseconds()
 	}
@@ -150,16 +177,16 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 		d.Metrics.Add(metrics.Events, "", 1)
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, collab.StageFanOut, page.Next)
+		return d.goOn(ctx, w, collab.StageFanOut, page.Next, d.millis())
 	}
 	if page.MailMode == collab.MailNone {
 		return d.Outbox.Finish(ctx, w.Work)
 	}
+	if at := d.mailsAt(w, page.MailMode); at > d.millis() {
+		return d.goOn(ctx, w, collab.StageMail, "", at)
+	}
 	to := w.Work
 	to.Stage, to.Cursor, to.Next = collab.StageMail, "", 0
-	if mailTime := d.mailTime(w, page.MailMode); mailTime > d.millis() {
-		to.Since, to.Next, to.Kind = mailTime, mailTime, collab.MailWork
-	}
 	if w.Cursor != "" {
 		page = nil // the mails begin with the first
 	}
@@ -169,21 +196,23 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 	return d.mailStep(ctx, w, page)
 }
 
-// goOn moves the delivery on to the next page, and asks for it by a message, unless another run has done so. Behind maxHops messages it is left to the
-// relay.
-func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, cursor string) error {
+// goOn moves the delivery on to a page, and asks for it at a time by a message, unless another run has done so. Behind maxHops messages, and where the time is
+// far, it is left to the relay.
+func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, cursor string, at collab.Millis) error {
 	to := w.Work
-	to.Stage, to.Cursor = stage, cursor
-	if w.hops >= maxHops {
-		to.Next = d.millis()
-		_, err := d.advance(ctx, w, to)
+	to.Stage, to.Cursor, to.Next = stage, cursor, at
+	if wait := at - d.millis(); wait > 0 {
+		to.Since = at
+	}
+	wait := max(time.UnixMilli(at).Sub(d.Now()), 0)
+	send := w.hops < maxHops && wait <= queue.MaxDelay
+	if send {
+		to.Next += time.Minute.Milliseconds() // should the message be lost
+	}
+	if moved, err := d.advance(ctx, w, to); err != nil || !moved || !send {
 		return err
 	}
-	to.Next = 0
-	if moved, err := d.advance(ctx, w, to); err != nil || !moved {
-		return err
-	}
-	return d.Events.SendEvents(ctx, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
+	return d.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
 }
 
 // serveInboxes puts the notification into the inboxes of a page of recipients.
@@ -222,16 +251,21 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 	if page == nil {
 		return d.Outbox.Finish(ctx, w.Work) // there is nobody
 	}
-	if d.mailTime(w, page.MailMode) > d.millis() {
-		return nil // the relay brings it back
+	if d.mailsAt(w, page.MailMode) > d.millis() {
+		return nil // a message that came early
 	}
 	if held, err := d.holdMails(ctx, w); held || err != nil {
 		return err
 	}
-	defer d.chargeMails(ctx, w)
 	alone := page.MailMode != collab.MailWaits
 	mailed, dropped := withMail(page.Recipients), []collab.Recipient(nil)
-	if later {
+	exists, err := d.exists(ctx, w)
+	switch {
+	case err != nil:
+		return err
+	case !exists:
+		mailed, dropped = nil, mailed
+	case later:
 		if mailed, dropped, err = d.stillWanted(ctx, w, mailed); err != nil {
 			return err
 		}
@@ -240,6 +274,9 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 		return err
 	}
 	err = eachOf(mailed, func(r collab.Recipient) error {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
+			return errNoTime
+		}
 		if _, enabled, err := d.enabled(ctx, w.Account, w.document.Organization); err != nil || !enabled {
 			return cmp.Or(err, errDisabled)
 		}
@@ -252,7 +289,7 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 		return err
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, collab.StageMail, page.Next)
+		return d.goOn(ctx, w, collab.StageMail, page.Next, d.millis())
 	}
 	return d.Outbox.Finish(ctx, w.Work)
 }

@@ -107,7 +107,7 @@ func (w *world) open(cfg aws.Config) tables {
 
 type delayed struct {
 	at   time.Time
-	lane queue.Lane
+	send func() error
 }
 
 func newWorld(t testing.TB) *world {
@@ -214,7 +214,7 @@ func (p *process) call(name string) error {
 	return nil
 }
 
-// sqs is the queue of webhooks as a process sees it: SQS holds messages back by the test's clock.
+// sqs is a queue as a process sees it: SQS holds messages back by the test's clock.
 type sqs struct {
 	*world
 	*process
@@ -222,20 +222,27 @@ type sqs struct {
 }
 
 func (q sqs) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
+	return q.delay(delay, func(ctx context.Context, q *queue.Queue) error { return q.SendLanes(ctx, 0, lanes...) }, q.world.webhooks)
+}
+
+func (q sqs) SendEventsIn(ctx context.Context, delay time.Duration, events ...queue.Event) error {
+	return q.delay(delay, func(ctx context.Context, q *queue.Queue) error { return q.SendEvents(ctx, events...) }, q.world.events)
+}
+
+// delay sends a message by the process, or lets it be sent to the queue later.
+func (q sqs) delay(delay time.Duration, send func(context.Context, *queue.Queue) error, to *queue.Queue) error {
 	if delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
 	}
 	if delay == 0 {
-		return q.queue.SendLanes(ctx, 0, lanes...)
+		return send(q.Context(), q.queue)
 	}
 	if err := q.call("SendMessageBatch"); err != nil {
 		return err
 	}
 	q.world.mu.Lock()
 	defer q.world.mu.Unlock()
-	for _, l := range lanes {
-		q.delayed = append(q.delayed, delayed{q.Now().Add(delay), l})
-	}
+	q.delayed = append(q.delayed, delayed{q.Now().Add(delay), func() error { return send(q.Context(), to) }})
 	return nil
 }
 
@@ -261,7 +268,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	of := w.open(dynamo)
 	o := delivery.Options{
 		Directory: of.directory, Threads: of.threads, Outbox: of.outbox,
-		Events:   queue.New(cloud, w.urls[table.EventsQueue], log),
+		Events:   sqs{w, p, queue.New(cloud, w.urls[table.EventsQueue], log)},
 		Webhooks: sqs{w, p, queue.New(cloud, w.urls[table.WebhooksQueue], log)},
 		Mailer:   mailer,
 		Guard:    webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
@@ -380,7 +387,7 @@ func (w *world) pending() []collab.Work {
 	w.Helper()
 	var all []collab.Work
 	b := w.backlog()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork} {
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range table.DueShards {
 			list, next, err := b.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
 			if w.must(err); next != "" {
@@ -418,7 +425,7 @@ func (w *world) release() {
 		if d.at.After(w.Now()) {
 			return false
 		}
-		w.must(w.webhooks.SendLanes(w.Context(), 0, d.lane))
+		w.must(d.send())
 		return true
 	})
 }
@@ -653,7 +660,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 // work returns the pending work of an event; nil when its delivery is done.
 func (w *world) work(ev *collab.Event) *collab.Work {
 	w.Helper()
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.ParkedWork} {
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
 		work, err := w.outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)
 		if w.must(err); work != nil {
 			return work

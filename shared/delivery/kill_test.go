@@ -281,7 +281,7 @@ func TestDone(t *testing.T) {
 		a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, "cid", "", collab.Preferences{Email: collab.PreferAll}))
 		posts, inbox, mails := len(r.posts), a.inbox("bob"), w.mails()
 		for _, ev := range evs {
-			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.MailWork, collab.ParkedWork} {
+			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.ParkedWork} {
 				for _, again := range []bool{false, true} {
 					var usage collab.Usage
 					w.must(p.Event(collab.WithUsage(t.Context(), &usage), queue.Event{EventRef: ref(ev), Kind: kind, Again: again}))

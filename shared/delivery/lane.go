@@ -33,6 +33,7 @@ type laneRun struct {
 	endpoint collab.EndpointRef
 	hook     collab.Webhook
 	began    time.Time
+	settings *collab.Settings // of the account, nil until they were read
 
 	list   []collab.Delivery // read and not posted yet
 	more   bool              // there are others to post
@@ -50,7 +51,13 @@ func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.UnixMilli(l.Until).Sub(d.Now())-leaseRest)
 	defer cancel()
+	ctx, charge := d.metered(ctx)
 	r := &laneRun{Deliverer: d, lane: *l, began: d.Now(), width: posts}
+	defer func() {
+		if r.settings != nil {
+			charge(m.Account, *r.settings, 0)
+		}
+	}()
 	found, err := r.readHook(ctx)
 	for found && err == nil {
 		if err := r.work(ctx); err != nil {
@@ -75,7 +82,9 @@ func (r *laneRun) work(ctx context.Context) error {
 		if r.Now().Sub(r.began) >= laneTime || ok && time.Until(deadline) < r.postTime+reserve {
 			return nil
 		}
-		switch _, enabled, err := r.enabled(ctx, r.lane.Account, ""); {
+		account, enabled, err := r.enabled(ctx, r.lane.Account, "")
+		r.settings = &account.Settings
+		switch {
 		case err != nil:
 			return err
 		case !enabled:

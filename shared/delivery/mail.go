@@ -30,16 +30,32 @@ func eachOf(list []collab.Recipient, f func(collab.Recipient) error) error {
 	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
 }
 
+// exists reports whether what an event is about is there still, so that people may hear of it by mail. It is asked before each page of mails.
+func (d *Deliverer) exists(ctx context.Context, w *work) (bool, error) {
+	_, found, err := d.documentOf(ctx, w)
+	return found, err
+}
+
+// documentOf reads the document of an event, once.
+func (d *Deliverer) documentOf(ctx context.Context, w *work) (doc collab.Document, found bool, err error) {
+	if !w.read {
+		doc, err := d.Directory.Document(ctx, w.document)
+		if err != nil && collab.CodeOf(err) != collab.NotFound {
+			return doc, false, err
+		}
+		if w.read = true; err == nil {
+			w.found = &doc
+		}
+	}
+	if w.found == nil {
+		return doc, false, nil
+	}
+	return *w.found, true, nil
+}
+
 // stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any more,
-// do not want it, have unsubscribed. Nobody gets one about a document that is not there any more.
+// do not want it, have unsubscribed.
 func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []collab.Recipient) (mailed, dropped []collab.Recipient, err error) {
-	_, err = d.Directory.Document(ctx, w.document)
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, list, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
 	people := make([]collab.User, len(list))
 	for i, r := range list {
 		people[i] = r.User

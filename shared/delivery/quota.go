@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -17,46 +18,43 @@ const (
 	longHold  = time.Hour
 )
 
-// holdMails puts off the mails of one part of the recipients where the account has used up its quota, and reports whether it did. The relay
+// holdMails puts off the mails of one page of the recipients where the account has used up its quota, and reports whether it did. The relay
 // brings the event back.
 func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err error) {
-	limit := quota.Of(w.settings)[quota.Mails]
-	if limit.Most == 0 || d.Mailer == nil {
+	if d.Mailer == nil {
 		return false, nil
 	}
-	if w.paid, err = d.Directory.Paid(ctx, w.Account); err != nil {
-		return false, err
-	}
-	wait := limit.Wait(time.UnixMilli(w.paid[quota.Mails]), d.Now())
-	if wait == 0 {
+	refused, held := errors.AsType[*collab.Error](d.ledger.Account(ctx, w.Account, w.settings).Admit(quota.Mails))
+	if !held {
 		return false, nil
 	}
 	spread, err := d.random()
 	if err != nil {
 		return false, err
 	}
-	wait = min(max(wait, shortHold), longHold) + time.Duration(spread*float64(shortHold))
 	to := w.Work
-	to.Since, to.Kind = d.Now().Add(wait).UnixMilli(), collab.MailWork
+	to.Since = d.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(spread*float64(shortHold))).UnixMilli()
 	to.Next = to.Since
 	if _, err := d.advance(ctx, w, to); err != nil {
 		return false, err
 	}
 	d.Metrics.Add(metrics.MailsHeld, "", 1)
 	d.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: the account has used up its quota",
-		slog.String("account", w.Account), slog.String("event", w.ID), slog.Int64("mailsPerDay", limit.Most))
+		slog.String("account", w.Account), slog.String("event", w.ID), slog.String("cause", refused.Message))
 	return true, nil
 }
 
-// chargeMails charges the account for the mails that were sent. Where it fails they are free: mails that people want come before the count.
-func (d *Deliverer) chargeMails(ctx context.Context, w *work) {
-	cost := quota.Of(w.settings)[quota.Mails].Cost(float64(w.mailed.Swap(0)))
-	if cost == 0 {
-		return
+// metered returns a context in which it is counted what is used of the table, and what charges an account for that, and for mails. What is used stays
+// admitted: the account's next requests wait for it.
+func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
+	usage := collab.UsageOf(ctx)
+	if usage == nil {
+		usage = new(collab.Usage)
+		ctx = collab.WithUsage(ctx, usage)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer cancel()
-	if _, err := d.Directory.Charge(ctx, w.Account, w.paid, quota.Costs{quota.Mails: cost}); err != nil {
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "mails not charged", slog.String("account", w.Account), slog.Any("cause", err))
+	readBefore, writtenBefore, _ := usage.Total()
+	return ctx, func(acct string, s collab.Settings, mails float64) {
+		read, written, _ := usage.Total()
+		d.ledger.Spend(ctx, acct, s, quota.Amounts{quota.Reads: read - readBefore, quota.Writes: written - writtenBefore, quota.Mails: mails})
 	}
 }

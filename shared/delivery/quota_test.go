@@ -1,11 +1,13 @@
 package delivery_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/quota"
 )
 
 // TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that all of
@@ -38,5 +40,27 @@ func TestMailQuota(t *testing.T) {
 	w.settle(p)
 	if got := a.mailsTo("bob"); len(got) != 4 || w.Now().Sub(start) < 12*time.Hour {
 		t.Errorf("in the end, after %v, mails %v", w.Now().Sub(start), got)
+	}
+}
+
+// TestDeliveryIsCharged: what delivery uses of the table is charged to the account.
+func TestDeliveryIsCharged(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	people := make([]collab.User, 200)
+	for i := range people {
+		people[i] = collab.User{UserID: fmt.Sprintf("u%03d", i)}
+	}
+	w.send(a.notification(func(ev *collab.Event) { ev.People = people }))
+	var usage collab.Usage
+	p := w.start()
+	p.ctx = collab.WithUsage(p.ctx, &usage)
+	w.drain(p)
+	_, written, _ := usage.Total()
+	paid, err := w.directory.Paid(t.Context(), a.id)
+	w.must(err)
+	limit := quota.Of(collab.Settings{})[quota.Writes]
+	if charged := time.UnixMilli(paid[quota.Writes]).Sub(w.Now()); charged < limit.Cost(written*0.9) || written < 200 {
+		t.Errorf("%.0f units were written, and %v charged: %v", written, charged, limit.Cost(written))
 	}
 }

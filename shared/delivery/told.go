@@ -90,8 +90,8 @@ func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, er
 	if w.event.Annotation != nil {
 		n.Quote = w.event.Annotation.TargetText
 	}
-	doc, err := d.Directory.Document(ctx, w.document)
-	if err != nil && collab.CodeOf(err) != collab.NotFound {
+	doc, _, err := d.documentOf(ctx, w)
+	if err != nil {
 		return nil, err
 	}
 	if doc.Name != "" {

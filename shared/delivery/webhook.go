@@ -55,7 +55,7 @@ func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhoo
 	}
 	d.Metrics.Add(metrics.WebhooksDisabled, "", 1)
 	d.Log.LogAttrs(ctx, slog.LevelWarn, "webhook disabled", slog.String("account", acct), slog.String("webhook", hook.ID))
-	if err := d.Events.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: acct, ID: ev.ID}}); err != nil {
+	if err := d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: collab.EventRef{Account: acct, ID: ev.ID}}); err != nil {
 		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not sent: the relay sends it later",
 			slog.String("account", acct), slog.String("first", ev.ID), slog.Any("cause", err))
 	}

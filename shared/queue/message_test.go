@@ -19,7 +19,7 @@ func TestText(t *testing.T) {
 	}{
 		{queue.Event{EventRef: ref}, `{"v":1,"account":"acme","eventId":"e1"}`},
 		{queue.Event{EventRef: ref, Again: true}, `{"v":1,"account":"acme","eventId":"e1","again":true}`},
-		{queue.Event{EventRef: ref, Kind: collab.MailWork}, `{"v":1,"account":"acme","eventId":"e1","kind":"mail"}`},
+		{queue.Event{EventRef: ref, Kind: collab.ParkedWork}, `{"v":1,"account":"acme","eventId":"e1","kind":"parked"}`},
 	} {
 		if got := test.event.Encode(); got != test.text {
 			t.Errorf("%+v is written %s, want %s", test.event, got, test.text)

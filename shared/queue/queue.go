@@ -69,27 +69,26 @@ func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 // SendEvents sends messages to the events queue. Those of one account form a group, so that a busy one does not hold up the others. Where it
 // fails some may have been sent.
 func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
+	return q.SendEventsIn(ctx, 0, events...)
+}
+
+// SendEventsIn is SendEvents for messages to be taken after the delay: at most MaxDelay, which an emulator may not check, in whole seconds
+// rounded up.
+func (q *Queue) SendEventsIn(ctx context.Context, delay time.Duration, events ...Event) error {
 	entries := make([]types.SendMessageBatchRequestEntry, len(events))
 	for i, e := range events {
 		entries[i] = types.SendMessageBatchRequestEntry{MessageBody: aws.String(e.Encode()), MessageGroupId: group(e.Account)}
 	}
-	return q.send(ctx, entries)
+	return q.send(ctx, delay, entries)
 }
 
-// SendLanes sends messages to the webhooks queue, to be taken after the delay: at most MaxDelay, which an emulator may not check, in whole
-// seconds rounded up. Their groups are those of SendEvents. Where it fails some may have been sent.
+// SendLanes sends messages to the webhooks queue, as SendEventsIn does to the other.
 func (q *Queue) SendLanes(ctx context.Context, delay time.Duration, lanes ...Lane) error {
-	if delay > MaxDelay {
-		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)
-	}
 	entries := make([]types.SendMessageBatchRequestEntry, len(lanes))
 	for i, l := range lanes {
-		entries[i] = types.SendMessageBatchRequestEntry{
-			MessageBody: aws.String(l.Encode()), MessageGroupId: group(l.Account),
-			DelaySeconds: int32((delay + time.Second - 1) / time.Second),
-		}
+		entries[i] = types.SendMessageBatchRequestEntry{MessageBody: aws.String(l.Encode()), MessageGroupId: group(l.Account)}
 	}
-	return q.send(ctx, entries)
+	return q.send(ctx, delay, entries)
 }
 
 // group is the group of an account's messages. SQS takes fewer characters in it, and a shorter text, than an account id may have.
@@ -99,9 +98,12 @@ func group(acct string) *string {
 }
 
 // send sends entries in batches, side by side.
-func (q *Queue) send(ctx context.Context, entries []types.SendMessageBatchRequestEntry) error {
+func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.SendMessageBatchRequestEntry) error {
+	if delay > MaxDelay {
+		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)
+	}
 	for i := range entries {
-		entries[i].Id = aws.String(strconv.Itoa(i))
+		entries[i].Id, entries[i].DelaySeconds = aws.String(strconv.Itoa(i)), int32((delay+time.Second-1)/time.Second)
 	}
 	var batches errgroup.Group
 	batches.SetLimit(concurrency)

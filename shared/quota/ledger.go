@@ -130,6 +130,13 @@ func exhausted(wait time.Duration, what string, l Limit) error {
 // Amounts is what was used, by kind.
 type Amounts [Kinds]float64
 
+// Spend counts what an account used whatever the table says of it: see Account.Spend. A nil Ledger counts nothing.
+func (l *Ledger) Spend(ctx context.Context, id string, s collab.Settings, used Amounts) {
+	if l != nil {
+		(&Account{l, id, Of(s)}).Spend(ctx, used)
+	}
+}
+
 // Spend counts what a request used, and charges the account where that has become enough. It takes deadline.Charge at most.
 func (a *Account) Spend(ctx context.Context, used Amounts) {
 	if a == nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -29,10 +30,10 @@ const (
 
 	firstMove  = 2 * time.Minute // until what was sent is sent again; twice as long each time
 	lastMove   = time.Hour
-	parkedMove = 10 * time.Minute
+	parkedMove = 9 * time.Minute // what is parked is looked at in every tenth minute
 
-	longQueue   = 1_000            // messages that wait
-	longestWait = 10 * time.Minute // for which a queue may be long before nothing more is sent to it
+	longQueue = 1_000 // messages that wait
+	longShare = 50    // messages that a run sends to a long queue, of each account and kind
 )
 
 // Store is what the relay needs of the table. Package outbox documents the methods.
@@ -41,7 +42,6 @@ type Store interface {
 	MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error)
 	Finish(ctx context.Context, w collab.Work) error
 	WakeLane(ctx context.Context, l collab.Lane) (token string, err error)
-	Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error)
 }
 
 // Events is the queue of events.
@@ -67,19 +67,18 @@ type Relay struct {
 }
 
 // kinds of pending work. They are worked on side by side, so that none waits for another.
-var kinds = [...]collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork}
+var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork}
 
-// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue
-// that has had a backlog for ten minutes it sends nothing: what is due stays so. Work is moved on before it is sent, so it is lost by
-// nobody's end.
+// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue in which many
+// messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by nobody's end.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
-	eventsOpen, err := r.open(ctx, table.EventsQueue, r.Events)
+	events, err := r.share(ctx, r.Events)
 	if err != nil {
 		return err
 	}
-	webhooksOpen, err := r.open(ctx, table.WebhooksQueue, r.Webhooks)
+	webhooks, err := r.share(ctx, r.Webhooks)
 	if err != nil {
 		return err
 	}
@@ -87,9 +86,12 @@ func (r *Relay) Run(ctx context.Context) error {
 	runs := make([]kindRun, len(kinds))
 	var wg sync.WaitGroup
 	for i, kind := range kinds {
-		runs[i] = kindRun{Relay: r, kind: kind, open: eventsOpen}
-		if kind == collab.LaneWork {
-			runs[i].open = webhooksOpen
+		runs[i] = kindRun{Relay: r, kind: kind, share: events, sentOf: map[string]int{}}
+		switch {
+		case kind == collab.LaneWork:
+			runs[i].share = webhooks
+		case kind == collab.ParkedWork && r.Now().Minute()%10 != 0:
+			continue
 		}
 		wg.Go(func() { runs[i].run(ctx) })
 	}
@@ -117,8 +119,10 @@ func inTime(ctx context.Context) bool {
 // kindRun is what a run does of one kind of work.
 type kindRun struct {
 	*Relay
-	kind collab.WorkKind
-	open bool // the queue takes messages
+	kind  collab.WorkKind
+	share int // messages of an account at most
+
+	sentOf map[string]int // by account
 
 	oldest time.Duration
 	sent   int
@@ -168,7 +172,8 @@ func (k *kindRun) due(list []collab.Work) []collab.Work {
 	var due []collab.Work
 	for _, w := range list {
 		k.oldest = max(k.oldest, time.Duration(now-w.Since)*time.Millisecond)
-		if k.open && w.Next <= now {
+		if w.Next <= now && k.sentOf[w.Account] < k.share {
+			k.sentOf[w.Account]++
 			due = append(due, w)
 		}
 	}
@@ -202,7 +207,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 			case lane.Token != "":
 				lanes = append(lanes, lane)
 			case moved:
-				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: k.kind == collab.EventWork || w.Moves > 0})
+				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: true})
 			}
 			return nil
 		})
@@ -235,23 +240,14 @@ func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
 	return k.Store.MoveWork(ctx, w, now.Add(wait).UnixMilli())
 }
 
-// open reports whether anything is to be sent to a queue: not while it has had longQueue messages waiting for longestWait without a break. SQS
-// does not tell how old its oldest message is.
-func (r *Relay) open(ctx context.Context, name string, q interface {
+// share is how many messages of each account and kind a run sends to a queue: few while that is long, as most of what is pending has a message in it
+// then, which its account waits for.
+func (r *Relay) share(ctx context.Context, q interface {
 	Waiting(ctx context.Context) (int, error)
-}) (bool, error) {
+}) (int, error) {
 	waiting, err := q.Waiting(ctx)
-	if err != nil {
-		return false, err
+	if waiting >= longQueue {
+		return longShare, err
 	}
-	since, err := r.Store.Backlog(ctx, name, waiting >= longQueue)
-	if err != nil || since == 0 {
-		return err == nil, err
-	}
-	if stood := r.Now().Sub(time.UnixMilli(since)); stood >= longestWait {
-		r.Log.LogAttrs(ctx, slog.LevelWarn, "a queue stands: nothing is sent to it", slog.String("queue", name), slog.Int("waiting", waiting),
-			slog.Float64("seconds", stood.Seconds()))
-		return false, nil
-	}
-	return true, nil
+	return math.MaxInt, err
 }

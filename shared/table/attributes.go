@@ -67,6 +67,7 @@ const (
 	Alarm    = "alarm"  // milliseconds
 	Pause    = "pause"  // milliseconds
 	Health   = "health" // map
+	Began    = "run"    // milliseconds: of an attempt that has not reported an end
 	Deaths   = "dead"   // runs that never reported an end
 	WorkKind = "kind"
 

@@ -39,7 +39,6 @@
 //	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time created>        <event id>
 //	  those that wait               the same                          ~<15 digits time>#<event id>
 //	  those not attempted yet       A#<acct>#HOOK#<id>#<15 digits time created>#NEW    <event id>
-//	queue with a backlog            BACKLOG                           <queue>
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM

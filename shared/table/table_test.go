@@ -56,7 +56,6 @@ func longest(fill string) map[string]Key {
 		"MailSecret":             MailSecret(id),
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
-		"Backlog":                Backlog(long(80)),
 		"Work":                   Work("event", id, strings.Repeat("e", 26)), // generated
 		"WorkPartition":          {PK: WorkPartition("event", DueShards-1)},
 		"Lane":                   Lane(id, id),

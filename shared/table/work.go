@@ -6,9 +6,6 @@ import (
 	"strconv"
 )
 
-// Backlog says since when a queue is long.
-func Backlog(queue string) Key { return Key{"BACKLOG", Escape(queue)} }
-
 // DueShards is the number of partitions that pending work of a kind is spread over.
 const DueShards = 10
 

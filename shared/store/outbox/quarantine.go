@@ -58,7 +58,7 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 		return err
 	}
 	w := q.Work
-	w.EventRef, w.Next, w.Moves, w.Deaths = ref, s.Millis(), 0, 0
+	w.EventRef, w.Next, w.Moves, w.Deaths, w.Began = ref, s.Millis(), 0, 0, 0
 	_, err = s.Write(ctx, s.Remove(k), s.Replace(store.ItemOf(workKey(w), w)))
 	return err
 }

@@ -36,7 +36,7 @@ func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 func (s *Store) pending(t *testing.T) []collab.Work {
 	t.Helper()
 	var all []collab.Work
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.LaneWork, collab.ParkedWork} {
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range table.DueShards {
 			for from, more := "", true; more; more = from != "" {
 				list, next, err := s.Work(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
@@ -87,7 +87,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			if moved, err := s.Advance(ctx, *from, to); !moved {
 				t.Error("not moved", err)
 			}
-			return s.Survived(ctx, to)
+			return s.ReportEnd(ctx, to)
 		},
 	} {
 		if _, err := s.Write(ctx, s.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept")))); err != nil {

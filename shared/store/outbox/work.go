@@ -3,6 +3,7 @@ package outbox
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -59,10 +60,19 @@ func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.Wo
 	return pending(kind, it, err)
 }
 
-// CountDeath is Pending, and notes that the handling of the event begins once more, of which it is not known whether it will end.
-func (s *Store) CountDeath(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error) {
-	k := workKey(collab.Work{EventRef: ref, Kind: kind})
-	it, _, err := s.WriteOne(ctx, s.Update(k, expression.Add(expression.Name(table.Deaths), expression.Value(1)), isThere), types.ReturnValueAllNew)
+// RunTime is longer than a run of deliver: an attempt that began before, and has not reported its end, has none.
+const RunTime = 100 * time.Second
+
+// CountAttempt is Pending, and counts an attempt that has not reported an end: see collab.Work. One that may be under way still is counted for the
+// others that begin meanwhile.
+func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error) {
+	began, now := expression.Name(table.Began), s.Millis()
+	it, refused, err := s.WriteOne(ctx, s.Update(workKey(collab.Work{EventRef: ref, Kind: kind}),
+		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)),
+		isThere, expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds())))), types.ReturnValueAllNew)
+	if refused != nil {
+		it = refused.Of[0].There
+	}
 	return pending(kind, it, err)
 }
 
@@ -77,9 +87,10 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*collab.Work, erro
 // isThere is the condition that an item is there.
 var isThere = expression.AttributeExists(expression.Name(table.PK))
 
-// Survived notes that the handling of an event has ended in order, where it is pending still.
-func (s *Store) Survived(ctx context.Context, w collab.Work) error {
-	_, err := s.Write(ctx, s.Update(workKey(w), expression.Set(expression.Name(table.Deaths), expression.Value(0)), isThere))
+// ReportEnd notes that an attempt at the delivery of an event has ended, whatever it led to, where that is pending still.
+func (s *Store) ReportEnd(ctx context.Context, w collab.Work) error {
+	_, err := s.Write(ctx, s.Update(workKey(w),
+		expression.Set(expression.Name(table.Deaths), expression.Value(0)).Remove(expression.Name(table.Began)), isThere))
 	return err
 }
 
@@ -116,16 +127,4 @@ func (s *Store) MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (
 		Set(expression.Name(table.Writer), expression.Value(mark)).Add(expression.Name(table.Attempts), expression.Value(1)),
 		next.Equal(expression.Value(w.Next))))
 	return err == nil && (refused == nil || refused.By(mark)), err
-}
-
-// Backlog records whether a queue is long at the moment, and returns since when it has been without a break; 0 when it is not.
-func (s *Store) Backlog(ctx context.Context, queue string, long bool) (collab.Millis, error) {
-	k := table.Backlog(queue)
-	if !long {
-		return 0, s.Delete(ctx, k)
-	}
-	at := expression.Name(table.StartedAt)
-	since := expression.Set(at, expression.IfNotExists(at, expression.Value(s.Millis())))
-	it, _, err := s.WriteOne(ctx, s.Update(k, since), types.ReturnValueAllNew)
-	return it.Number(table.StartedAt), err
 }

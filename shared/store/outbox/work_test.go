@@ -39,7 +39,7 @@ func testWork(t *testing.T, s *Store) {
 		if len(got) != 1 {
 			t.Fatalf("pending %+v", got)
 		}
-		for _, kind := range []collab.WorkKind{collab.EventWork, collab.MailWork, collab.ParkedWork} {
+		for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
 			at, err := s.Pending(ctx, ref, kind)
 			if (at != nil) != (kind == got[0].Kind) || at != nil && *at != got[0] || err != nil {
 				t.Errorf("among %s %+v, %v", kind, at, err)
@@ -96,10 +96,10 @@ func testWork(t *testing.T, s *Store) {
 	}
 
 	mail := spread
-	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.MailWork, collab.StageMail, "", start.Since+5_000
+	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.EventWork, collab.StageMail, "", start.Since+5_000
 	mail.Next = mail.Since
 	advance(spread, mail, true)
-	works(collab.Work{Kind: collab.MailWork, Stage: collab.StageMail, Since: mail.Since})
+	works(collab.Work{Kind: collab.EventWork, Stage: collab.StageMail, Since: mail.Since})
 	next(mail.Since)
 	later := mail
 	later.Since, later.Next = later.Since+1_000, later.Next+1_000
@@ -108,7 +108,7 @@ func testWork(t *testing.T, s *Store) {
 	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind
 		t.Fatal(err)
 	}
-	works(collab.Work{Kind: collab.MailWork, Stage: collab.StageMail, Since: later.Since})
+	works(collab.Work{Kind: collab.EventWork, Stage: collab.StageMail, Since: later.Since})
 	for range 2 {
 		if err := s.Finish(ctx, later); err != nil {
 			t.Fatal(err)
@@ -124,10 +124,10 @@ func testWork(t *testing.T, s *Store) {
 	if moved, err := s.MoveWork(ctx, later, 1); err != nil || moved {
 		t.Errorf("moved what is done: %v, %v", moved, err)
 	}
-	if at, err := s.CountDeath(ctx, ref, later.Kind); at != nil || err != nil {
+	if at, err := s.CountAttempt(ctx, ref, later.Kind); at != nil || err != nil {
 		t.Errorf("counted a death of what is done: %+v, %v", at, err)
 	}
-	if err := s.Survived(ctx, later); err != nil {
+	if err := s.ReportEnd(ctx, later); err != nil {
 		t.Error(err)
 	}
 	if left := s.pending(t); len(left) != 0 {
@@ -154,12 +154,17 @@ func testQuarantine(t *testing.T, s *Store) {
 	if moved, err := s.Advance(ctx, start, stood); !moved || err != nil {
 		t.Fatal(moved, err)
 	}
-	for i := range 3 {
-		if at, err := s.CountDeath(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i+1) || at.Cursor != "@u" {
-			t.Errorf("death %d is counted as %+v, %v", i+1, at, err)
+	now := time.Now()
+	s.Table = s.At(func() time.Time { return now })
+	for i := range 6 { // two at each time
+		if at, err := s.CountAttempt(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i/2+1) || at.Deaths > int64(i/2+2) || at.Cursor != "@u" {
+			t.Errorf("attempt %d is counted as %+v, %v", i+1, at, err)
+		}
+		if i%2 == 1 {
+			now = now.Add(RunTime)
 		}
 	}
-	check(s.Survived(ctx, stood))
+	check(s.ReportEnd(ctx, stood))
 	if got := s.pending(t)[0]; got.Deaths != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -303,23 +308,5 @@ func testMail(t *testing.T, s *Store) {
 	other.User = "cid"
 	if got, err := s.ClaimMail(ctx, other, "e1", false, lease(), fail); err != nil || len(got) != 1 {
 		t.Errorf("of another user: %v, %v", got, err)
-	}
-}
-
-func TestBacklog(t *testing.T) { onEach(t, testBacklog) }
-
-func testBacklog(t *testing.T, s *Store) {
-	ctx := t.Context()
-	now := time.UnixMilli(5000)
-	s.Table = s.At(func() time.Time { return now })
-	for _, step := range []struct {
-		at   int64
-		long bool
-		want int64
-	}{{5000, false, 0}, {6000, true, 6000}, {7000, true, 6000}, {8000, false, 0}, {9000, true, 9000}} {
-		now = time.UnixMilli(step.at)
-		if got, err := s.Backlog(ctx, "events", step.long); err != nil || got != step.want {
-			t.Errorf("at %d: %d, %v", step.at, got, err)
-		}
 	}
 }

@@ -1,0 +1,115 @@
+package delivery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/mail"
+	"collabdata/shared/queue"
+)
+
+// silent is a mail service that does not answer until it is up.
+type silent struct {
+	up   atomic.Bool
+	sent atomic.Int64
+}
+
+func (s *silent) Send(ctx context.Context, _ mail.Notice) error {
+	if s.up.Load() {
+		s.sent.Add(1)
+		return nil
+	}
+	select {
+	case <-time.After(200 * time.Millisecond):
+		return errors.New("no answer")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TestSilentMailService: while the mail service does not answer no run dies of the mails that wait for it: it ends in time, is counted as
+// none that died, and all mails are sent once the service answers.
+func TestSilentMailService(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	people := make([]collab.User, collab.RecipientPageSize)
+	for i := range people {
+		people[i] = a.user(fmt.Sprintf("user%03d", i))
+	}
+	ev := a.notification(func(ev *collab.Event) { ev.People = people })
+	s := new(silent)
+	p := w.start(func(o *delivery.Options) { o.Mailer = s })
+	for range 5 {
+		ctx, cancel := context.WithTimeout(p.ctx, 18*time.Second) // as what is left of a run; all mails of the page would take 5 s
+		began := time.Now()
+		if err := p.Event(ctx, queue.Event{EventRef: ref(ev), Again: true}); err == nil || ctx.Err() != nil || time.Since(began) > 4*time.Second {
+			t.Errorf("after %v: %v, %v", time.Since(began), err, ctx.Err())
+		}
+		cancel()
+		w.add(10 * time.Minute)
+	}
+	s.up.Store(true)
+	w.send(ev)
+	w.settle(p)
+	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	if err != nil || len(list) != 0 || s.sent.Load() != int64(len(people)) {
+		t.Errorf("quarantine %+v, %v; %d of %d mails were sent", list, err, s.sent.Load(), len(people))
+	}
+}
+
+// TestTakenAtOnce: messages about an event that come again at one moment, and are handled side by side, count as one attempt.
+func TestTakenAtOnce(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	ev := a.comment("thread", a.user("bob"))
+	p := w.start()
+	var wg sync.WaitGroup
+	for range 6 {
+		wg.Go(func() {
+			if err := p.Event(t.Context(), queue.Event{EventRef: ref(ev), Again: true}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	w.settle(p)
+	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	if err != nil || len(list) != 0 || len(a.mailsTo("bob")) != 1 || len(a.inbox("bob")) != 1 {
+		t.Errorf("quarantine %+v, %v; mails %v, inbox %v", list, err, a.mailsTo("bob"), a.inbox("bob"))
+	}
+}
+
+// TestUnparked: what was parked is pending as any other once its account is enabled: the relay sends it again as often.
+func TestUnparked(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	disable := func(off bool) {
+		_, err := w.directory.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
+		w.must(err)
+	}
+	ev := a.comment("thread", a.user("bob"))
+	disable(true)
+	w.must(w.start().Event(t.Context(), event(ev)))
+	if work := w.work(ev); work == nil || work.Kind != collab.ParkedWork {
+		t.Fatalf("pending %+v", work)
+	}
+	disable(false)
+	w.add(time.Hour)
+	if err := w.startWithoutMail().Event(t.Context(), queue.Event{EventRef: ref(ev), Kind: collab.ParkedWork}); err == nil {
+		t.Fatal("a mail was sent")
+	}
+	if work := w.work(ev); work == nil || work.Kind != collab.EventWork || work.Next > w.Now().Add(2*time.Minute).UnixMilli() || work.Since < w.millis() {
+		t.Errorf("pending %+v", work)
+	}
+	w.settle(w.start())
+	if n := len(a.mailsTo("bob")); n != 1 {
+		t.Errorf("%d mails", n)
+	}
+}
