@@ -176,7 +176,7 @@ func (n *newcomer) finds(t *testing.T, path, text string) {
 }
 
 // TestNewcomer does what the README says, in a fresh clone: it starts the server, and runs every example of the README and of both
-// clients, in order, twice.
+// clients, in order, and what projects outside of it do by the clients' READMEs, all twice.
 func TestNewcomer(t *testing.T) {
 	t.Parallel()
 	local, err := localstack.Dir()
@@ -197,6 +197,7 @@ func TestNewcomer(t *testing.T) {
 	typescript := filepath.Join("scripts", "client-ts")
 	n.do(t, typescript, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 	n.do(t, "", "go", "build", "-o", filepath.Join(".local", "bin", "example"), "./shared/client/example")
+	projects := n.outsides(t)
 	for _, which := range []string{"first", "second"} {
 		out := n.do(t, "", "sh", "-c", n.examples(t))
 		for line := range strings.Lines(out) {
@@ -212,6 +213,11 @@ func TestNewcomer(t *testing.T) {
 		}
 		if out := n.do(t, typescript, "npm", "run", "--silent", "example"); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
 			t.Errorf("the %s time the example in TypeScript prints\n%s", which, out)
+		}
+		for _, p := range projects {
+			if out := p.do(t, p.run[0], p.run[1:]...); !strings.HasSuffix(out, p.want) {
+				t.Errorf("the %s time %q outside prints\n%s", which, p.run[0], out)
+			}
 		}
 	}
 	n.finds(t, "/mail", "Ann mentioned you in plan")

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"collabdata/localstack"
+)
+
+// outside is a project of someone who uses the service: a folder that is no part of the clone.
+type outside struct {
+	dir  string
+	env  []string
+	run  []string // the command that runs what the README shows
+	want string   // the end of what it prints
+}
+
+// do runs a command in the project, and returns what it printed.
+func (o *outside) do(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = o.dir, o.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// write writes a file of the project.
+func (o *outside) write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(o.dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// block returns the first example in a language of a README.
+func (n *newcomer) block(t *testing.T, readme, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("%s has no example in %s", readme, language)
+	}
+	return strings.ReplaceAll(string(m[1]), "127.0.0.1:"+defaultPort, "127.0.0.1:"+n.port)
+}
+
+// outsides makes a project for each language, by what the READMEs say.
+func (n *newcomer) outsides(t *testing.T) []*outside {
+	t.Helper()
+	return []*outside{n.goModule(t), n.npmProject(t), n.pythonEnvironment(t)}
+}
+
+// goModule is a module that gets the client of a renamed fork from the address that the fork has, behind which is the folder of the fork.
+func (n *newcomer) goModule(t *testing.T) *outside {
+	t.Helper()
+	fork := &outside{dir: filepath.Join(t.TempDir(), "fork"), env: append(n.environment(),
+		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")}
+	here := &outside{dir: n.dir, env: fork.env}
+	here.do(t, "git", "add", "--all")
+	here.do(t, "git", "commit", "--quiet", "--allow-empty", "--message=as it is")
+	here.do(t, "git", "clone", "--quiet", ".", fork.dir)
+	fork.do(t, "make", "rename", "MODULE=github.com/you/collabdata")
+	fork.do(t, "git", "commit", "--quiet", "--all", "--message=rename")
+
+	app := &outside{dir: t.TempDir(), run: []string{"./app"}, want: "Is this final?\ntrue\n"}
+	cache := strings.TrimSpace(fork.do(t, "go", "env", "GOMODCACHE"))
+	app.env = append(n.environment(), "GOMODCACHE="+t.TempDir(), "GOFLAGS=-modcacherw -trimpath", "GOSUMDB=off", "GOPRIVATE=github.com/you",
+		"GOPROXY=file://"+filepath.Join(cache, "cache", "download"), // what the clone was built with, so that nothing is downloaded twice
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+fork.dir+".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/you/collabdata")
+	app.do(t, "go", "mod", "init", "example.com/app")
+	app.do(t, "go", "get", "github.com/you/collabdata/shared/client")
+	app.write(t, "main.go", n.block(t, filepath.Join(fork.dir, "shared", "client", "README.md"), "go"))
+	app.do(t, "go", "build", "-o", "app", ".")
+	if graph := app.do(t, "go", "list", "-deps", "."); strings.Contains(graph, "aws") {
+		t.Errorf("the client brings an SDK of AWS:\n%s", graph)
+	}
+	return app
+}
+
+// npmProject is a project with the packed client.
+func (n *newcomer) npmProject(t *testing.T) *outside {
+	t.Helper()
+	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"node", "main.js"}, want: "Is this final?\nNOT_FOUND\n"}
+	client := &outside{dir: filepath.Join(n.dir, "scripts", "client-ts"), env: app.env}
+	client.do(t, "npm", "pack", "--silent", "--pack-destination", app.dir)
+	packed, err := filepath.Glob(filepath.Join(app.dir, "*.tgz"))
+	if err != nil || len(packed) != 1 {
+		t.Fatalf("npm pack left %q: %v", packed, err)
+	}
+	app.do(t, "npm", "init", "--yes")
+	app.do(t, "npm", "pkg", "set", "type=module")
+	app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed[0], "typescript@5.9.3", "@types/node@20.19.43")
+	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
+	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "main.ts")
+	return app
+}
+
+// inPython adds a thread and reads it by the client that is made as the README says.
+const inPython = `
+import sys
+from collaboration_data_service_client import Client
+from collaboration_data_service_client.api.commentannotations import comment_annotations_add, comment_annotations_get
+from collaboration_data_service_client.models import *
+
+client = Client(base_url=sys.argv[1], headers={"x-service-api-key": "dev-key", "x-service-auth-token": "dev-token"})
+thread = NewAnnotation(comment_data=[AnnotationComment(comment_text="Is this final?", from_=UserInput(user_id="ann", name="Ann"))])
+added = comment_annotations_add.sync(client=client, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
+    organization_id="acme", create_organization=True, document_id="python", create_document=True, comment_annotations=[thread])))
+for item in added.result.data.additional_properties.values():
+    print(item.success)
+got = comment_annotations_get.sync(client=client, body=CommentAnnotationsGetBody(data=CommentAnnotationsGetRequest(
+    organization_id="acme", document_id="python")))
+for thread in got.result.data:
+    print(thread.comments[0].comment_text)
+`
+
+// pythonEnvironment is an environment with the client that the README's line makes.
+func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
+	t.Helper()
+	python, err := localstack.CheckTool(t.Context(), "python", os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme, err := os.ReadFile(filepath.Join(n.dir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile("`(openapi-python-client generate [^`]*)`").FindSubmatch(readme)
+	if line == nil {
+		t.Fatal("the README does not say how to make a client in Python")
+	}
+	here := &outside{dir: n.dir, env: append(n.environment(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"))}
+	here.do(t, "sh", "-c", string(line[1])+" --fail-on-warning")
+	made := filepath.Join(n.dir, "collaboration-data-service-client")
+	return &outside{
+		dir: t.TempDir(), env: append(n.environment(), "PYTHONPATH="+made), want: "Is this final?\n",
+		run: []string{python, "-c", strings.TrimSpace(inPython), "http://127.0.0.1:" + n.port},
+	}
+}
