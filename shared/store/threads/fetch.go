@@ -32,8 +32,8 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		offered := w.q.IDs != nil
 		if t != nil {
 			// where it has moved to another value that was asked for, it is listed there
-			moved := w.by != nil && w.by.of(&t.Annotation) != w.values[e.at.Value]
-			offered = !moved && matches(w.q, &t.Annotation)
+			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
+			offered = !moved && matches(w.q, t)
 		}
 		if offered {
 			if !w.take(e.id, t) {

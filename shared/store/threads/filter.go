@@ -8,31 +8,45 @@ import (
 	"collabdata/shared/table"
 )
 
-// filter is a condition on a value of an annotation's head: one row is all that reading knows of it. A query may ask for several values; a
-// head passes with one of them.
+// filter is a condition on values of an annotation: one row is all that reading knows of it. A query may ask for several values; an annotation
+// passes with one of them.
 type filter struct {
-	name      string
-	index     string                                 // lists heads by this value
-	attribute string                                 // holds the value, in the head and in index entries that project it
-	partition func(acct, org, value string) string   // of the index
-	asked     func(*collab.AnnotationQuery) []string // nil where the query does not ask
-	of        func(*collab.Annotation) string
+	name  string
+	asked func(*collab.AnnotationQuery) []string // nil where the query does not ask
+	has   func(t *collab.Thread, value string) bool
+	list  *listing // nil for a filter that only sifts what was read
 }
 
-// filters stand in the order in which they drive a walk: the first that a query asks for is the index it goes through.
+// listing is an index that lists heads by a value.
+type listing struct {
+	index     string
+	attribute string                               // holds the value, in the head and in index entries that project it
+	partition func(acct, org, value string) string // of the index
+}
+
+// filters with a listing stand in the order in which they drive a walk: the first that a query asks for is the index it goes through.
 var filters = [...]*filter{
 	{
-		"locations", table.IndexIn, table.Location, table.LocationPartition,
-		func(q *collab.AnnotationQuery) []string { return q.Locations }, func(a *collab.Annotation) string { return a.LocationID },
+		"locations", func(q *collab.AnnotationQuery) []string { return q.Locations },
+		func(t *collab.Thread, id string) bool { return t.LocationID == id },
+		&listing{table.IndexIn, table.Location, table.LocationPartition},
 	},
 	{
-		"creators", table.IndexBy, table.Creator, table.CreatorPartition,
-		func(q *collab.AnnotationQuery) []string { return q.Creators }, func(a *collab.Annotation) string { return a.CreatorID },
+		"creators", func(q *collab.AnnotationQuery) []string { return q.Creators },
+		func(t *collab.Thread, id string) bool { return t.CreatorID == id },
+		&listing{table.IndexBy, table.Creator, table.CreatorPartition},
 	},
 	{
-		"statuses", table.IndexSt, table.Status, table.StatusPartition,
-		func(q *collab.AnnotationQuery) []string { return q.Statuses }, func(a *collab.Annotation) string { return a.StatusID },
+		"statuses", func(q *collab.AnnotationQuery) []string { return q.Statuses },
+		func(t *collab.Thread, id string) bool { return t.StatusID == id },
+		&listing{table.IndexSt, table.Status, table.StatusPartition},
 	},
+}
+
+// holds reports whether a thread passes the filter of a query.
+func (f *filter) holds(q *collab.AnnotationQuery, t *collab.Thread) bool {
+	asked := f.asked(q)
+	return asked == nil || slices.ContainsFunc(asked, func(value string) bool { return f.has(t, value) })
 }
 
 // window is a condition on a time of an annotation; both ends are inclusive.
@@ -67,15 +81,15 @@ func (w *window) holds(q *collab.AnnotationQuery, t collab.Millis) bool {
 	return (after == nil || t >= *after) && (before == nil || t <= *before)
 }
 
-// matches reports whether an annotation passes all filters but those on document and folder.
-func matches(q *collab.AnnotationQuery, a *collab.Annotation) bool {
+// matches reports whether a thread passes all filters but those on document and folder.
+func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	for _, f := range filters {
-		if f.asked(q) != nil && !slices.Contains(f.asked(q), f.of(a)) {
+		if !f.holds(q, t) {
 			return false
 		}
 	}
 	for _, w := range windows {
-		if !w.holds(q, w.of(a)) {
+		if !w.holds(q, w.of(&t.Annotation)) {
 			return false
 		}
 	}
@@ -87,13 +101,13 @@ func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 	projected := table.IndexOf(index).Projected
 	var asked []*filter
 	for _, f := range filters {
-		if f.asked(q) != nil && slices.Contains(projected, f.attribute) {
+		if f.list != nil && f.asked(q) != nil && slices.Contains(projected, f.list.attribute) {
 			asked = append(asked, f)
 		}
 	}
 	return func(it store.Item) bool {
 		for _, f := range asked {
-			if !slices.Contains(f.asked(q), it.Text(f.attribute)) {
+			if !slices.Contains(f.asked(q), it.Text(f.list.attribute)) {
 				return false
 			}
 		}

@@ -59,7 +59,7 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	limit := max(most/max(1, len(ranges)), 5)
 	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
 		ranges[i].entries, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
-			Index: f.index, PK: f.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
+			Index: f.list.index, PK: f.list.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
 			Keys: inDocument(documents[i/len(values)]), Limit: limit,
 		})
 		return err
@@ -67,7 +67,7 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 		return nil, false, err
 	}
 	few = true
-	passes := sieve(w.q, f.index)
+	passes := sieve(w.q, f.list.index)
 	var c cost
 	for i, r := range ranges {
 		few = few && !r.more

@@ -20,14 +20,14 @@ type plan struct {
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	p := plan{org: org, q: q}
-	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.asked(q) != nil })
+	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.list != nil && f.asked(q) != nil })
 	switch {
 	case q.IDs != nil:
 	case updated.in(q):
 		p.index = table.IndexUpd
 	case by >= 0:
 		p.by = filters[by]
-		p.index, p.values = p.by.index, p.by.asked(q)
+		p.index, p.values = p.by.list.index, p.by.asked(q)
 	case created.in(q):
 		p.index = table.IndexUpd
 	}
@@ -93,7 +93,7 @@ func (p *plan) keyRange(document string, value int) keyRange {
 	acct, org := p.org.Account, p.org.Organization
 	switch {
 	case p.by != nil:
-		r.partition, r.keys = p.by.partition(acct, org, p.values[value]), inDocument(document)
+		r.partition, r.keys = p.by.list.partition(acct, org, p.values[value]), inDocument(document)
 	case p.index == table.IndexOrg:
 		r.partition, r.keys = table.UpdatedPartition(acct, org), p.times()
 	case p.index == table.IndexUpd:
@@ -135,7 +135,7 @@ func (p *plan) alternatives(documents int) []*filter {
 	}
 	var list []*filter
 	for _, f := range filters {
-		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && 0 < n && n <= mostProbes {
+		if n := len(f.asked(p.q)) * max(1, documents); f != p.by && f.list != nil && 0 < n && n <= mostProbes {
 			list = append(list, f)
 		}
 	}
@@ -144,7 +144,7 @@ func (p *plan) alternatives(documents int) []*filter {
 
 // place returns where the walk comes by the head of an entry that another index than the driver's lists.
 func (p *plan) place(document string, it store.Item) position {
-	return position{Document: document, Value: slices.Index(p.values, it.Text(p.by.attribute)), Key: it.Text(table.DocAnn)}
+	return position{Document: document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(table.DocAnn)}
 }
 
 // latestKey returns the latest that the time key of an annotation can be which was last updated at t.
