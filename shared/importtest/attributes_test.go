@@ -4,55 +4,56 @@ import (
 	"go/ast"
 	"go/token"
 	"os"
-	"reflect"
-	"strconv"
-	"strings"
 	"testing"
 )
 
-// TestAttributes holds that every attribute that items are encoded with is in package table.
+// TestAttributes holds that the names that package table gives are used: what only the tags of stored types name is named by them alone.
 func TestAttributes(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string]bool{}
+	uses := map[string]int{} // of the names that package table gives to texts, by name
 	for _, file := range folders["shared/table"].files {
-		ast.Inspect(file, func(n ast.Node) bool {
-			if d, ok := n.(*ast.GenDecl); ok && d.Tok == token.CONST {
+		for _, d := range file.Decls {
+			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
 				for _, spec := range d.Specs {
-					for _, v := range spec.(*ast.ValueSpec).Values {
-						if text, ok := v.(*ast.BasicLit); ok && text.Kind == token.STRING {
-							name, _ := strconv.Unquote(text.Value)
-							documented[name] = true
-						}
+					v := spec.(*ast.ValueSpec)
+					if text, ok := v.Values[0].(*ast.BasicLit); ok && text.Kind == token.STRING {
+						uses[v.Names[0].Name] = -1 // its declaration
 					}
 				}
 			}
-			return true
-		})
+		}
 	}
-	found := 0
+	if len(uses) < 30 {
+		t.Fatalf("only %d names were found", len(uses))
+	}
+	use := func(name string) {
+		if _, known := uses[name]; known {
+			uses[name]++
+		}
+	}
 	for _, f := range folders {
 		for _, file := range f.files {
 			ast.Inspect(file, func(n ast.Node) bool {
-				field, ok := n.(*ast.Field)
-				if !ok || field.Tag == nil {
-					return true
-				}
-				tag, _ := strconv.Unquote(field.Tag.Value)
-				name, _, _ := strings.Cut(reflect.StructTag(tag).Get("dynamodbav"), ",")
-				if name == "" || name == "-" {
-					return true
-				}
-				if found++; !documented[name] {
-					t.Errorf("%s: the attribute %q is no constant of package table", f.path, name)
+				switch n := n.(type) {
+				case *ast.SelectorExpr:
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "table" {
+						use(n.Sel.Name)
+					}
+				case *ast.Ident:
+					if f.path == "shared/table" {
+						use(n.Name)
+					}
 				}
 				return true
 			})
 		}
 	}
-	if found < 50 {
-		t.Errorf("only %d attributes were found", found)
+	for name, n := range uses {
+		if n <= 0 && ast.IsExported(name) {
+			t.Errorf("table.%s is not used", name)
+		}
 	}
 }

@@ -95,6 +95,6 @@ func annotation(t *store.Table, id string) []store.Write {
 	head := store.NewItem(table.Annotation("acct", "org", "doc", id))
 	head[table.Org], head[table.OrgUpd] = store.Text("A#acct#O#org#T#"+id[len(id)-1:]), store.Text(id)
 	comment := store.NewItem(table.Comment("acct", "org", "doc", id, 1))
-	comment[table.Text] = store.Text(strings.Repeat("x", 100))
+	comment["txt"] = store.Text(strings.Repeat("x", 100))
 	return []store.Write{t.Create(head), t.Create(comment)}
 }

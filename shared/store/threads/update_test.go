@@ -66,7 +66,7 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
 		it, err := w.Get(t.Context(), k)
 		w.must(err)
-		if it.Text("later") != "kept" || it[table.Text] != nil {
+		if it.Text("later") != "kept" || it["txt"] != nil {
 			t.Errorf("%v", it)
 		}
 	}
@@ -183,7 +183,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	for _, id := range change.IDs {
 		it, err := w.Get(t.Context(), commentKey(w.doc, "long", id))
 		w.must(err)
-		if failures[id] == nil && it.Text(table.Text) != "changed" {
+		if failures[id] == nil && it.Text("txt") != "changed" {
 			t.Errorf("comment %d was left as it is, without a failure", id)
 		}
 	}
