@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin test fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
+.PHONY: help check run seed admin test lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -33,7 +33,7 @@ check:
 	@mkdir -p $(LOCAL)/bin 2>/dev/null; for dir in $(LOCAL) $(LOCAL)/*; do \
 		[ -w "$$dir" ] || { echo "$(CURDIR)/$$dir cannot be written: it belongs to $$({ ls -ld "$$dir" 2>/dev/null || ls -ld .; } | awk '{print $$3}'). Give it to yourself: sudo chown -R $$(id -un) '$(CURDIR)/$(LOCAL)'" >&2; exit 1; }; done
 
-run: check ## serve the API on http://127.0.0.1:8080 (PORT=... overrides), with all it needs
+run: check ## serve the API on this machine with all it needs (PORT=... and HOST=... say where)
 	@$(call build_programs,local admin) && exec $(LOCAL)/bin/local
 
 seed: check ## fill the running local server with an organization of 200 threads
@@ -58,6 +58,14 @@ test: check ## check everything: format, vet, every test, the end-to-end deploym
 	@# The app is one goroutine.
 	@echo '== go test of infra, without -race (minutes at the first time, seconds later)'
 	@$(call timed,go test -shuffle=on -vet=off -timeout 10m ./infra/...)
+
+# Pinned, and compiled at the first time: minutes. The CDK's packages are apart, as in test.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
+
+lint: check ## look for likely mistakes: staticcheck, errcheck (minutes at the first time, then half a minute)
+	@echo '== staticcheck'; $(call timed,go run $(STATICCHECK) $$(go list ./... | grep -v '^collabdata/infra'))
+	@echo '== errcheck'; $(call timed,go run $(ERRCHECK) -ignoretests -exclude .errcheck $$(go list ./... | grep -v '^collabdata/infra'))
 
 fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 	@go run ./localstack/install

@@ -109,7 +109,7 @@ func (t tools) install(ctx context.Context, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 	if t.installed(stamp) {
 		return nil
 	}

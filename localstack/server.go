@@ -54,7 +54,7 @@ func (s *Server) Stop() (err error) {
 		case <-s.done:
 		case <-time.After(stopTimeout):
 			err = fmt.Errorf("%s did not stop within %v and was killed", s.URL, stopTimeout)
-			syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+			_ = syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
 			<-s.done
 		}
 	})
@@ -146,7 +146,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 		done:  make(chan struct{}),
 	}
 	go func() {
-		cmd.Wait()
+		_ = cmd.Wait()
 		os.RemoveAll(tmp) // the supervisor has, unless it was killed
 		close(s.done)
 	}()
@@ -154,7 +154,7 @@ func (p program) startOn(ctx context.Context, local string, port int) (*Server, 
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %v", startTimeout))
 	defer cancel()
 	if err := s.await(ctx, p.ready(port), p.probe); err != nil {
-		s.Stop()
+		_ = s.Stop()
 		printed, _ := os.ReadFile(s.Log)
 		return nil, fmt.Errorf("%s did not start: %w: its log %s ends with:\n%s\n(make distclean, and what you ran again, installs it afresh)",
 			p.name, err, s.Log, tail(string(printed), 10))

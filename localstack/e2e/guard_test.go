@@ -59,7 +59,7 @@ func (g *guard) refusals(do func()) []string {
 		return before
 	}
 	before := tell(func(call string) { calls = append(calls, call) })
-	defer tell(before)
+	defer func() { tell(before) }()
 	do()
 	return calls
 }

@@ -980,3 +980,28 @@ func TestHelp(t *testing.T) {
 		}
 	}
 }
+
+// TestWrongWords: an unknown word names those that there are, and what is wrong whatever the deployment holds exits with 2.
+func TestWrongWords(t *testing.T) {
+	c := newCLI(t)
+	c.run(t, "account", "create", "acme")
+	for _, test := range []struct {
+		text string
+		args []string
+	}{
+		{"there is no command frob: the commands are account, key, token,", []string{"frob"}},
+		{"there is no command frob: the commands are create, list, disable, enable, delete", []string{"account", "frob"}},
+		{"there is no flag --frob: the flags are --help, ", []string{"account", "list", "--frob"}},
+		{"--access must be one of", []string{"document", "put", "acme", "o", "d", "--access", "frob"}},
+		{`events must be triggered or all, not "frob"`, []string{"settings", "set", "acme", "events=frob"}},
+		{`there is no setting "frob": the settings are advanced-queries,`, []string{"settings", "set", "acme", "frob=1"}},
+		{"root is no folder", []string{"folder", "put", "acme", "o", "root"}},
+	} {
+		if _, text, code := c.run(t, test.args...); code != 2 || !strings.Contains(text, test.text) {
+			t.Errorf("%q exits with %d and says %s; want 2 and %s", test.args, code, text, test.text)
+		}
+	}
+	if _, text, code := c.run(t, "account", "disable", "other", "--yes"); code != 1 {
+		t.Errorf("an account that does not exist: %d %s", code, text)
+	}
+}

@@ -66,7 +66,7 @@ func (a *admin) directory(ctx context.Context) (*directory.Store, error) {
 		return nil, err
 	}
 	if d.Table == "" {
-		return nil, errors.New("which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it")
+		return nil, wrongf("which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it")
 	}
 	return directory.New(store.New(cfg, d.Table, a.now, a.random)), nil
 }
@@ -83,7 +83,7 @@ func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
 		url = d.WebhooksQueueURL
 	}
 	if url == "" {
-		return nil, fmt.Errorf("which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name)
+		return nil, wrongf("which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name)
 	}
 	return queue.New(cfg, url, slog.New(slog.NewTextHandler(a.stderr, nil))), nil
 }
@@ -92,7 +92,7 @@ func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
 func (d *deployment) guard() (*webhook.Guard, error) {
 	ranges, err := webhook.ParseRanges(d.AllowedPrivateCIDRs)
 	if err != nil {
-		return nil, fmt.Errorf("--allowed-private-cidrs: %w", err)
+		return nil, wrongf("--allowed-private-cidrs: %w", err)
 	}
 	return webhook.NewGuard(ranges), nil
 }

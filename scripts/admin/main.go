@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}))
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintf(stderr, "admin: %v\nSee admin --help.\n", err)
+		fmt.Fprintf(stderr, "admin: %s\nSee admin --help.\n", explainWord(err))
 		return 2
 	}
 	a := &admin{deployment: &c.Deployment, now: time.Now, random: rand.Reader, yes: c.Yes, person: person, stdin: stdin, stderr: stderr}
@@ -96,9 +96,47 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))
+		if _, ok := errors.AsType[wrong](err); ok {
+			return 2
+		}
 		return 1
 	}
 	return 0
+}
+
+// wrong is a value of the command line that is wrong whatever the deployment holds.
+type wrong struct{ error }
+
+// wrongf returns the error about a wrong value.
+func wrongf(format string, args ...any) error { return wrong{fmt.Errorf(format, args...)} }
+
+// explainWord returns what is wrong with a command line. Of an unknown word it names those that there are.
+func explainWord(err error) string {
+	parse, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return err.Error()
+	}
+	node := parse.Context.Selected()
+	if node == nil {
+		node = parse.Context.Model.Node
+	}
+	text, _, _ := strings.Cut(err.Error(), ", did you mean")
+	var names []string
+	if unknown, found := strings.CutPrefix(text, "unexpected argument "); found && len(node.Children) > 0 {
+		for _, child := range node.Children {
+			names = append(names, child.Name)
+		}
+		return fmt.Sprintf("there is no command %s: the commands are %s", unknown, strings.Join(names, ", "))
+	}
+	if unknown, found := strings.CutPrefix(text, "unknown flag "); found {
+		for _, group := range node.AllFlags(true) {
+			for _, flag := range group {
+				names = append(names, "--"+flag.Name)
+			}
+		}
+		return fmt.Sprintf("there is no flag %s: the flags are %s", unknown, strings.Join(names, ", "))
+	}
+	return err.Error()
 }
 
 // terminal tells which of the program's ends is a person's.

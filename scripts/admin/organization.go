@@ -126,7 +126,7 @@ type folderPut struct {
 // Run makes or changes the folder.
 func (c *folderPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if c.Folder == collab.RootFolder {
-		return errors.New("root is no folder: it stands for the top level")
+		return wrongf("root is no folder: it stands for the top level")
 	}
 	if err := c.check(ctx, s); err != nil {
 		return err
@@ -201,7 +201,7 @@ type documentPut struct {
 // Run makes or changes the document.
 func (c *documentPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if len(c.User) > collab.MaxPeople {
-		return fmt.Errorf("at most %d users may be listed: make them members and use --access organization", collab.MaxPeople)
+		return wrongf("at most %d users may be listed: make them members and use --access organization", collab.MaxPeople)
 	}
 	if err := c.check(ctx, s); err != nil {
 		return err
@@ -247,11 +247,11 @@ func (c *documentPut) change(d *collab.Document) error {
 	}
 	if d.Access != collab.AccessRestricted {
 		if c.User != nil {
-			return errors.New("--user is for restricted documents: give --access restricted as well")
+			return wrongf("--user is for restricted documents: give --access restricted as well")
 		}
 		d.Users = nil
 	} else if len(d.Users) == 0 {
-		return errors.New("nobody could see the document: give --user for each user who may")
+		return wrongf("nobody could see the document: give --user for each user who may")
 	}
 	return nil
 }

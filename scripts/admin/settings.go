@@ -215,7 +215,7 @@ func (c *settingsSet) Run(ctx context.Context, a *admin, s *directory.Store) err
 		return nil
 	}
 	if err := change(new(settings)); err != nil {
-		return err
+		return wrong{err}
 	}
 	before, err := s.PermissionProvider(ctx, string(c.Account))
 	if err != nil {

@@ -32,7 +32,7 @@ type tokenCreate struct {
 func (c *tokenCreate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	expires := c.Expires.after(a.now())
 	if !expires.IsZero() && !expires.After(a.now()) {
-		return fmt.Errorf("--expires %s is past", expires.UTC().Format(time.RFC3339))
+		return wrongf("--expires %s is past", expires.UTC().Format(time.RFC3339))
 	}
 	token, stored, err := a.newToken(expires)
 	if err != nil {
@@ -56,7 +56,7 @@ type tokenRotate struct {
 // Run rotates the tokens. One that ends sooner by itself does so.
 func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if c.Grace < 0 {
-		return errors.New("--grace must not be negative")
+		return wrongf("--grace must not be negative")
 	}
 	if c.Grace == 0 {
 		if err := a.confirm("Who uses another token of the API key will be refused within 60 s."); err != nil {

@@ -60,7 +60,7 @@ func compare(out io.Writer, saved, now figures) {
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t  %s\n", show(before), show(value), change(before, value), mark(before, value), unit, name)
 		}
 	}
-	w.Flush() // to where the lines before went
+	_ = w.Flush() // to where the lines before went
 }
 
 func show(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }

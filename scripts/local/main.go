@@ -96,7 +96,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer func() { _ = unlock() }()
 
 	s, err := prepare(ctx, data, log, short, url, out)
 	defer func() { err = errors.Join(err, s.clouds.stop()) }()

@@ -49,7 +49,7 @@ func run(args []string) error {
 		fmt.Printf("wrote %s: %s\n", f.path, f.next)
 	}
 	fmt.Printf(`Then: go test ./shared/api/apitest -run 'TestScripts%s'
-and, for the reference: an example in shared/api/apitest/scripts/general/examples.txtar, go test ./shared/api/openapi -update
+CONTRIBUTING.md lists the other tests that it meets.
 `, args[0])
 	return nil
 }
@@ -95,7 +95,11 @@ func pieces(root, path string) ([]piece, error) {
 		return nil, err
 	}
 	row := name(strings.Split(path[1:], "/"))
-	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", name(words), "ROW", row, "'", "`").Replace
+	grants := "ReadTable"
+	if words[len(words)-1] != "get" {
+		grants += " | WriteTable"
+	}
+	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", name(words), "ROW", row, "GRANTS", grants, "'", "`").Replace
 	return []piece{
 		{operation, fill(operationText), "write the request's fields, the rule and the answer"},
 		{rows, string(others) + fill(rowText), "say what it does, and what rights it has"},
@@ -145,7 +149,7 @@ func ROW() Endpoint {
 		Summary: "METHOD has yet to be written",
 		Description: '
 METHOD has yet to be described: order, limits, what fails with which code.',
-		Grants:    ReadTable,
+		Grants:    GRANTS,
 		Operation: operation(FIELD, (*PACKAGE.Service).METHOD),
 	}
 }

@@ -65,7 +65,8 @@ func failure(code collab.Code) string {
 }
 
 // add calls the operation in a time of its own, with these answers.
-func add(t *testing.T, within time.Duration, exchanges ...exchange) (result client.Keyed[client.CommentAnnotationsAddItem], err error, got []exchange) {
+func add(t *testing.T, within time.Duration, exchanges ...exchange) (
+	result client.Keyed[client.CommentAnnotationsAddItem], got []exchange, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{start: time.Now(), exchanges: exchanges}
@@ -75,7 +76,7 @@ func add(t *testing.T, within time.Duration, exchanges ...exchange) (result clie
 		result, err = c.CommentAnnotations.Add(ctx, request())
 		got = s.exchanges[:s.next]
 	})
-	return result, err, got
+	return result, got, err
 }
 
 func request() *client.CommentAnnotationsAddRequest {
@@ -88,7 +89,7 @@ func request() *client.CommentAnnotationsAddRequest {
 
 // TestRetries holds that what may succeed later is sent again under the same key, when the service says so or soon.
 func TestRetries(t *testing.T) {
-	result, err, got := add(t, time.Minute,
+	result, got, err := add(t, time.Minute,
 		exchange{status: 503, body: failure(collab.Unavailable), retryAfter: "2"},
 		exchange{},
 		exchange{status: 502, body: "<html>"},
@@ -137,13 +138,13 @@ func TestErrors(t *testing.T) {
 		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, collab.FailedPrecondition},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err, got := add(t, test.within, test.answers...)
+			_, got, err := add(t, test.within, test.answers...)
 			if collab.CodeOf(err) != test.want || len(got) != test.attempts {
 				t.Errorf("after %d attempts: %v, want %d and %s", len(got), err, test.attempts, test.want)
 			}
 		})
 	}
-	_, err, _ := add(t, time.Minute, exchange{status: 400, body: failure(collab.InvalidArgument)})
+	_, _, err := add(t, time.Minute, exchange{status: 400, body: failure(collab.InvalidArgument)})
 	e, ok := errors.AsType[*collab.Error](err)
 	want := &collab.Error{Code: collab.InvalidArgument, Message: "text", Details: []collab.FieldError{{Field: "data.x", Message: "rule"}}}
 	if diff := cmp.Diff(want, e); !ok || diff != "" {

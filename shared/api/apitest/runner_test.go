@@ -140,7 +140,7 @@ func TestLoad(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, name := range []string{"v2/organizations/add/x.txtar", "x.txtar", "v2/organizations/get/a.txt", "general/y.txtar"} {
+	for _, name := range []string{"v2/organizations/nothing/x.txtar", "x.txtar", "v2/organizations/get/a.txt", "general/y.txtar"} {
 		body := text
 		if name == "general/y.txtar" {
 			body = "It.\n"

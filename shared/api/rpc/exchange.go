@@ -43,7 +43,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.I
 		if a = failureResponse(x.ctx, err); a.http >= 500 {
 			x.cause = err
 		}
-		io.CopyN(io.Discard, r.Body, drained)
+		_, _ = io.CopyN(io.Discard, r.Body, drained)
 	}
 	read, written, _ := usage.Total()
 	x.Quota.Spend(x.ctx, quota.Amounts{quota.Reads: read, quota.Writes: written, quota.Events: float64(len(x.Events()))})

@@ -147,7 +147,7 @@ func restore(kept collab.IdempotencyAnswer) (response, error) {
 func compress(text []byte) []byte {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	w.Write(text) // a bytes.Buffer takes everything
-	w.Close()
+	_, _ = w.Write(text) // a bytes.Buffer takes everything
+	_ = w.Close()
 	return b.Bytes()
 }

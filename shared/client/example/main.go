@@ -41,7 +41,7 @@ func run(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	defer c.Webhooks.Delete(ctx, &client.WebhooksDeleteRequest{WebhookID: hook.WebhookID})
+	defer func() { _, _ = c.Webhooks.Delete(ctx, &client.WebhooksDeleteRequest{WebhookID: hook.WebhookID}) }()
 	events := make(chan *client.WebhookEvent, 1000)
 	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -140,7 +140,7 @@ func (c *Config) write(w http.ResponseWriter, r *http.Request, answer any, err e
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	if err == nil {
-		json.MarshalWrite(w, answer) // an error means that the reader is gone
+		_ = json.MarshalWrite(w, answer) // an error means that the reader is gone
 		return
 	}
 	code := collab.CodeOf(err)
@@ -151,7 +151,7 @@ func (c *Config) write(w http.ResponseWriter, r *http.Request, answer any, err e
 		h.Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
 	}
 	w.WriteHeader(rpc.HTTPStatus(code))
-	json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": collab.MessageOf(err)}}, json.Deterministic(true))
+	_ = json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": collab.MessageOf(err)}}, json.Deterministic(true))
 }
 
 // fields are those of an object on its way to the service or to the browser.
