@@ -200,7 +200,7 @@ func (a *admin) show(s settings) {
 
 type settingsSet struct {
 	Account id       `arg:"" help:"Account."`
-	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, write-units-per-second=N, events-per-minute=N, mails-per-day=N, webhook-endpoints=N, permission-provider=URL|none."`
+	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, write-units-per-second=N, read-units-per-second=N, events-per-minute=N, mails-per-day=N, webhook-endpoints=N, permission-provider=URL|none."`
 	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
 }
 

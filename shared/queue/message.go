@@ -83,15 +83,6 @@ func DecodeLane(text string) (Lane, error) {
 	return Lane{collab.LaneRef{Account: m.Account, WebhookID: m.WebhookID}, m.Token, m.Hops}, nil
 }
 
-// Account returns the account that a message of either queue is about, "" where it cannot be read.
-func Account(text string) string {
-	m, err := decode(text)
-	if err != nil {
-		return ""
-	}
-	return m.Account
-}
-
 func decode(text string) (message, error) {
 	var m message
 	if err := json.Unmarshal([]byte(text), &m); err != nil {

@@ -12,15 +12,13 @@ import (
 )
 
 const (
-	localRuns    = 32               // events worked on at the same time
-	localLanes   = 200              // lanes: most of the time they wait for their endpoints
-	localShare   = 2                // one account has one in so many of either at most: half
-	localPolls   = 16               // calls for messages of a queue under way: fewer fall behind an operation that sends thousands
-	localWaiting = 10_000           // messages taken that wait for their turn
-	localRelay   = 3 * time.Second  // between two runs of the relay
-	localTime    = 90 * time.Second // for one message, as the function has
-	localGrace   = 5 * time.Second  // for messages under way, at the end
-	localPause   = time.Second      // after a queue could not be reached
+	localRuns  = 32               // events worked on at the same time
+	localLanes = 200              // lanes: most of the time they wait for their endpoints
+	localPolls = 16               // calls for messages of a queue under way: fewer fall behind an operation that sends thousands
+	localRelay = 3 * time.Second  // between two runs of the relay
+	localTime  = 90 * time.Second // for one message, as the function has
+	localGrace = 5 * time.Second  // for messages under way, at the end
+	localPause = time.Second      // after a queue could not be reached
 )
 
 // Local delivers events in the local server: it polls both queues, and does the relay's work every few seconds.
@@ -75,16 +73,7 @@ func (l *Local) Run(ctx context.Context) {
 func (l *Local) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	turns := newTurns(localWaiting, most/localShare)
-	context.AfterFunc(ctx, turns.end)
-	for range most {
-		wg.Go(func() {
-			for m, done, ok := turns.next(); ok; m, done, ok = turns.next() {
-				l.take(work, m)
-				done()
-			}
-		})
-	}
+	places := make(chan struct{}, most)
 	for range localPolls {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -96,7 +85,17 @@ func (l *Local) poll(ctx, work context.Context, q *queue.Queue, most int) {
 					l.config.Log.LogAttrs(ctx, slog.LevelWarn, "queue not reached", slog.Any("cause", err))
 					pause(ctx, localPause)
 				}
-				turns.add(messages...)
+				for _, m := range messages {
+					select {
+					case places <- struct{}{}:
+					case <-ctx.Done():
+						return // what still waits comes again by itself
+					}
+					wg.Go(func() {
+						defer func() { <-places }()
+						l.take(work, m)
+					})
+				}
 			}
 		})
 	}
