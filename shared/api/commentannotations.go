@@ -142,11 +142,12 @@ func V2CommentannotationsCommentsUpdate() Endpoint {
 		Summary: "Updates comments",
 		Description: `
 Changes up to 500 comments of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged, and everything
-else is replaced whole. It tells nobody; with the account's setting events=all it is posted to webhooks.
+else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It tells nobody; with the account's setting events=all it is posted to webhooks.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id; with
 INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may
-be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
+be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled,
+or when the annotation has too many comments to select them by userIds alone.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(annotations, (*commentannotations.Service).UpdateComments),
 	}
@@ -158,9 +159,11 @@ func V2CommentannotationsCommentsGet() Endpoint {
 		Path:    "/v2/commentannotations/comments/get",
 		Summary: "Lists the comments of a comment annotation, in pages",
 		Description: `
-Returns the comments of an annotation by comment id, which for generated ids is by time. NOT_FOUND when the organization, the document or the
+Returns comments of an annotation that pass all filters given: with commentIds in their order, null for one that does not exist (one that exists but
+does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when the organization, the document or the
 annotation does not exist. FAILED_PRECONDITION when the organization is disabled.`,
 		Grants:    ReadTable,
+		Requires:  collab.AdvancedQueries,
 		Operation: operation(annotations, (*commentannotations.Service).GetComments),
 	}
 }

@@ -172,12 +172,14 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // UpdateComments updates comments, by POST /v2/commentannotations/comments/update.
 //
 // Changes up to 500 comments of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
-// merged, and everything else is replaced whole. It tells nobody; with the account's setting events=all it is posted to webhooks.
+// merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the
+// response. It tells nobody; with the account's setting events=all it is posted to webhooks.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
 // its id; with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE,
 // DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does
-// not exist. FAILED_PRECONDITION when the organization is disabled.
+// not exist. FAILED_PRECONDITION when the organization is disabled, or when the annotation has too many comments to select them by
+// userIds alone.
 func (o CommentAnnotations) UpdateComments(ctx context.Context, request *CommentAnnotationsUpdateCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsUpdateCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsUpdateCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/update", request, writing(options))
@@ -187,10 +189,12 @@ func (o CommentAnnotations) UpdateComments(ctx context.Context, request *Comment
 // GetComments lists the comments of a comment annotation, in pages, by POST /v2/commentannotations/comments/get. It asks for one
 // page after the other. An error ends the items.
 //
-// Returns the comments of an annotation by comment id, which for generated ids is by time. NOT_FOUND when the organization, the
-// document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.
-func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest) iter.Seq2[Comment, error] {
-	return items(request.PageToken, func(token string) (*Page[Comment], error) {
+// Returns comments of an annotation that pass all filters given: with commentIds in their order, null for one that does not exist
+// (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when
+// the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.
+func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
+) iter.Seq2[*ListedComment, error] {
+	return items(request.PageToken, func(token string) (*Page[*ListedComment], error) {
 		asked := *request
 		asked.PageToken = token
 		return o.GetCommentsPage(ctx, &asked)
@@ -198,12 +202,13 @@ func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnn
 }
 
 // GetCommentsPage returns one page of GetComments.
-func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *CommentAnnotationsGetCommentsRequest) (*Page[Comment], error) {
-	data, next, err := call[[]Comment](ctx, o.client, "/v2/commentannotations/comments/get", request, nil)
+func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
+) (*Page[*ListedComment], error) {
+	data, next, err := call[[]*ListedComment](ctx, o.client, "/v2/commentannotations/comments/get", request, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Page[Comment]{Items: data, NextPageToken: next}, nil
+	return &Page[*ListedComment]{Items: data, NextPageToken: next}, nil
 }
 
 // Get lists organizations, in pages, by POST /v2/organizations/get. It asks for one page after the other. An error ends the items.
@@ -1153,8 +1158,10 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	DocumentID string `json:"documentId"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
-	// The comments to change; repeats count once; required; at most 500
-	CommentIDs []int64 `json:"commentIds"`
+	// The comments to change; repeats count once; this or userIds is required; at most 500
+	CommentIDs []int64 `json:"commentIds,omitzero"`
+	// Only comments that any of these users wrote; without commentIds all of them, at most 500
+	UserIDs []string `json:"userIds,omitzero"`
 	// What to change: a field left out stays, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
 }
@@ -1177,6 +1184,10 @@ type CommentData struct {
 	TaggedUserContacts Field[[]Tag] `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments Field[[]Attachment] `json:"attachments,omitzero"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// When it was last changed: now where it is left out; never moves back
+	LastUpdated time.Time `json:"lastUpdated,omitzero"`
 }
 
 // CommentAnnotationsUpdateCommentsItem is what became of one item of CommentAnnotations.UpdateComments.
@@ -1199,11 +1210,66 @@ type CommentAnnotationsGetCommentsRequest struct {
 	DocumentID string `json:"documentId"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
+	// These, in whose order the response is; null stands for one that does not exist; at most 30
+	CommentIDs []int64 `json:"commentIds,omitzero"`
+	// Those that any of these users wrote; at most 30
+	UserIDs []string `json:"userIds,omitzero"`
 	// At most so many items; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
 }
+
+// ListedComment is an answer, or a part of one, of CommentAnnotations.GetComments.
+type ListedComment struct {
+	// The comment
+	CommentID int64 `json:"commentId"`
+	// Its content as text; {{userId}} stands for the name of a tagged user
+	CommentText string `json:"commentText,omitzero"`
+	// Its content as HTML, kept as sent: clean it before you show it
+	CommentHTML string `json:"commentHtml,omitzero"`
+	// Free-form, of your own
+	Context json.RawMessage `json:"context,omitzero"`
+	// Your application keeps the content of the comment, and shows it itself
+	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
+	// The content that your application keeps has a text, and not only attachments
+	IsCommentTextAvailable bool `json:"isCommentTextAvailable,omitzero"`
+	// The author
+	From User `json:"from"`
+	// Users whom the comment tags, for each {{userId}} in its content
+	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
+	// Files that the comment carries
+	Attachments []Attachment `json:"attachments,omitzero"`
+	// The agent that wrote it: free-form, of your own
+	Agent json.RawMessage `json:"agent,omitzero"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was last changed
+	LastUpdated time.Time `json:"lastUpdated"`
+	// Always text
+	Type CommentKind `json:"type"`
+	// updated where it was changed after it was made
+	Status CommentStatus `json:"status"`
+	// Always false: drafts are not stored
+	IsDraft bool `json:"isDraft"`
+}
+
+// CommentKind is one of these texts.
+type CommentKind string
+
+// The values of CommentKind.
+const (
+	CommentKindText CommentKind = "text"
+)
+
+// CommentStatus is one of these texts.
+type CommentStatus string
+
+// The values of CommentStatus.
+const (
+	CommentStatusAdded   CommentStatus = "added"
+	CommentStatusUpdated CommentStatus = "updated"
+)
 
 // OrganizationsGetRequest is the request of Organizations.Get.
 type OrganizationsGetRequest struct {

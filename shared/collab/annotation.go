@@ -100,6 +100,11 @@ func (c *Comment) HasContent() bool {
 		c.ResolverUsed != nil && *c.ResolverUsed || len(c.Attachments) > len("[]")
 }
 
+// Content is about how many bytes the comment adds to an answer.
+func (c *Comment) Content() int {
+	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) + len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept)
+}
+
 // Thread is an annotation with its comments by comment id.
 type Thread struct {
 	Document string
@@ -156,6 +161,7 @@ type NewComments struct {
 // CommentChange is what one call does to comments of an annotation, at the time of the request.
 type CommentChange struct {
 	IDs []int64 // distinct
+	At  Millis  // when they are last changed: no comment is later than this and its own time before
 	// Change changes a comment. It depends on its argument alone, and may be called again. An error of its is that comment's failure.
 	Change func(*Comment) error
 	// Event makes the event to record from the head and the comments as changed; nil for none. Many comments are several events.

@@ -38,6 +38,7 @@ type Threads interface {
 	UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
 	UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]
+	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)

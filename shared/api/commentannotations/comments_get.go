@@ -2,23 +2,58 @@ package commentannotations
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 )
 
-// GetCommentsRequest is the data of POST /v2/commentannotations/comments/get, an extension of the contract: it pages through the
-// comments of one annotation, above all of one that Get answers with commentsTruncated.
+// GetCommentsRequest asks for comments of an annotation: those of the ids, those of the authors, or all of them in pages.
 type GetCommentsRequest struct {
 	Target
-	AnnotationID string `json:"annotationId" rule:"required,id"`
+	AnnotationID string   `json:"annotationId" rule:"required,id"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" doc:"These, in whose order the response is; null stands for one that does not exist"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those that any of these users wrote"`
 	rpc.PageRequest
 }
 
-// GetComments returns a page of an annotation's comments by comment id. A page ends at pageSize, or before its answer is larger than
-// 5 MB. It fails with NOT_FOUND when the organization, the document or the annotation does not exist.
-func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[Comment], error) {
-	var after int64
-	page, err := rpc.NewPage[Comment](call, "comment", req.PageRequest, &after)
+// ListedComment is a comment as GetComments answers it.
+type ListedComment struct {
+	Comment
+	Type    CommentKind   `json:"type" doc:"Always text"`
+	Status  CommentStatus `json:"status" doc:"updated where it was changed after it was made"`
+	IsDraft bool          `json:"isDraft" doc:"Always false: drafts are not stored"`
+}
+
+// CommentKind is what kind of content a comment has.
+type CommentKind string
+
+// Values returns all kinds.
+func (CommentKind) Values() []string { return []string{"text"} }
+
+// CommentStatus says what was done to a comment last.
+type CommentStatus string
+
+// Values returns all statuses.
+func (CommentStatus) Values() []string { return []string{"added", "updated"} }
+
+func listed(c *collab.Comment) *ListedComment {
+	l := &ListedComment{Comment: answeredComment(c), Type: "text", Status: "added"}
+	if c.LastUpdated > c.CreatedAt {
+		l.Status = "updated"
+	}
+	return l
+}
+
+// maxPassedOver is how many comments a page passes over, and how many bytes of them, before it ends.
+const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
+
+// GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A page ends
+// at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when the organization,
+// the document or the annotation does not exist.
+func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[*ListedComment], error) {
+	var after int64 // this comment id; of commentIds so many
+	page, err := rpc.NewPage[*ListedComment](call, "comment", req.PageRequest, &after)
 	if err != nil {
 		return nil, err
 	}
@@ -26,14 +61,37 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, page.Most()) {
+	wanted := func(c *collab.Comment) bool { return req.UserIDs == nil || slices.Contains(req.UserIDs, c.AuthorID) }
+	add := func(c *collab.Comment) bool {
+		text := rpc.EncodeStored(listed(c))
+		return page.AddEncoded(text, rpc.WrappedLen(text))
+	}
+	if req.CommentIDs != nil {
+		ids := req.CommentIDs[min(max(0, after), int64(len(req.CommentIDs))):]
+		found, err := s.Threads.Comments(ctx, doc, req.AnnotationID, ids)
 		if err != nil {
 			return nil, err
 		}
-		answer := answeredComment(&c)
-		if text := rpc.EncodeStored(&answer); !page.AddEncoded(text, rpc.WrappedLen(text)) {
+		for i, id := range ids {
+			c, exists := found[id]
+			if !exists && !page.AddEncoded(nil, len("null")) || exists && wanted(&c) && !add(&c) {
+				page.Next(after + int64(i))
+				break
+			}
+		}
+		return page, nil
+	}
+	passed, bytes := 0, 0
+	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, page.Most()) {
+		switch {
+		case err != nil:
+			return nil, err
+		case passed > maxPassedOver, bytes > maxPassedOverBytes, wanted(&c) && !add(&c):
 			page.Next(after)
-			break
+			return page, nil
+		case !wanted(&c):
+			passed++
+			bytes += c.Content()
 		}
 		after = c.ID
 	}

@@ -13,7 +13,8 @@ import (
 type UpdateCommentsRequest struct {
 	Target
 	AnnotationID string               `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64              `json:"commentIds" rule:"required,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once"`
+	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once; this or userIds is required"`
+	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty"`
 }
 
@@ -28,12 +29,21 @@ type CommentData struct {
 	From                   rpc.Opt[collab.User]  `json:"from" rule:"notnull,partial"`
 	TaggedUserContacts     rpc.Opt[[]Tag]        `json:"taggedUserContacts"`
 	Attachments            rpc.Opt[[]Attachment] `json:"attachments"`
+	CreatedAt              rpc.Opt[int64]        `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
+	LastUpdated            rpc.Opt[int64]        `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
 
 // UpdateCommentsResult is what became of one comment.
 type UpdateCommentsResult struct {
 	rpc.Outcome
 	ID int64 `json:"id"`
+}
+
+// Validate demands that comments are named, by their ids or their authors.
+func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
+	if r.CommentIDs == nil && r.UserIDs == nil {
+		m.Add("commentIds", "is required where there are no userIds")
+	}
 }
 
 // Validate refuses attachment ids given twice and more tagged users than an event names.
@@ -51,9 +61,20 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 		return nil, err
 	}
 	ids := rpc.Distinct(req.CommentIDs)
+	if ids == nil {
+		if ids, err = s.commentsOf(ctx, doc, req.AnnotationID, req.UserIDs); err != nil {
+			return nil, err
+		}
+	}
+	at := req.UpdatedData.Value.at(call.Millis())
 	change := collab.CommentChange{
-		IDs:    ids,
-		Change: func(c *collab.Comment) error { return req.UpdatedData.Value.apply(c, call.Millis()) },
+		IDs: ids, At: at,
+		Change: func(c *collab.Comment) error {
+			if req.UserIDs != nil && !slices.Contains(req.UserIDs, c.AuthorID) {
+				return errNotSelected
+			}
+			return req.UpdatedData.Value.apply(c, at)
+		},
 	}
 	if call.Settings.AllEvents {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
@@ -65,18 +86,48 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if err != nil {
 		return nil, err
 	}
-	results := make(rpc.Keyed[UpdateCommentsResult], len(ids))
-	for i, id := range ids {
-		results[i] = rpc.Member[UpdateCommentsResult]{
-			Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{call.Outcome(failures[id], "the comment was updated"), id},
+	results := rpc.Keyed[UpdateCommentsResult]{}
+	for _, id := range ids {
+		if failures[id] != errNotSelected {
+			results = append(results, rpc.Member[UpdateCommentsResult]{
+				Key: strconv.FormatInt(id, 10), Value: UpdateCommentsResult{call.Outcome(failures[id], "the comment was updated"), id},
+			})
 		}
 	}
 	call.Sum("comment", "updated")
 	return results, nil
 }
 
+// commentsOf returns the ids of the comments of an annotation that any of the users wrote. Where they are more than one call updates, or the
+// annotation has more than are worth reading for them, it fails with FAILED_PRECONDITION.
+func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann string, users []string) (ids []int64, err error) {
+	const most = 500
+	read, bytes := 0, 0
+	for c, err := range s.Threads.ListComments(ctx, doc, ann, 0, collab.MaxPageSize) {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(users, c.AuthorID) {
+			ids = append(ids, c.ID)
+		}
+		read, bytes = read+1, bytes+c.Content()
+		if len(ids) > most || read > maxPassedOver || bytes > maxPassedOverBytes {
+			return nil, collab.Errorf(collab.FailedPrecondition, "the annotation has too many comments to select them by userIds alone: name them by commentIds")
+		}
+	}
+	return ids, nil
+}
+
+// at returns when comments are last changed.
+func (d *CommentData) at(now collab.Millis) collab.Millis {
+	if d.LastUpdated.Sent() {
+		now = d.LastUpdated.Value
+	}
+	return max(now, d.CreatedAt.Value)
+}
+
 // apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content, or its author without an id.
-func (d *CommentData) apply(c *collab.Comment, now collab.Millis) (err error) {
+func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	if c.From, err = change("from", c.From, d.From.Raw, "userId"); err != nil {
 		return err
 	}
@@ -88,7 +139,10 @@ func (d *CommentData) apply(c *collab.Comment, now collab.Millis) (err error) {
 	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
 	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, d.TaggedUserContacts)
 	c.Attachments = changeJSON(c.Attachments, d.Attachments)
-	c.LastUpdated = max(c.LastUpdated, now)
+	if d.CreatedAt.Sent() {
+		c.CreatedAt = d.CreatedAt.Value
+	}
+	c.LastUpdated = max(c.LastUpdated, at)
 	if !c.HasContent() {
 		return collab.Errorf(collab.InvalidArgument, "the comment would have no content: %s", contentRule)
 	}

@@ -33,6 +33,31 @@ func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann st
 	}
 }
 
+// Comments returns those of the comments of an annotation that have one of the ids, by id. Strongly consistent. It fails with NOT_FOUND when the
+// annotation does not exist.
+func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error) {
+	keys := []table.Key{headKey(doc, ann)}
+	for _, id := range ids {
+		keys = append(keys, commentKey(doc, ann, id))
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	if err == nil && found[keys[0]] == nil {
+		err = annotationMissing(doc, ann)
+	}
+	if err != nil {
+		return nil, err
+	}
+	comments := make(map[int64]collab.Comment, len(ids))
+	for i, id := range ids {
+		if it := found[keys[i+1]]; it != nil {
+			if comments[id], err = readComment(it); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return comments, nil
+}
+
 // RecentComments returns up to most of the comments of an annotation whose ids are less than before, the last of them, by id. An
 // annotation that does not exist has none. The latest of them may be missing for a second.
 func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {

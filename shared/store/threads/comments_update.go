@@ -15,12 +15,12 @@ import (
 // UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five times.
 // With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the failures by
 // comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole, and changes
-// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to the time of the request, and never back.
+// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.At, and never back.
 func (s *Store) UpdateComments(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
 	u := &commentUpdate{s: s, tx: t, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
-	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, t.Millis(), nil) })
+	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.At, nil) })
 	group := collab.MaxComments
 	if c.Event == nil {
 		group = 1

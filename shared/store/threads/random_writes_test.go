@@ -73,7 +73,7 @@ func TestRandomWrites(t *testing.T) {
 				case "comment":
 					var failed map[int64]error
 					failed, err = s.UpdateComments(ctx, r, w.doc, "a", collab.CommentChange{
-						IDs: []int64{1},
+						IDs: []int64{1}, At: at.UnixMilli(),
 						Change: func(c *collab.Comment) error {
 							c.Context, c.LastUpdated = note(c.Context), max(c.LastUpdated, at.UnixMilli())
 							return nil

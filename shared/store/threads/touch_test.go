@@ -90,7 +90,7 @@ func TestTouchThenPut(t *testing.T) {
 		"event": add(true),
 		"edit": func(w *writing, s *Store, at collab.Millis) error {
 			failures, err := s.UpdateComments(t.Context(), request(at), w.doc, w.ann, collab.CommentChange{
-				IDs:    []int64{1},
+				IDs: []int64{1}, At: at,
 				Change: func(c *collab.Comment) error { c.LastUpdated = max(c.LastUpdated, at); return nil },
 			})
 			return cmp.Or(err, failures[1])

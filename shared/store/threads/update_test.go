@@ -58,7 +58,7 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 	w.must(w.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
 	w.must(w.UpdateAnnotations(t.Context(), request(6_000), w.doc, []string{"a"}, swap("ann", "zoe", 6_000))[0])
 	_, err := w.UpdateComments(t.Context(), request(7_000), w.doc, "a", collab.CommentChange{
-		IDs: []int64{1}, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
+		IDs: []int64{1}, At: 7_000, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
 	})
 	w.must(err)
 	_, err = w.add("a", commentBy("bob", 0, 8_000))
@@ -146,7 +146,7 @@ func TestSwapKilled(t *testing.T) {
 			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), r, w.doc, []string{w.ann}, change)[0]
 			w.mustHold("killed")
 			_, err := w.UpdateComments(t.Context(), request(6_000), w.doc, w.ann, collab.CommentChange{
-				IDs:    []int64{1, 100, 200},
+				IDs: []int64{1, 100, 200}, At: 6_000,
 				Change: func(c *collab.Comment) error { c.Context, c.LastUpdated = collab.JSON(`{}`), 6_000; return nil },
 			})
 			w.must(err)
@@ -170,7 +170,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	long := newThread("long", "ann", 60, 5)
 	w.mustAdd(t, w.doc, long)
 	ctx, cancel := context.WithCancel(t.Context())
-	change := collab.CommentChange{Change: func(c *collab.Comment) error {
+	change := collab.CommentChange{At: 7_000, Change: func(c *collab.Comment) error {
 		cancel()
 		c.Text = ptr("changed")
 		return nil

@@ -237,7 +237,7 @@ func TestUpdateComments(t *testing.T) {
 		_, err := w.add("a", commentBy("bob", 2, 1_000), commentBy("bob", 3, 1_000))
 		w.must(err)
 		text := "new"
-		change := collab.CommentChange{IDs: []int64{1, 2, 999}, Change: func(c *collab.Comment) error {
+		change := collab.CommentChange{IDs: []int64{1, 2, 999}, At: 6_000, Change: func(c *collab.Comment) error {
 			if c.ID == 2 {
 				return collab.Errorf(collab.InvalidArgument, "no")
 			}
@@ -277,12 +277,12 @@ func TestUpdateCommentsAnew(t *testing.T) {
 	}
 	others := sync.OnceFunc(func() {
 		failures, err := w.UpdateComments(t.Context(), request(5_000), w.doc, "a", collab.CommentChange{
-			IDs: []int64{1, 2}, Change: text("theirs"),
+			IDs: []int64{1, 2}, At: 5_000, Change: text("theirs"),
 		})
 		w.must(errors.Join(err, failures[1], failures[2]))
 	})
 	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
-		IDs: []int64{1, 2},
+		IDs: []int64{1, 2}, At: 6_000,
 		Change: func(c *collab.Comment) error {
 			defer others()
 			if c.ID == 1 && *c.Text != "theirs" {
@@ -315,7 +315,7 @@ func TestUpdateComments500(t *testing.T) {
 	}
 	events := 0
 	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
-		IDs:    ids,
+		IDs: ids, At: 6_000,
 		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
 		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {
 			events++
