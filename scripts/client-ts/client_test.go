@@ -3,51 +3,16 @@ package clientts
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"collabdata/scripts/npmtest"
 	"collabdata/shared/client/proxy/proxytest"
 )
-
-// run runs a command in a folder, and returns what it printed.
-func run(t *testing.T, dir, name string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, exec.ErrNotFound) {
-		t.Fatalf("%s is missing: install Node.js 20 or newer with npm", name)
-	}
-	if err != nil {
-		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
-	}
-	return string(out)
-}
-
-// install installs the packages of the lock file, unless they are.
-func install(t *testing.T) {
-	t.Helper()
-	modified := func(name string) time.Time {
-		info, err := os.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			return time.Time{}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.ModTime()
-	}
-	if modified("node_modules/.package-lock.json").Before(modified("package-lock.json")) {
-		run(t, ".", "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	}
-}
 
 // serveProxy starts the application of testapp/proxy.ts before a service, and returns its URL.
 func serveProxy(t *testing.T) string {
@@ -82,27 +47,11 @@ func serveProxy(t *testing.T) string {
 // TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is to
 // import it.
 func TestClient(t *testing.T) {
-	install(t)
-	run(t, ".", "npm", "test", "--silent")
+	npmtest.Install(t)
+	npmtest.Run(t, ".", "npm", "test", "--silent")
 	t.Run("proxy", func(t *testing.T) { proxytest.Run(t, serveProxy(t)) })
 
-	project := t.TempDir()
-	packed := strings.TrimSpace(run(t, ".", "npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", project))
-	modules := filepath.Join(project, "node_modules")
-	client := filepath.Join(modules, "collabdata-client")
-	if err := os.MkdirAll(client, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	run(t, project, "tar", "-xzf", packed, "-C", client, "--strip-components", "1")
-	here, err := filepath.Abs("node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types"} {
-		if err := os.Symlink(filepath.Join(here, name), filepath.Join(modules, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	project, here := npmtest.Pack(t, "collabdata-client", "standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
@@ -124,9 +73,9 @@ client.call('/v2/organizations/get', {pageSize: 1}).catch((e) => console.log((e 
 	} {
 		t.Run(name, func(t *testing.T) {
 			write("package.json", fmt.Sprintf(`{"type": %q}`, how.kind))
-			run(t, project, "node", filepath.Join(here, "typescript", "bin", "tsc"), "--strict", "--skipLibCheck", "--target", "ES2022",
+			npmtest.Run(t, project, "node", filepath.Join(here, "typescript", "bin", "tsc"), "--strict", "--skipLibCheck", "--target", "ES2022",
 				"--types", "node", "--module", how.module, "--moduleResolution", how.resolution, "use.ts")
-			if got := run(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
+			if got := npmtest.Run(t, project, "node", "use.js"); got != "UNAVAILABLE\n" {
 				t.Errorf("the packed client printed %q", got)
 			}
 		})

@@ -152,7 +152,7 @@ async function read(request: Request, fields: string[]): Promise<Body> {
 // What browsers see has the names of the service's answers. What is not named here does not reach them: e-mail addresses, contexts.
 const PERSON = {userId: 1, name: 1, photoUrl: 1};
 const ANNOTATION = {
-  annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, createdAt: 1, lastUpdated: 1,
+  annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, resolvedByUserId: 1, createdAt: 1, lastUpdated: 1,
   comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
   commentsTruncated: 1,
 };
@@ -274,7 +274,9 @@ class Exchange {
   async resolveThread(body: Body) {
     const status = body.resolved ? {id: 'RESOLVED', name: 'Resolved', type: 'terminal'} : {id: 'OPEN', name: 'Open', type: 'default'};
     const {documentId, annotationId = ''} = body;
-    await this.change('/v2/commentannotations/update', {documentId, annotationIds: [annotationId], updatedData: {status}});
+    const {userId} = this.who.user;
+    const updatedData = {status, statusUpdatedByUserId: userId, ...(body.resolved && {resolvedByUserId: userId})};
+    await this.change('/v2/commentannotations/update', {documentId, annotationIds: [annotationId], updatedData});
     return this.changed(body);
   }
 

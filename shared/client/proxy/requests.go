@@ -78,6 +78,7 @@ type (
 			Name string `json:"name,omitempty"`
 			Type any    `json:"type,omitempty"`
 		} `json:"status"`
+		ResolvedByUserID  string    `json:"resolvedByUserId,omitempty"`
 		CreatedAt         string    `json:"createdAt"`
 		LastUpdated       string    `json:"lastUpdated"`
 		Comments          []comment `json:"comments"`
@@ -272,12 +273,12 @@ func (x *exchange) deleteComment(r *request) (any, error) {
 }
 
 func (x *exchange) resolveThread(r *request) (any, error) {
-	status := fields{"id": "OPEN", "name": "Open", "type": "default"}
+	did := fields{"status": fields{"id": "OPEN", "name": "Open", "type": "default"}, "statusUpdatedByUserId": x.who.User.ID}
 	if r.Resolved {
-		status = fields{"id": "RESOLVED", "name": "Resolved", "type": "terminal"}
+		did["status"], did["resolvedByUserId"] = fields{"id": "RESOLVED", "name": "Resolved", "type": "terminal"}, x.who.User.ID
 	}
 	_, err := x.change("/v2/commentannotations/update", fields{
-		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": fields{"status": status},
+		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": did,
 	}, "")
 	return x.changed(r, r.AnnotationID, err)
 }

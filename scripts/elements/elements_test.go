@@ -1,0 +1,66 @@
+// Package elements builds and tests the web components.
+package elements
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"collabdata/scripts/npmtest"
+)
+
+// TestElements builds the elements, runs their tests, holds that they are small and that the local server serves them, and uses the packed
+// elements from another project, with their types.
+func TestElements(t *testing.T) {
+	npmtest.Install(t)
+	npmtest.Run(t, ".", "npm", "test", "--silent")
+	for name, most := range map[string]int{"elements.min.js": 25_000, "html.min.js": 12_500} {
+		text, err := os.ReadFile(filepath.Join("dist", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if size := gzipped(t, text); size > most {
+			t.Errorf("%s is %d bytes gzipped, want %d at most", name, size, most)
+		}
+		served, err := os.ReadFile(filepath.Join("..", "local", "pages", name))
+		if err != nil || !bytes.Equal(served, text) {
+			t.Errorf("the local server has another %s (%v): run npm run serve", name, err)
+		}
+	}
+
+	project, modules := npmtest.Pack(t, "collabdata-elements", "lit", "lit-html", "lit-element", "@lit", "@types", "dompurify")
+	for name, text := range map[string]string{
+		"package.json":  `{"type": "module"}`,
+		"tsconfig.json": `{"compilerOptions": {"module": "ESNext", "moduleResolution": "Bundler", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": []}}`,
+		"use.ts": `import {setTexts, type ThreadsElement} from 'collabdata-elements';
+setTexts({send: 'Senden'});
+const threads = document.querySelector<ThreadsElement>('collab-threads')!;
+threads.compose({elementId: 'chart'});
+// @ts-expect-error a misspelt field
+threads.compose({element: 'chart'});
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	npmtest.Run(t, project, "node", filepath.Join(modules, "typescript", "bin", "tsc"))
+	npmtest.Run(t, project, filepath.Join(modules, ".bin", "esbuild"), "use.js", "--bundle", "--format=esm", "--splitting", "--outdir=bundle")
+	if bundle, err := os.ReadFile(filepath.Join(project, "bundle", "use.js")); err != nil || !bytes.Contains(bundle, []byte("collab-inbox")) {
+		t.Errorf("a bundler made nothing of the package (%v)", err)
+	}
+}
+
+func gzipped(t *testing.T, text []byte) int {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write(text)
+	w.Close()
+	return b.Len()
+}

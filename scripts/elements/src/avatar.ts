@@ -1,0 +1,15 @@
+import {html, type TemplateResult} from 'lit';
+
+import {nameOf, type Person} from './protocol.js';
+
+/** A person's photo, or the initials on a color of the person's. It says nothing to screen readers: the name stands beside it. */
+export function avatar(p: Person): TemplateResult {
+  if (p.photoUrl && /^https?:\/\//i.test(p.photoUrl)) {
+    return html`<span class="avatar" part="avatar"><img src=${p.photoUrl} alt="" loading="lazy" referrerpolicy="no-referrer"></span>`;
+  }
+  const words = nameOf(p).trim().split(/\s+/);
+  const initials = [words[0], words.length > 1 ? words.at(-1) : ''].map((w) => [...(w ?? '')][0] ?? '').join('').toUpperCase();
+  let sum = 0;
+  for (const c of p.userId) sum = (sum * 31 + c.codePointAt(0)!) >>> 0;
+  return html`<span class="avatar h${(sum % 6) + 1}" part="avatar" aria-hidden="true">${initials}</span>`;
+}

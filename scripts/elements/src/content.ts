@@ -1,0 +1,61 @@
+import {html, render, type TemplateResult} from 'lit';
+import {guard} from 'lit/directives/guard.js';
+
+import {nameOf, type Comment, type Tag} from './protocol.js';
+
+type Clean = typeof import('./html.js').clean;
+
+let clean: Clean | undefined;
+let loading: Promise<void> | undefined;
+
+/** The content of a comment: HTML where it has some, as plain text until it can be cleaned; else text. again is called once it can. */
+export function contentOf(c: Comment, me: string, again: () => void): TemplateResult {
+  const tags = c.taggedUserContacts ?? [];
+  if (c.commentHtml === undefined || !clean) {
+    if (c.commentHtml !== undefined) void load().then(again, () => {});
+    return html`<div class="text" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;
+  }
+  const content = guard([c, me], () => clean!(c.commentHtml!, (text) => pieces(text, tags, me, false).map((p) => (typeof p === 'string' ? p : nodeOf(p)))));
+  return html`<div class="text html" part="text">${content}</div>`;
+}
+
+function load(): Promise<void> {
+  return (loading ??= import('./html.js').then(
+    (m) => void (clean = m.clean),
+    (e) => {
+      loading = undefined;
+      throw e;
+    },
+  ));
+}
+
+const PIECES = /\{\{([^{}]+)\}\}|https?:\/\/[^\s<>"{}]*[^\s<>"{}.,;:!?')\]]/gi;
+
+/** A text with templates in the place of tokens and, where asked for, of addresses. */
+function pieces(text: string, tags: Tag[], me: string, links: boolean): (string | TemplateResult)[] {
+  const list: (string | TemplateResult)[] = [];
+  let end = 0;
+  for (const m of text.matchAll(PIECES)) {
+    const tag = tags.find((t) => t.userId === m[1]);
+    if (m[1] ? !tag : !links) continue;
+    list.push(text.slice(end, m.index), tag ? mention(tag, me) : html`<a href=${m[0]} target="_blank" rel="noopener noreferrer nofollow ugc">${m[0]}</a>`);
+    end = m.index + m[0].length;
+  }
+  list.push(text.slice(end));
+  return list;
+}
+
+const mention = (tag: Tag, me: string): TemplateResult =>
+  html`<span part="mention" class="mention ${tag.userId === me ? 'mine' : ''}">@${nameOf(tag.contact ?? tag)}</span>`;
+
+/** The element of a template. */
+function nodeOf(template: TemplateResult): Node {
+  const home = document.createDocumentFragment();
+  render(template, home);
+  return home;
+}
+
+/** What a comment says as plain text, and what its editor begins with. A parsed document runs and loads nothing. */
+export function plainOf(c: Comment): string {
+  return c.commentText ?? new DOMParser().parseFromString(c.commentHtml ?? '', 'text/html').body.textContent ?? '';
+}

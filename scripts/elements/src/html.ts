@@ -1,0 +1,28 @@
+/** Is loaded by itself once a comment has HTML, as DOMPurify is as large as all the rest. */
+import DOMPurify from 'dompurify';
+
+/** What may stay: simple formatting and links. Nothing that loads, nothing that looks like a part of the page. */
+const CLEAN = {
+  ALLOWED_TAGS: [
+    'a', 'b', 'blockquote', 'br', 'code', 'del', 'div', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'ins', 'li', 'mark', 'ol', 'p', 'pre', 's', 'small', 'span',
+    'strong', 'sub', 'sup', 'u', 'ul',
+  ],
+  ALLOWED_ATTR: ['href', 'title'],
+  ALLOW_DATA_ATTR: false,
+  ALLOW_ARIA_ATTR: false,
+  ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+  RETURN_DOM_FRAGMENT: true as const,
+};
+
+/** HTML without what could run, load or deceive. Each text goes through the function, which may answer several nodes. */
+export function clean(html: string, texts: (text: string) => (string | Node)[]): DocumentFragment {
+  const fragment = (DOMPurify.sanitize(html, CLEAN) as DocumentFragment | null) ?? document.createDocumentFragment(); // null for a frameset
+  for (const a of fragment.querySelectorAll('a')) {
+    a.target = '_blank';
+    a.rel = 'noopener noreferrer nofollow ugc';
+  }
+  const found: Text[] = [];
+  for (const walk = document.createTreeWalker(fragment, NodeFilter.SHOW_TEXT); walk.nextNode(); ) found.push(walk.currentNode as Text);
+  for (const node of found) node.replaceWith(...texts(node.data));
+  return fragment;
+}

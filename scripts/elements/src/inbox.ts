@@ -1,0 +1,163 @@
+import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
+import {customElement, property, query, state} from 'lit/decorators.js';
+import {repeat} from 'lit/directives/repeat.js';
+
+import {avatar} from './avatar.js';
+import {Poll} from './poll.js';
+import {ask, type Notification} from './protocol.js';
+import {base} from './styles.js';
+import {texts} from './texts.js';
+import {timeOf} from './time.js';
+
+const AT_ONCE = 30; // ids that one request marks
+
+/**
+ * The reader's inbox: a button with a badge, and the list of notifications.
+ *
+ * @fires collab-open - the reader clicked a notification: detail.documentId, detail.annotationId. A collab-threads of that document on the same
+ * page opens the thread; else, unless the event is canceled, the address of href is visited.
+ */
+@customElement('collab-inbox')
+export class InboxElement extends LitElement {
+  /** Where the application's handler is. */
+  @property() endpoint = '/collab';
+  /** The address of a thread, such as /docs/{documentId}#collab-thread={annotationId}. */
+  @property() href = '';
+
+  @state() private list: Notification[] = [];
+  @state() private next = '';
+  @state() private loaded = false;
+  @query('.panel') private panel!: HTMLElement;
+  @query('.bell') private bell!: HTMLElement;
+  #poll = new Poll(() => this.#look(), () => this.requestUpdate());
+  #read = new Set<string>(); // what was marked here, until the server says so, too
+  #older: Notification[] = [];
+
+  static override styles = [
+    base,
+    css`
+      :host { display: inline-block; }
+      .bell { position: relative; display: grid; place-items: center; width: 36px; height: 36px; padding: 0; border-radius: 50%; }
+      svg { width: 20px; height: 20px; fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round; }
+      .badge {
+        position: absolute; top: -2px; right: -4px; min-width: 19px; height: 19px; padding: 0 5px; border-radius: 10px; display: grid; place-items: center; font-size: 11px;
+        font-weight: 700; line-height: 1; background: var(--_danger); color: light-dark(#fff, #3b0a06);
+      }
+      .panel {
+        position: fixed; inset: auto; margin: 0; width: min(380px, calc(100vw - 16px)); max-height: min(560px, calc(100vh - 80px)); overflow: auto; padding: 0; color: var(--_ink);
+        background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); box-shadow: 0 10px 32px rgb(0 0 0 / .25);
+      }
+      .head { position: sticky; top: 0; background: var(--_paper); padding: 8px 12px; border-bottom: 1px solid var(--_line); z-index: 1; }
+      h2 { font-weight: 650; }
+      .item {
+        display: grid; grid-template-columns: 28px 1fr auto; gap: 0 10px; width: 100%; text-align: left; padding: 9px 12px; border-radius: 0; border-bottom: 1px solid var(--_line);
+        overflow-wrap: anywhere;
+      }
+      .item .dot { margin-top: 10px; }
+      .unread .headline { font-weight: 650; }
+      .text { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
+      .note { padding: 12px; color: var(--_soft); }
+      .older { margin: 8px 12px; }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#poll.start();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#poll.stop();
+  }
+
+  /** Reads the first page again; older ones stay as they were. */
+  async #look(): Promise<void> {
+    const page = await ask(this.endpoint, 'inbox', {});
+    if (!this.#older.length) this.next = page.nextPageToken;
+    const ids = new Set(page.notifications.map((n) => n.notificationId));
+    const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
+    if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list;
+    this.loaded = true;
+  }
+
+  #isRead(n: Notification): boolean {
+    return n.read || this.#read.has(n.notificationId);
+  }
+
+  override render() {
+    const unread = this.list.filter((n) => !this.#isRead(n));
+    const badge = unread.length ? `${unread.length}${this.next && unread.length === this.list.length ? '+' : ''}` : '';
+    return html`
+      <button type="button" class="bell" part="button" popovertarget="panel" aria-label=${texts.inbox(badge)}>
+        <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
+        ${badge ? html`<span class="badge" part="badge" aria-hidden="true">${badge}</span>` : nothing}
+      </button>
+      <div id="panel" class="panel" part="panel" popover role="dialog" aria-label=${texts.inboxTitle} @beforetoggle=${this.#place}>
+        <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
+          ${unread.length ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(unread, false)}>${texts.markAllRead}</button>` : nothing}</div>
+        ${this.#poll.failing ? html`<p class="note error" role="status">${texts.inboxStale}</p>` : nothing}
+        ${this.loaded && !this.list.length ? html`<p class="note">${texts.inboxEmpty}</p>` : nothing}
+        <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
+        ${this.next ? html`<button type="button" class="line older" @click=${this.#more}>${texts.older}</button>` : nothing}
+      </div>
+      <div class="said" role="status">${this.loaded ? texts.inbox(badge) : ''}</div>`;
+  }
+
+  #item(n: Notification): TemplateResult {
+    const read = this.#isRead(n);
+    return html`<li><button type="button" class="item ${read ? '' : 'unread'}" part="item" @click=${() => this.#open(n)}>
+      ${avatar(n.actionUser)}
+      <span><span class="headline">${n.displayHeadlineMessage}</span>
+        ${n.displayBodyMessage ? html`<span class="text">${n.displayBodyMessage}</span>` : nothing}
+        <span class="soft">${timeOf(n.createdAt)}</span></span>
+      ${read ? nothing : html`<span class="dot"><span class="said">${texts.unread}</span></span>`}
+    </button></li>`;
+  }
+
+  /** Puts the panel below the button, inside the window. */
+  #place = (): void => {
+    const {right, bottom} = this.bell.getBoundingClientRect();
+    const width = Math.min(380, innerWidth - 16);
+    this.panel.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
+    this.panel.style.top = `${bottom + 6}px`;
+    void this.#poll.now();
+  };
+
+  #open(n: Notification): void {
+    this.panel.hidePopover();
+    this.#mark([n], true);
+    const {documentId, annotationId} = n;
+    const event = new CustomEvent('collab-open', {bubbles: true, composed: true, cancelable: true, detail: {documentId, annotationId}});
+    if (!this.dispatchEvent(event) || !this.href) return;
+    location.assign(this.href.replaceAll('{documentId}', encodeURIComponent(documentId)).replaceAll('{annotationId}', encodeURIComponent(annotationId ?? '')));
+  }
+
+  /** Marks notifications as read, or clicked, and takes that back where it fails. */
+  async #mark(list: Notification[], clicked: boolean): Promise<void> {
+    const ids = list.map((n) => n.notificationId);
+    for (const id of ids) this.#read.add(id);
+    this.requestUpdate();
+    for (let i = 0; i < ids.length; i += AT_ONCE) {
+      const some = ids.slice(i, i + AT_ONCE);
+      try {
+        await ask(this.endpoint, 'read-inbox', {notificationIds: some, ...(clicked && {clicked})});
+        this.#older = this.#older.map((n) => (some.includes(n.notificationId) ? {...n, read: true} : n));
+      } catch {
+        for (const id of some) this.#read.delete(id);
+        this.requestUpdate();
+      }
+    }
+  }
+
+  #more = async (): Promise<void> => {
+    try {
+      const page = await ask(this.endpoint, 'inbox', {pageToken: this.next});
+      this.#older = [...this.list, ...page.notifications];
+      this.list = this.#older;
+      this.next = page.nextPageToken;
+    } catch {
+      void this.#poll.now(); // which says that it fails
+    }
+  };
+}

@@ -1,0 +1,78 @@
+import type {Comment, Person, Tag, Target, Thread} from './protocol.js';
+
+/** What the reader did, and the server has not said yes to. */
+export interface Pending {
+  /** The request's id, and the key of a thread that it adds. */
+  id: string;
+  name: 'add-thread' | 'add-comment' | 'edit-comment' | 'delete-comment' | 'resolve-thread';
+  /** The thread that it is about, by its key; a new thread's is the id. */
+  thread: string;
+  commentId?: number;
+  text?: string;
+  tags?: Tag[];
+  target?: Target | undefined;
+  resolved?: boolean;
+  at: string;
+  /** It failed: the reader may try again or discard it. */
+  failed?: boolean;
+}
+
+/** A comment as it is shown. */
+export interface ShownComment extends Comment {
+  pending?: Pending;
+}
+
+/** A thread as it is shown: with what is pending on it. */
+export interface ShownThread extends Thread {
+  /** The same for as long as it is shown: its id, or what it had while it was sent. */
+  key: string;
+  comments: ShownComment[];
+  pending: Pending[];
+}
+
+/** A thread as it will be once what is pending is done. */
+export function overlay(thread: Thread, key: string, pending: Pending[], user: Person): ShownThread {
+  const shown: ShownThread = {...thread, key, pending};
+  for (const p of pending) {
+    switch (p.name) {
+      case 'add-comment':
+        shown.comments = [...shown.comments, written(p, user)];
+        break;
+      case 'edit-comment':
+        shown.comments = shown.comments.map((c) => (c.commentId === p.commentId ? {...edited(c, p), pending: p} : c));
+        break;
+      case 'delete-comment':
+        // What could not be deleted is seen again.
+        shown.comments = p.failed ? shown.comments.map((c) => (c.commentId === p.commentId ? {...c, pending: p} : c)) : shown.comments.filter((c) => c.commentId !== p.commentId);
+        break;
+      case 'resolve-thread':
+        if (!p.failed) {
+          shown.status = p.resolved ? {id: 'RESOLVED', type: 'terminal'} : {id: 'OPEN', type: 'default'};
+          shown.resolvedByUserId = user.userId;
+        }
+    }
+  }
+  return shown;
+}
+
+/** A thread that is being added. */
+export function added(p: Pending, user: Person): ShownThread {
+  return {
+    key: p.id, annotationId: '', status: {id: 'OPEN', type: 'default'}, createdAt: p.at, lastUpdated: p.at, comments: [written(p, user)], pending: [p],
+    ...(p.target && {targetElement: p.target}),
+  };
+}
+
+function written(p: Pending, user: Person): ShownComment {
+  return {commentId: 0, commentText: p.text!, from: user, taggedUserContacts: p.tags!, createdAt: p.at, lastUpdated: p.at, pending: p};
+}
+
+function edited({commentHtml: _, ...c}: ShownComment, p: Pending): ShownComment {
+  return {...c, commentText: p.text!, taggedUserContacts: p.tags!, lastUpdated: p.at};
+}
+
+/** The one of two states of a thread to go on with: the later, and the known one where they are the same. */
+export function later(known: Thread | undefined, next: Thread): Thread {
+  if (!known || next.lastUpdated > known.lastUpdated) return next;
+  return next.lastUpdated < known.lastUpdated || JSON.stringify(next) === JSON.stringify(known) ? known : next;
+}

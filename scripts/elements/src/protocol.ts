@@ -1,0 +1,94 @@
+/** What the handler of the application answers: PROTOCOL.md beside the Go package shared/client/proxy describes it. */
+
+export interface Person {
+  userId: string;
+  name?: string;
+  photoUrl?: string;
+}
+
+/** Where a thread belongs: an element, or a text in it, counted from 1. */
+export interface Target {
+  elementId?: string;
+  targetText?: string;
+  occurrence?: number;
+}
+
+export interface Tag {
+  userId: string;
+  contact?: Person;
+}
+
+export interface Comment {
+  commentId: number;
+  commentText?: string;
+  commentHtml?: string;
+  from: Person;
+  taggedUserContacts?: Tag[];
+  createdAt: string;
+  lastUpdated: string;
+}
+
+export interface Thread {
+  annotationId: string;
+  targetElement?: Target;
+  status: {id: string; name?: string; type?: unknown};
+  resolvedByUserId?: string;
+  createdAt: string;
+  lastUpdated: string;
+  comments: Comment[];
+  commentsTruncated?: boolean;
+}
+
+export interface Notification {
+  notificationId: string;
+  documentId: string;
+  annotationId?: string;
+  actionUser: Person;
+  displayHeadlineMessage: string;
+  displayBodyMessage?: string;
+  createdAt: string;
+  read: boolean;
+}
+
+export interface Answers {
+  'threads': {threads: Thread[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
+  'add-thread': {thread: Thread};
+  'add-comment': {thread: Thread};
+  'edit-comment': {thread: Thread};
+  'delete-comment': {thread: Thread};
+  'resolve-thread': {thread: Thread};
+  'people': {people: Person[]};
+  'inbox': {notifications: Notification[]; nextPageToken: string; user: Person};
+  'read-inbox': object;
+}
+
+/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer. */
+export class Failure extends Error {
+  constructor(readonly status: string, message = status) {
+    super(message);
+  }
+}
+
+const TIMEOUT = 30_000; // ms for one request
+
+/** Sends a request to the handler. It rejects with a Failure. */
+export async function ask<N extends keyof Answers>(endpoint: string, name: N, body: object): Promise<Answers[N]> {
+  let answer;
+  try {
+    const response = await fetch(`${endpoint}/${name}`, {
+      method: 'POST',
+      headers: {'Content-Type': 'application/json'},
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(TIMEOUT),
+    });
+    answer = await response.json();
+    if (response.ok) return answer;
+  } catch {
+    // No answer, or none of the handler's.
+  }
+  throw new Failure(answer?.error?.status ?? 'UNAVAILABLE', answer?.error?.message);
+}
+
+export const nameOf = (p: Person): string => p.name || p.userId;
+
+export const isResolved = (t: Thread): boolean => t.status.type === 'terminal';

@@ -1,0 +1,48 @@
+import {css} from 'lit';
+
+/** What all elements share. light-dark() follows the color-scheme of the page. */
+export const base = css`
+  :host {
+    --_ink: var(--collab-ink, light-dark(#1c2430, #e8ecf2));
+    --_soft: var(--collab-ink-soft, light-dark(#566171, #a3afbf));
+    --_paper: var(--collab-paper, light-dark(#ffffff, #171c24));
+    --_raised: var(--collab-raised, light-dark(#f4f6f9, #202733));
+    --_line: var(--collab-line, light-dark(#d5dbe4, #37414f));
+    --_accent: var(--collab-accent, light-dark(#0b57d0, #8ab4ff));
+    --_on-accent: var(--collab-on-accent, light-dark(#ffffff, #0b1a33));
+    --_danger: var(--collab-danger, light-dark(#b3261e, #ffb4ab));
+    --_quote: var(--collab-quote, #d99a00);
+    --_radius: var(--collab-radius, 8px);
+    font: var(--collab-font, 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif);
+    color: var(--_ink);
+    display: block;
+  }
+  :host([hidden]), [hidden] { display: none !important; }
+  *, *::before { box-sizing: border-box; }
+  button {
+    font: inherit; color: inherit; background: none; border: 1px solid transparent; border-radius: 6px; padding: 3px 9px; cursor: pointer; min-height: 28px;
+  }
+  button:hover { background: color-mix(in srgb, currentColor 9%, transparent); }
+  button:disabled { opacity: .55; cursor: default; }
+  button.main { background: var(--_accent); color: var(--_on-accent); font-weight: 600; }
+  button.main:hover:enabled { background: color-mix(in srgb, var(--_accent) 86%, var(--_ink)); }
+  button.line { border-color: var(--_line); }
+  button.link { color: var(--_accent); padding: 0 4px; }
+  :focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
+  a { color: var(--_accent); }
+  ol, ul { list-style: none; margin: 0; padding: 0; }
+  h2, p { margin: 0; font-size: 1em; }
+  time, .soft { color: var(--_soft); }
+  .row { display: flex; align-items: center; gap: 6px; flex-wrap: wrap; }
+  .grow { flex: 1; min-width: 0; }
+  .error { color: var(--_danger); }
+  .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+  .avatar {
+    flex: none; width: 28px; height: 28px; border-radius: 50%; display: grid; place-items: center; overflow: hidden; font-size: 11px; font-weight: 650; color: #fff;
+    background: #5f6b7a;
+  }
+  .avatar img { width: 100%; height: 100%; object-fit: cover; }
+  .h1 { background: #8e3b9c; } .h2 { background: #1a6fb0; } .h3 { background: #2c7a4b; } .h4 { background: #a8480c; } .h5 { background: #b12c57; } .h6 { background: #4c55b8; }
+  .dot { flex: none; width: 8px; height: 8px; border-radius: 50%; background: var(--_accent); }
+  @media (prefers-reduced-motion: no-preference) { button { transition: background-color .12s; } }
+`;

@@ -1,0 +1,212 @@
+import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
+import {customElement, property, query, state} from 'lit/decorators.js';
+import {repeat} from 'lit/directives/repeat.js';
+
+import {avatar} from './avatar.js';
+import './composer.js';
+import type {Composer} from './composer.js';
+import {contentOf, plainOf} from './content.js';
+import type {Pending, ShownComment, ShownThread} from './overlay.js';
+import {isResolved, nameOf, type Tag} from './protocol.js';
+import {storeOf, type Store} from './store.js';
+import {base} from './styles.js';
+import {texts} from './texts.js';
+import {moment, timeOf} from './time.js';
+
+/**
+ * One thread: its comments, and where to answer, edit, delete and resolve. By itself it takes the thread of an id from a document; in
+ * collab-threads it is given one.
+ *
+ * @fires collab-goto - the reader wants to see the place of the thread
+ * @fires collab-opened - the reader began to look at the thread
+ */
+@customElement('collab-thread')
+export class ThreadElement extends LitElement {
+  /** Where the application's handler is. */
+  @property() endpoint = '/collab';
+  /** The document, for a thread by itself. */
+  @property() document = '';
+  /** The id of the thread, for a thread by itself. */
+  @property({attribute: 'thread'}) threadId = '';
+
+  @property({attribute: false}) store?: Store;
+  @property({attribute: false}) thread: ShownThread | undefined;
+  /** All comments are seen, and the reader may answer. */
+  @property({type: Boolean, reflect: true}) open = false;
+
+  @state() private editing = 0; // the id of a comment
+  @state() private deleting = 0;
+  @query('collab-composer.reply') private composer?: Composer;
+  #end: (() => void) | undefined;
+
+  static override styles = [
+    base,
+    css`
+      article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
+      :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
+      header { margin-bottom: 6px; }
+      .quote {
+        border: 0; border-left: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: left; color: var(--_soft); min-height: 24px; max-width: 100%;
+        overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
+      }
+      .comment { display: grid; grid-template-columns: 28px 1fr; gap: 0 10px; padding: 4px 0; }
+      .comment + .comment { margin-top: 4px; }
+      .name { font-weight: 650; overflow-wrap: anywhere; }
+      .body { grid-column: 2; min-width: 0; }
+      .text { overflow-wrap: anywhere; white-space: pre-wrap; }
+      .text.html { white-space: normal; }
+      .html > :first-child { margin-top: 0; } .html > :last-child { margin-bottom: 0; }
+      .html pre { overflow-x: auto; white-space: pre; } .html h1, .html h2, .html h3 { font-size: 1.08em; }
+      .mention { color: var(--_accent); font-weight: 600; }
+      .mention.mine { background: color-mix(in srgb, var(--_quote) 25%, transparent); border-radius: 4px; padding: 0 2px; color: inherit; }
+      .waiting { opacity: .7; }
+      .actions { min-height: 24px; font-size: .93em; }
+      .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
+      .actions button:first-child { margin-left: -4px; }
+      article > .actions { margin-left: 38px; }
+      .done { font-size: .93em; color: var(--_soft); }
+      .reply { margin-top: 8px; }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (!this.document) return;
+    this.store = storeOf(this.endpoint, this.document);
+    this.open = true;
+    const take = () => (this.thread = this.store!.threads.find((t) => t.annotationId === this.threadId));
+    this.#end = this.store.watch(take);
+    take();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#end?.();
+  }
+
+  override render() {
+    const t = this.thread;
+    const store = this.store;
+    if (!t || !store) return nothing;
+    const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
+    const resolved = isResolved(t);
+    const quote = t.targetElement?.targetText;
+    const change = t.pending.find((p) => p.name === 'resolve-thread');
+    return html`
+      <article part="thread" aria-label=${texts.thread(nameOf(first.from))} @click=${this.#clicked}>
+        <header class="row" part="thread-header">
+          <div class="grow">
+            ${quote
+              ? html`<button type="button" class="quote" part="quote" title=${quote} aria-label=${texts.goTo(quote)} @click=${this.#goto}>${quote}</button>`
+              : t.targetElement?.elementId
+                ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
+                : html`<span class="soft">${texts.wholeDocument}</span>`}
+          </div>
+          ${resolved ? html`<span class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</span>` : nothing}
+          ${store.canWrite && t.annotationId
+            ? html`<button type="button" class="line" part="resolve" ?disabled=${!!change && !change.failed} @click=${() => store.send({name: 'resolve-thread', thread: t.key, resolved: !resolved})}>
+                ${resolved ? texts.reopen : texts.resolve}
+              </button>`
+            : nothing}
+        </header>
+        <ol>${this.#comment(first)}${this.open ? repeat(rest, (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
+        ${change?.failed ? this.#failure(change) : nothing}
+        ${t.commentsTruncated && this.open ? html`<p class="soft">${texts.truncated}</p>` : nothing}
+        ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
+          <div class="row actions">
+            <button type="button" aria-expanded="false" @click=${this.#reveal}>${rest.length ? texts.showReplies(rest.length) : texts.reply}</button>
+          </div>` : nothing}
+      </article>`;
+  }
+
+  /** The name of who resolved it, "" where it is not known. */
+  #resolver(t: ShownThread, store: Store): string {
+    const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.taggedUserContacts ?? []).map((tag) => tag.contact ?? tag)])];
+    const who = known.find((p) => p.userId === t.resolvedByUserId);
+    return who ? nameOf(who) : '';
+  }
+
+  #reply(t: ShownThread, store: Store): unknown {
+    if (!store.canWrite || !t.annotationId) return nothing;
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} label=${texts.writeReply}
+      .done=${(text: string, tags: Tag[]) => void store.send({name: 'add-comment', thread: t.key, text, tags})}></collab-composer>`;
+  }
+
+  #comment(c: ShownComment): TemplateResult {
+    const p = c.pending;
+    const mine = c.from.userId === this.store!.user.userId && this.store!.canWrite;
+    const editing = this.editing === c.commentId && mine && c.commentId > 0;
+    return html`
+      <li class="comment" part="comment">
+        ${avatar(c.from)}
+        <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
+          ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${texts.edited}</span>` : nothing}</div>
+        <div class="body ${p && !p.failed ? 'waiting' : ''}">
+          ${editing ? this.#editor(c) : contentOf(c, this.store!.user.userId, () => this.requestUpdate())}
+          ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${texts.sending}</span>`}
+          ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
+        </div>
+      </li>`;
+  }
+
+  #actions(c: ShownComment): TemplateResult {
+    if (this.deleting === c.commentId) {
+      return html`<div class="row actions" role="group" aria-label=${texts.reallyDelete}><span>${texts.reallyDelete}</span>
+        <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${texts.delete}</button>
+        <button type="button" @click=${() => (this.deleting = 0)}>${texts.keep}</button></div>`;
+    }
+    const time = moment(c.createdAt);
+    return html`<div class="row actions">
+      <button type="button" aria-label=${texts.editOf(time)} @click=${() => this.#edit(c)}>${texts.edit}</button>
+      <button type="button" aria-label=${texts.deleteOf(time)} @click=${() => this.#ask(c)}>${texts.delete}</button></div>`;
+  }
+
+  #editor(c: ShownComment): TemplateResult {
+    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save}
+      .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []} .cancel=${() => (this.editing = 0)}
+      .done=${(text: string, tags: Tag[]) => {
+        this.editing = 0;
+        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.thread!.key, commentId: c.commentId, text, tags});
+      }}></collab-composer>`;
+  }
+
+  #failure(p: Pending): TemplateResult {
+    return html`<div class="row" role="alert"><span class="error">${texts.failed[p.name]}</span>
+      <button type="button" class="link" @click=${() => this.store!.retry(p)}>${texts.tryAgain}</button>
+      <button type="button" class="link" @click=${() => this.store!.discard(p)}>${texts.discard}</button></div>`;
+  }
+
+  #edit(c: ShownComment): void {
+    this.editing = c.commentId;
+    void this.updateComplete.then(() => this.renderRoot.querySelector<Composer>('.edit')?.focus());
+  }
+
+  #ask(c: ShownComment): void {
+    this.deleting = c.commentId;
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.confirm')?.focus());
+  }
+
+  #delete(c: ShownComment): void {
+    this.deleting = 0;
+    this.store!.send({name: 'delete-comment', thread: this.thread!.key, commentId: c.commentId});
+  }
+
+  #goto = (e: Event): void => {
+    e.stopPropagation();
+    this.#tell('collab-goto');
+  };
+
+  #reveal = (): void => {
+    this.#tell('collab-opened');
+    this.open = true;
+    void this.updateComplete.then(() => this.composer?.focus());
+  };
+
+  #clicked = (e: MouseEvent): void => {
+    if (!this.open && !e.composedPath().some((n) => n instanceof HTMLElement && /^(A|BUTTON)$/.test(n.tagName))) this.#tell('collab-opened');
+  };
+
+  #tell(name: string): void {
+    this.dispatchEvent(new CustomEvent(name, {bubbles: true, composed: true, detail: {thread: this.thread}}));
+  }
+}

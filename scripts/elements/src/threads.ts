@@ -1,0 +1,313 @@
+import {css, html, LitElement, nothing, type PropertyValues, type TemplateResult} from 'lit';
+import {customElement, property, query, state} from 'lit/decorators.js';
+import {repeat} from 'lit/directives/repeat.js';
+
+import {Marks, Places} from './anchor.js';
+import './composer.js';
+import type {Composer} from './composer.js';
+import type {ShownThread} from './overlay.js';
+import {isResolved, nameOf, type Tag, type Target} from './protocol.js';
+import {storeOf, type Store} from './store.js';
+import {base} from './styles.js';
+import {texts} from './texts.js';
+import './thread.js';
+
+/** The part of an address behind # that opens a thread: #collab-thread=ID. */
+const HASH = /^#collab-thread=(.+)$/;
+
+/**
+ * The threads of a document: a list in the order of the text, a composer, and marks in the text. Threads whose place is gone stand at the end.
+ *
+ * @fires collab-active - another thread was opened, or none; detail.annotationId
+ */
+@customElement('collab-threads')
+export class ThreadsElement extends LitElement {
+  /** Where the application's handler is. */
+  @property() endpoint = '/collab';
+  /** The id of the document. */
+  @property() document = '';
+  /** The id of the element that holds the document's content; the body where it is left out. */
+  @property({attribute: 'for'}) for = '';
+
+  @state() private shown: ShownThread[] = [];
+  @state() private active = ''; // key of the thread that is open
+  @state() private resolved = false; // which of them are seen
+  /** The place of a new thread; undefined while none is written. */
+  @state() private draft: {target?: Target | undefined} | undefined;
+  @state() private selected: Target | null = null;
+  @state() private said = '';
+  @query('collab-composer.new') private composer?: Composer;
+  @query('.float') private float!: HTMLElement;
+
+  #store?: Store;
+  #end: (() => void) | undefined;
+  #places = new Map<string, Range | null>(); // by key; no range: the place is gone
+  #marks = new Marks();
+  #root: Element | null = null;
+  #changes = new MutationObserver(() => this.#moved());
+  #wanted = ''; // id of the thread to open once it is there
+  #known: Set<string> | undefined; // comments that were seen
+
+  static override styles = [
+    base,
+    css`
+      section > header { margin-bottom: 8px; }
+      h2 { font-size: 1.1em; font-weight: 650; }
+      .filter button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
+      li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
+      li:focus-within, li.active { content-visibility: visible; }
+      .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
+      .draft p { border-left: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+      .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
+      .note { color: var(--_soft); padding: 6px 0; }
+      summary { cursor: pointer; color: var(--_soft); padding: 4px 0; margin-bottom: 4px; }
+    `,
+  ];
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.ownerDocument.addEventListener('selectionchange', this.#selection);
+    this.ownerDocument.addEventListener('collab-open', this.#asked);
+    addEventListener('hashchange', this.#hash);
+    addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
+    this.#hash();
+    if (this.hasUpdated) this.#attach();
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.ownerDocument.removeEventListener('selectionchange', this.#selection);
+    this.ownerDocument.removeEventListener('collab-open', this.#asked);
+    removeEventListener('hashchange', this.#hash);
+    removeEventListener('scroll', this.#hideFloat, {capture: true});
+    this.#detach();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has('document') || changed.has('endpoint') || changed.has('for')) this.#attach();
+  }
+
+  #attach(): void {
+    this.#detach();
+    if (!this.document) return;
+    this.#store = storeOf(this.endpoint, this.document);
+    const home = this.getRootNode() as Document | ShadowRoot;
+    this.#root = this.for ? home.getElementById(this.for) : this.ownerDocument.body;
+    this.#root?.addEventListener('click', this.#clicked as EventListener);
+    if (this.#root && !this.#root.contains(this)) this.#changes.observe(this.#root, {subtree: true, childList: true, characterData: true, attributeFilter: ['id']});
+    this.#known = undefined;
+    this.#end = this.#store.watch(() => this.#changed());
+    this.#changed();
+  }
+
+  #detach(): void {
+    this.#end?.();
+    this.#changes.disconnect();
+    this.#root?.removeEventListener('click', this.#clicked as EventListener);
+    this.#marks.clear();
+  }
+
+  /** The threads have changed: finds places, says what is new. */
+  #changed(): void {
+    const store = this.#store!;
+    this.shown = store.threads;
+    this.#locate();
+    if (store.loaded) {
+      const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
+      const other = this.#known && fresh.find((c) => c.from.userId !== store.user.userId);
+      if (other) this.said = texts.newComment(nameOf(other.from));
+      this.#known ??= new Set();
+      for (const c of fresh) this.#known.add(`${c.commentId}`);
+    }
+    if (this.#wanted && store.loaded) this.open(this.#wanted);
+    this.requestUpdate(); // what the store says of itself may have changed, too
+  }
+
+  /** Finds the place of each thread that was not looked for yet. */
+  #locate(): void {
+    let places: Places | undefined;
+    const found = new Map<string, Range | null>();
+    for (const t of this.shown) {
+      if (!t.targetElement || !this.#root) continue;
+      const known = this.#places.get(t.key);
+      found.set(t.key, known === undefined ? (places ??= new Places(this.#root)).find(t.targetElement) : known);
+    }
+    this.#places = found;
+  }
+
+  #waiting = false;
+  /** The document has changed: all places are looked for again, once it rests. */
+  #moved(): void {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    setTimeout(() => {
+      this.#waiting = false;
+      this.#places.clear();
+      this.#locate();
+      this.requestUpdate();
+    }, 200);
+  }
+
+  override render() {
+    const store = this.#store;
+    if (!store) return nothing;
+    const visible = this.shown.filter((t) => isResolved(t) === this.resolved || t.key === this.active);
+    const gone = visible.filter((t) => this.#places.get(t.key) === null);
+    const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
+    const all = this.shown.filter(isResolved).length;
+    return html`
+      <section part="panel" aria-label=${texts.comments} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
+        @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
+        <header class="row" part="header">
+          <h2 class="grow">${texts.comments}</h2>
+          <div class="row filter" role="group" aria-label=${texts.comments}>
+            <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}</button>
+            <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}</button>
+          </div>
+          ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>` : nothing}
+        </header>
+        ${store.denied ? html`<p class="error" role="alert">${texts.denied}</p>` : store.failing ? html`<p class="error" role="status">${texts.stale}</p>` : nothing}
+        ${this.draft ? this.#draft(store, this.draft) : nothing}
+        ${!store.loaded ? html`<p class="note" role="status">${texts.loading}</p>` : list.length || gone.length || store.denied || this.draft ? nothing
+          : html`<p class="note">${this.resolved ? texts.noneResolved : texts.noneOpen}</p>`}
+        <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
+        ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
+      </section>
+      <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
+        @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>
+      <div class="said" role="status">${this.said}</div>`;
+  }
+
+  #item(t: ShownThread, store: Store): TemplateResult {
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .thread=${t} .store=${store} ?open=${t.key === this.active}
+      exportparts="thread, thread-header, quote, resolve, comment, author, avatar, text, mention, composer, textarea, submit"></collab-thread></li>`;
+  }
+
+  #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
+    return html`<div class="draft" part="draft">
+      ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
+      <collab-composer class="new" exportparts="textarea, submit" .store=${store} label=${texts.writeComment}
+        .cancel=${() => (this.draft = undefined)}
+        .done=${(text: string, tags: Tag[]) => {
+          this.draft = undefined;
+          this.resolved = false;
+          this.#activate(store.send({name: 'add-thread', text, tags, target}).thread);
+        }}></collab-composer></div>`;
+  }
+
+  protected override updated(): void {
+    const ranges = this.shown.filter((t) => !isResolved(t)).flatMap((t) => this.#places.get(t.key) ?? []);
+    const draft = this.draft?.target && this.#root ? new Places(this.#root).find(this.draft.target) : null;
+    if (this.#root) this.#marks.set(ranges, draft ?? this.#places.get(this.active) ?? undefined, this.#root);
+  }
+
+  /** In the order of the text; what has no place comes first, the older before. */
+  #order(a: ShownThread, b: ShownThread): number {
+    const [p, q] = [this.#places.get(a.key), this.#places.get(b.key)];
+    if (p && q) return p.compareBoundaryPoints(Range.START_TO_START, q) || (a.createdAt < b.createdAt ? -1 : 1);
+    return p ? 1 : q ? -1 : a.createdAt < b.createdAt ? -1 : 1;
+  }
+
+  /** Begins a thread: on a target, such as {elementId: 'chart'}, or on the whole document. */
+  compose(target?: Target): void {
+    this.draft = {target};
+    this.active = '';
+    void this.updateComplete.then(() => {
+      this.composer?.scrollIntoView({block: 'nearest'});
+      this.composer?.focus();
+    });
+  }
+
+  /** Opens the thread of an id and shows it, once it is there. It is false where the threads are known, and it is not among them. */
+  open(annotationId: string): boolean {
+    const thread = this.shown.find((t) => t.annotationId === annotationId);
+    this.#wanted = thread || this.#store?.loaded ? '' : annotationId;
+    if (!thread) return !!this.#wanted;
+    this.resolved = isResolved(thread);
+    this.#activate(thread.key);
+    this.#goto(thread);
+    void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+    return true;
+  }
+
+  #activate(key: string): void {
+    if (key === this.active) return;
+    this.active = key;
+    const annotationId = this.shown.find((t) => t.key === key)?.annotationId;
+    this.dispatchEvent(new CustomEvent('collab-active', {bubbles: true, composed: true, detail: {annotationId}}));
+  }
+
+  #goto(t: ShownThread): void {
+    this.#activate(t.key);
+    const place = this.#places.get(t.key);
+    if (!place) return;
+    const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
+    place.startContainer.parentElement?.scrollIntoView({block: 'center', behavior: smooth ? 'smooth' : 'auto'});
+  }
+
+  #key = (e: KeyboardEvent): void => {
+    if (e.key === 'Escape') this.#activate('');
+  };
+
+  #hash = (): void => {
+    const m = HASH.exec(location.hash);
+    if (m) this.open(decodeURIComponent(m[1]!));
+  };
+
+  /** An inbox on the page was asked for a thread. */
+  #asked = (e: Event): void => {
+    const {documentId, annotationId} = (e as CustomEvent).detail;
+    if (documentId !== this.document) return;
+    e.preventDefault();
+    if (annotationId) this.open(annotationId);
+  };
+
+  #selection = (): void => {
+    const selection = this.ownerDocument.getSelection();
+    const range = selection?.rangeCount && !selection.isCollapsed ? selection.getRangeAt(0) : null;
+    const inside = range && this.#root?.contains(range.commonAncestorContainer) && !this.contains(range.commonAncestorContainer);
+    if (this.draft || !inside) {
+      if (this.selected) this.selected = null;
+      return;
+    }
+    this.selected = new Places(this.#root!).describe(range);
+    const rect = range.getBoundingClientRect();
+    this.float.style.left = `${Math.max(8, Math.min(rect.left, innerWidth - 110))}px`;
+    this.float.style.top = `${Math.max(8, Math.min(rect.bottom + 6, innerHeight - 44))}px`;
+  };
+
+  #hideFloat = (): void => {
+    if (this.float) this.float.style.top = '-99px';
+  };
+
+  /** A click on a marked text opens its thread: the one with the shortest text. */
+  #clicked = (e: MouseEvent): void => {
+    const selection = this.ownerDocument.getSelection();
+    if (selection && !selection.isCollapsed) return;
+    const at = caret(e.clientX, e.clientY);
+    if (!at) return;
+    const hit = this.shown
+      .filter((t) => !isResolved(t) && this.#places.get(t.key)?.isPointInRange(at.startContainer, at.startOffset))
+      .sort((a, b) => (a.targetElement?.targetText?.length ?? Infinity) - (b.targetElement?.targetText?.length ?? Infinity))[0];
+    if (hit) {
+      this.resolved = false;
+      this.#activate(hit.key);
+      void this.updateComplete.then(() => this.renderRoot.querySelector('li.active')?.scrollIntoView({block: 'nearest'}));
+    }
+  };
+}
+
+/** A click on a button takes no selection away. */
+const keep = (e: Event): void => e.preventDefault();
+
+/** The place in the text at a point of the window. */
+function caret(x: number, y: number): Range | null {
+  if ('caretPositionFromPoint' in document) {
+    const p = document.caretPositionFromPoint(x, y);
+    if (!p) return null;
+    const range = document.createRange();
+    range.setStart(p.offsetNode, p.offset);
+    return range;
+  }
+  return (document as Document).caretRangeFromPoint(x, y);
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {build} from 'esbuild';
+
+// The parts that need no page, as a module.
+const {outputFiles} = await build({
+  stdin: {contents: "export * from './src/overlay.ts'; export {tagsOf} from './src/store.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
+  bundle: true, format: 'esm', write: false, external: ['lit'],
+});
+const {added, ago, later, overlay, tagsOf} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
+
+const ann = {userId: 'ann', name: 'Ann'};
+const thread = (lastUpdated, ...comments) => ({
+  annotationId: 'a1', status: {id: 'OPEN', type: 'default'}, createdAt: '2026-01-01T00:00:00.000Z', lastUpdated,
+  comments: comments.map((commentText, i) => ({commentId: i + 1, commentText, from: ann, createdAt: '1', lastUpdated: '1'})),
+});
+const pending = (name, more) => ({id: 'p1', name, thread: 'a1', at: '2026-01-02T00:00:00.000Z', ...more});
+const shown = (t, ...list) => overlay(t, 'a1', list, ann).comments.map((c) => c.commentText);
+
+test('what is pending is shown as if it were done', () => {
+  const t = thread('1', 'one', 'two');
+  assert.deepEqual(shown(t, pending('add-comment', {text: 'three', tags: []})), ['one', 'two', 'three']);
+  assert.deepEqual(shown(t, pending('edit-comment', {commentId: 2, text: 'zwei', tags: []})), ['one', 'zwei']);
+  assert.deepEqual(shown(t, pending('delete-comment', {commentId: 1})), ['two']);
+  assert.equal(overlay(t, 'a1', [pending('resolve-thread', {resolved: true})], ann).status.type, 'terminal');
+  assert.deepEqual(shown(t, pending('add-comment', {text: 'x', tags: []}), pending('delete-comment', {commentId: 2})), ['one', 'x']);
+  assert.deepEqual(t, thread('1', 'one', 'two'), 'the thread itself stays');
+});
+
+test('what failed is seen to have failed', () => {
+  const t = thread('1', 'one', 'two');
+  const failed = {failed: true};
+  assert.deepEqual(shown(t, pending('delete-comment', {commentId: 1, ...failed})), ['one', 'two']);
+  assert.equal(overlay(t, 'a1', [pending('resolve-thread', {resolved: true, ...failed})], ann).status.type, 'default');
+  const edited = overlay(t, 'a1', [pending('edit-comment', {commentId: 2, text: 'zwei', tags: [], ...failed})], ann).comments[1];
+  assert.equal(edited.commentText, 'zwei');
+  assert.equal(edited.pending.failed, true);
+});
+
+test('an edit takes the place of HTML', () => {
+  const t = thread('1', 'one');
+  t.comments[0].commentHtml = '<b>one</b>';
+  const [c] = overlay(t, 'a1', [pending('edit-comment', {commentId: 1, text: 'eins', tags: []})], ann).comments;
+  assert.equal(c.commentHtml, undefined);
+});
+
+test('a thread that is sent has its place and its comment', () => {
+  const t = added(pending('add-thread', {thread: 'p1', text: 'Hello', tags: [], target: {elementId: 'e'}}), ann);
+  assert.equal(t.key, 'p1');
+  assert.deepEqual(t.targetElement, {elementId: 'e'});
+  assert.equal(t.comments[0].commentText, 'Hello');
+});
+
+test('of two states the later is known, and the same one stays the same object', () => {
+  const known = thread('2', 'one');
+  assert.equal(later(known, thread('1', 'none')), known);
+  assert.equal(later(known, thread('2', 'one')), known);
+  assert.notEqual(later(known, thread('2', 'other')), known);
+  assert.notEqual(later(known, thread('3', 'one')), known);
+});
+
+test('tags are of those whom tokens name', () => {
+  assert.deepEqual(tagsOf('{{ann}} {{bob}} {{ann}}', [ann, {userId: 'cleo'}]), [{userId: 'ann', contact: ann}]);
+});
+
+test('times are told from now', () => {
+  globalThis.document = {documentElement: {lang: 'en'}};
+  const now = Date.parse('2026-03-01T12:00:00Z');
+  const of = (seconds) => ago(now - seconds * 1000, now);
+  assert.deepEqual([-5, 59, 60, 3599, 3600, 86_400, 8 * 86_400, 400 * 86_400].map(of), [
+    'just now', 'just now', '1 minute ago', '59 minutes ago', '1 hour ago', 'yesterday', 'last week', 'last year',
+  ]);
+});
