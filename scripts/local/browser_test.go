@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,21 @@ import (
 // to type works. Its pictures are in .local/screenshots.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
+	s := start(t, t.TempDir())
+	notify := `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+		"actionUser": {"userId": "ann", "name": "Ann"}, "displayHeadlineMessageTemplate": "{actionUser} shared the Q3 plan with {recipientUser}",
+		"displayHeadlineMessageTemplateData": {"actionUser": {"userId": "ann", "name": "Ann"}},
+		"displayBodyMessage": "Please look at the numbers before Friday.",
+		"notifyAll": false, "notifyUsers": [{"userId": "bob", "name": "Bob", "email": "bob@example.com"}]}}`
+	if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success"`) {
+		t.Fatalf("a notification gave %s", got)
+	}
+	browse(t, s, "browser.cjs", nil)
+}
+
+// browse runs a script that looks at a server in a browser, with further input, and reports what it finds wrong.
+func browse(t *testing.T, s *server, script string, further map[string]any) {
+	t.Helper()
 	local, err := localstack.Dir()
 	if err != nil {
 		t.Fatal(err)
@@ -33,20 +49,13 @@ func TestBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, t.TempDir())
-	notify := `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
-		"actionUser": {"userId": "ann", "name": "Ann"}, "displayHeadlineMessageTemplate": "{actionUser} shared the Q3 plan with {recipientUser}",
-		"displayHeadlineMessageTemplateData": {"actionUser": {"userId": "ann", "name": "Ann"}},
-		"displayBodyMessage": "Please look at the numbers before Friday.",
-		"notifyAll": false, "notifyUsers": [{"userId": "bob", "name": "Bob", "email": "bob@example.com"}]}}`
-	if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success"`) {
-		t.Fatalf("a notification gave %s", got)
-	}
-	input, err := json.Marshal(map[string]string{"url": s.url, "browser": program, "screenshots": screenshots})
+	given := map[string]any{"url": s.url, "browser": program, "screenshots": screenshots}
+	maps.Copy(given, further)
+	input, err := json.Marshal(given)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "browser.cjs")
+	cmd := exec.CommandContext(t.Context(), "node", script)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
 	cmd.Stdin = bytes.NewReader(input)
 	out, err := cmd.Output()

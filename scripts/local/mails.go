@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +130,10 @@ const mailLink = "/opened?organization={organizationId}&document={documentId}&an
 func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 	type ids struct{ Organization, Document, Annotation string }
 	shown := ids{r.FormValue("organization"), r.FormValue("document"), r.FormValue("annotation")}
+	if shown.Organization == demoOrganization && shown.Document == demoDocument {
+		http.Redirect(w, r, "/demo#collab-thread="+url.PathEscape(shown.Annotation), http.StatusSeeOther)
+		return
+	}
 	p.render(w, http.StatusOK, "opened.html", struct {
 		view
 		ids

@@ -19,6 +19,7 @@ type pages struct {
 	place     place
 	mails     func(*http.Request) ([]mail, error) // newest first
 	receiver  *receiver
+	demo      *demo
 	openAPI   func() ([]byte, error)
 	reference string // path of the script that shows the reference
 
@@ -36,22 +37,24 @@ type link struct{ Path, Name string }
 
 // header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
 // share pages/style.css and pages/page.js.
-var header = []link{{"/", "collabdata"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}}
+var header = []link{{"/", "collabdata"}, {"/demo", "Demo"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}}
 
 func (p *pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
-		"GET /{$}":                p.home,
-		"GET /docs":               p.docs,
-		"GET /openapi.json":       p.description,
-		"GET /mail":               p.mailList,
-		"GET /mail/{number}":      p.mailPage,
-		"GET /mail/{number}/html": p.mailHTML,
-		"GET /opened":             p.opened,
-		"GET /webhooks":           p.webhookList,
-		"GET /webhooks/{name}":    p.webhookPlace,
-		"POST /webhooks/{name}":   p.receiver.receive,
-		"GET /pages/reference.js": func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.reference) },
-		"GET /pages/{file}":       p.file,
+		"GET /{$}":                             p.home,
+		"GET /demo":                            p.demoPage,
+		"POST /demo/{person}/collab/{request}": p.demo.collab().ServeHTTP,
+		"GET /docs":                            p.docs,
+		"GET /openapi.json":                    p.description,
+		"GET /mail":                            p.mailList,
+		"GET /mail/{number}":                   p.mailPage,
+		"GET /mail/{number}/html":              p.mailHTML,
+		"GET /opened":                          p.opened,
+		"GET /webhooks":                        p.webhookList,
+		"GET /webhooks/{name}":                 p.webhookPlace,
+		"POST /webhooks/{name}":                p.receiver.receive,
+		"GET /pages/reference.js":              func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, p.reference) },
+		"GET /pages/{file}":                    p.file,
 	}
 }
 

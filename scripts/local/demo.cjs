@@ -1,0 +1,244 @@
+// Uses the demo of a running local server as its people do, in two windows, and prints what is wrong, one line each.
+// Standard input: {"url", "browser" (path of the program, "" for Playwright's own), "screenshots" (folder), "vectors" (list of texts that must not run)}.
+const {readFileSync} = require('node:fs');
+const path = require('node:path');
+const {chromium} = require('playwright-core');
+
+const {url, browser: program, screenshots, vectors} = JSON.parse(readFileSync(0, 'utf8'));
+const axe = readFileSync(require.resolve('axe-core'), 'utf8');
+const problems = new Set();
+
+// contextOf returns a window's context, from which nothing leaves the machine.
+async function contextOf(browser, options) {
+  const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
+  context.setDefaultTimeout(20_000);
+  await context.route('**', (route) => {
+    const to = new URL(route.request().url());
+    if (to.origin === url || to.protocol === 'data:') return route.continue();
+    problems.add(`a request leaves the machine: ${to}`);
+    return route.abort();
+  });
+  return context;
+}
+
+// open returns a page that notes errors.
+async function open(context, at) {
+  const page = await context.newPage();
+  page.expected = false; // whether failing requests are what the test wants
+  page.on('console', (m) => m.type() === 'error' && !page.expected && problems.add(`${at}: console: ${m.text()}`));
+  page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
+  page.on('response', (r) => r.status() >= 400 && !page.expected && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
+  await page.goto(url + at);
+  return page;
+}
+
+// check looks at a page in light and dark, wide and narrow: runs axe, and takes a picture.
+async function check(page, name) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe);
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme});
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({width, height: 900});
+      // Colors do not depend on the width, nor the rest on colors.
+      const look = (colorScheme === 'light') === (width === 1280);
+      const {violations} = look ? await page.evaluate(() => window.axe.run(document, {resultTypes: ['violations']})) : {violations: []};
+      for (const v of violations) {
+        problems.add(`${name} ${colorScheme} ${width}: axe: ${v.id}: ${v.nodes.slice(0, 5).map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`.replace(/\s+/g, ' '));
+      }
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (wide > 0) problems.add(`${name} ${width}: ${wide} px wider than the window`);
+      await page.screenshot({path: path.join(screenshots, `demo-${name}-${colorScheme}-${width}.png`)});
+    }
+  }
+  await page.emulateMedia({colorScheme: 'light'});
+  await page.setViewportSize({width: 1280, height: 900});
+}
+
+// select selects the first occurrence of a text in an element.
+const select = (page, id, text) => page.evaluate(([id, text]) => {
+  const node = [...document.getElementById(id).childNodes].find((n) => n.data?.includes(text));
+  const at = node.data.indexOf(text);
+  getSelection().setBaseAndExtent(node, at, node, at + text.length);
+}, [id, text]);
+
+// want notes a problem unless the locator is seen in time.
+async function want(what, locator) {
+  await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
+}
+
+async function main() {
+  const browser = await chromium.launch({executablePath: program || undefined, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
+  const context = await contextOf(browser);
+  const ann = await open(context, '/demo?as=ann');
+  const bob = await open(context, '/demo?as=bob');
+  await want('a thread', ann.getByText('Is this with VAT?'));
+  await check(ann, 'begin');
+
+  // Ann comments on a text and mentions Bob, by the keyboard.
+  await select(ann, 'intro', 'first of October');
+  const float = ann.getByRole('button', {name: 'Comment on the selected text'});
+  await want('the button beside the selection', float);
+  await check(ann, 'selection');
+  await float.click();
+  await ann.keyboard.type('Is this certain, @bo');
+  await want('Bob in the list', ann.getByRole('option', {name: 'Bob Builder'}));
+  await check(ann, 'mention');
+  await ann.keyboard.press('Enter');
+  await ann.keyboard.type('?');
+  await ann.keyboard.press('Control+Enter');
+  await want('the thread', ann.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('@Bob Builder'));
+  await ann.getByText('Sending').waitFor({state: 'hidden'});
+  await check(ann, 'thread');
+
+  // Bob sees it in his inbox, answers and resolves.
+  const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
+  await want("Bob's badge", bell);
+  await check(bob, 'badge');
+  await bell.click();
+  await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}));
+  await check(bob, 'inbox');
+  await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
+  const thread = bob.getByRole('article', {name: 'Thread of Ann Archer'});
+  await want("Ann's thread", thread.getByRole('textbox'));
+  await want('an empty inbox', bob.getByRole('button', {name: 'Inbox', exact: true}));
+  await thread.getByRole('textbox').fill('Yes, see https://example.com/plan.');
+  await thread.getByRole('button', {name: 'Send'}).click();
+  await want('the answer', thread.getByRole('link', {name: 'https://example.com/plan'}));
+  await want("Bob's answer in Ann's window", ann.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Yes, see'));
+
+  // What fails can be tried again, and is not sent twice.
+  bob.expected = true;
+  await bob.route('**/add-comment', (route) => route.abort());
+  await thread.getByRole('textbox').fill('By the way');
+  await thread.getByRole('button', {name: 'Send'}).click();
+  await want('the error', thread.getByRole('alert').getByText('Your reply was not sent.'));
+  await check(bob, 'failed');
+  await bob.unroute('**/add-comment');
+  await thread.getByRole('button', {name: 'Try again'}).click();
+  await thread.getByRole('alert').waitFor({state: 'hidden'});
+  bob.expected = false;
+  if ((await thread.getByText('By the way').count()) !== 1) problems.add('the comment that failed is not there once');
+  await thread.getByRole('button', {name: /^Edit your comment/}).last().click();
+  await check(bob, 'edit');
+  await thread.getByRole('textbox', {name: /^Edit/}).fill('By the way, @cl');
+  await bob.getByRole('option', {name: 'Cleo Clark'}).waitFor();
+  await bob.keyboard.press('Tab');
+  await thread.getByRole('button', {name: 'Save'}).click();
+  await want('the edit', thread.getByText('edited'));
+  await thread.getByRole('button', {name: 'Resolve'}).click();
+  await bob.getByRole('button', {name: 'Resolved 2'}).click();
+  await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
+  await check(bob, 'resolved');
+
+  // An element, not a text; a thread that is gone; HTML.
+  await ann.getByRole('button', {name: 'Comment on the table'}).click();
+  await ann.keyboard.type('More months, please');
+  await ann.getByRole('button', {name: 'Send'}).click();
+  await want('a thread on the table', ann.getByRole('button', {name: '#numbers'}));
+  await want('the gone thread', ann.getByText('1 thread whose place is gone'));
+  await ann.getByRole('button', {name: 'Resolved 2'}).click();
+  await ann.getByRole('button', {name: 'Show 1 reply'}).click();
+  await want('formatted HTML', ann.locator('b', {hasText: 'second table'}));
+
+  // A hidden page asks for nothing.
+  const asked = [];
+  ann.on('request', (r) => r.method() === 'POST' && asked.push(r.url()));
+  await ann.evaluate(() => {
+    Object.defineProperty(document, 'hidden', {value: true, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  asked.length = 0;
+  await bob.waitForResponse((r) => r.url().endsWith('/threads')); // the other window goes on
+  await bob.waitForResponse((r) => r.url().endsWith('/threads'));
+  if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
+
+  const mail = await open(context, '/mail');
+  await want("Bob's mail", mail.getByText('bob@example.com').first());
+  const webhooks = await open(context, '/webhooks');
+  await want('the webhook', webhooks.getByText('comment_annotation.added', {exact: true}).first());
+  await context.close();
+
+  await attack(browser);
+  await browser.close();
+}
+
+// call calls an operation of the service.
+async function call(operation, data) {
+  const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
+  const answer = await fetch(url + operation, {method: 'POST', headers, body: JSON.stringify({data: {organizationId: 'demo', documentId: 'launch-plan', ...data}})});
+  if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
+}
+
+// attack shows each vector in every text that the elements show, to a browser that no policy protects.
+async function attack(browser) {
+  const third = Math.ceil(vectors.length / 3);
+  await call('/v2/commentannotations/add', {
+    commentAnnotations: vectors.map((v, i) => {
+      const from = {userId: `u${i}`, name: v};
+      const taggedUserContacts = [{userId: 'x', contact: {userId: 'x', name: v}}];
+      return {
+        annotationId: `vector-${i}`, targetElement: {elementId: i % 2 ? 'intro' : v.slice(0, 100), targetText: v},
+        commentData: [{commentText: `vector ${i}: {{x}} ${v}`, from, taggedUserContacts}, {commentHtml: `${v} {{x}}`, from, taggedUserContacts}],
+      };
+    }),
+  });
+  for (let i = 0; i < third; i++) {
+    await call('/v2/notifications/add', {
+      actionUser: {userId: `n${i}`, name: vectors[i]}, displayHeadlineMessageTemplate: `headline ${i}: {actionUser} ${vectors[(i + third) % vectors.length]}`,
+      displayHeadlineMessageTemplateData: {actionUser: {userId: `n${i}`, name: vectors[i]}},
+      displayBodyMessage: vectors[(i + 2 * third) % vectors.length], notifyAll: false, notifyUsers: [{userId: 'ann'}],
+    });
+  }
+
+  const context = await contextOf(browser, {bypassCSP: true});
+  await context.exposeFunction('ran', (what) => void problems.add(`a vector ran: ${what}`));
+  await context.addInitScript(() => {
+    for (const name of ['alert', 'confirm', 'prompt', 'print', 'msgbox']) window[name] = (...args) => window.ran(`${name}(${args})`);
+  });
+  const page = await context.newPage();
+  page.on('pageerror', (e) => problems.add(`attacked: ${e}`));
+  page.on('popup', (p) => problems.add(`a vector opened ${p.url()}`));
+  page.on('frameattached', (f) => problems.add(`a vector made a frame: ${f.url()}`));
+  await page.goto(`${url}/demo?as=ann`);
+  await page.getByText('vector 0:').waitFor();
+  const threads = page.locator('collab-thread');
+  await page.waitForFunction((n) => document.querySelector('collab-threads').shadowRoot.querySelectorAll('collab-thread').length >= n, vectors.length);
+  await threads.evaluateAll((list) => list.forEach((t) => (t.open = true))); // all at once, as no reader does
+  await page.waitForFunction((n) => {
+    const list = [...document.querySelector('collab-threads').shadowRoot.querySelectorAll('collab-thread')];
+    return list.flatMap((t) => [...t.shadowRoot.querySelectorAll('.text.html')]).length >= n;
+  }, vectors.length);
+  // The inbox, to its end.
+  await page.getByRole('button', {name: /^Inbox/}).click();
+  const inbox = page.getByRole('dialog');
+  while ((await inbox.getByText('headline 0:').count()) === 0) {
+    const older = inbox.getByRole('button', {name: 'Show older'});
+    if (await older.count()) await older.click();
+    await page.waitForTimeout(100);
+  }
+  // What waits for a pointer, a key or the focus gets it; what must not be there is looked for.
+  await page.evaluate(() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((e) => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);
+    for (const e of all(document)) {
+      if (!e.closest('.text, .name, .quote, .headline')) continue;
+      for (const type of ['mouseover', 'mouseenter', 'pointerover', 'focus', 'animationstart', 'toggle', 'error', 'load']) e.dispatchEvent(new Event(type));
+      if (e.localName === 'a' && e.hasAttribute('href') && !/^(https?|mailto):/.test(e.href)) window.ran(`a link to ${e.href}`);
+      if (/^(script|style|iframe|object|embed|form|input|svg|math|img|base|meta|link|template|video|audio|collab-.*)$/i.test(e.localName)) window.ran(`a ${e.localName}`);
+      for (const {name} of e.attributes) {
+        if (!['href', 'title', 'class', 'part', 'target', 'rel', 'datetime', 'type', 'aria-label'].includes(name)) window.ran(`an attribute ${name} of ${e.outerHTML}`);
+        if (name === 'class' && !/^(mention( mine| )?|text( html)?|name|headline|soft|quote|row)$/.test(e.className.trim())) window.ran(`the class ${e.className}`);
+      }
+    }
+  });
+  await page.evaluate(() => new Promise((done) => requestIdleCallback(done)));
+  if (page.url() !== `${url}/demo?as=ann`) problems.add(`a vector left for ${page.url()}`);
+  await page.screenshot({path: path.join(screenshots, 'demo-attack.png')});
+  await context.close();
+}
+
+main().then(() => {
+  console.log([...problems].join('\n'));
+}, (e) => {
+  console.log([...problems, e.stack].join('\n'));
+  process.exit(1);
+});

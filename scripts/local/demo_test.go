@@ -1,0 +1,21 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestDemo uses the demo as two people do, and shows every vector in it. Its pictures are in .local/screenshots.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../elements/testdata/vectors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	vectors := strings.Split(strings.TrimSpace(string(text)), "\n")[1:] // the first line says what they are
+	for i, v := range vectors {
+		vectors[i] = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\0`, "\x00").Replace(v)
+	}
+	browse(t, start(t, t.TempDir()), "demo.cjs", map[string]any{"vectors": vectors})
+}
