@@ -168,9 +168,9 @@ func (g *goClient) referred(schema object) (name string, component object) {
 	return "", nil
 }
 
-// goName is the name in Go of a component. One type is that of a request and of an answer.
+// goName is the name in Go of a component. A type that both requests and answers have is one in Go.
 func (g *goClient) goName(component string) string {
-	if name, input := strings.CutSuffix(component, "Input"); input && g.components[name] != nil {
+	if name, input := strings.CutSuffix(component, "Input"); input && g.components[name] != nil && g.of[name] == g.of[component] {
 		return name
 	}
 	return component

@@ -276,7 +276,9 @@ func (s *schemas) answer(name string, t reflect.Type) object {
 		return open()
 	case reflect.Struct:
 		of := t.String()
-		if !strings.HasSuffix(t.Name(), "Result") {
+		if t.Name() == "" {
+			of = name // such as struct{}
+		} else if !strings.HasSuffix(t.Name(), "Result") {
 			name = upper(t.Name())
 		} else if s.results[of] == "" {
 			s.results[of] = name
