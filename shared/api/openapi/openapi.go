@@ -94,8 +94,9 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	return d, nil
 }
 
-// Document returns the description in OpenAPI. Programs that make clients read it without the part webhooks, which some cannot.
-func (d *Interface) Document(webhooks bool) ([]byte, error) {
+// Document returns the description in OpenAPI: all of it, or what programs can read that make clients. That has neither the part webhooks nor
+// lists that are grouped.
+func (d *Interface) Document(whole bool) ([]byte, error) {
 	paths := object{}
 	for _, op := range d.operations {
 		paths = with(paths, op.Path, obj("post", op.post(d.schemas)))
@@ -115,7 +116,9 @@ func (d *Interface) Document(webhooks bool) ([]byte, error) {
 		"tags", d.tags(),
 		"paths", paths,
 	)
-	if webhooks {
+	components := d.schemas.plain()
+	if whole {
+		components = d.schemas.components
 		hooks := object{}
 		for _, m := range d.events {
 			t := collab.EventType(m.Key)
@@ -124,7 +127,7 @@ func (d *Interface) Document(webhooks bool) ([]byte, error) {
 		document = with(document, "webhooks", hooks)
 	}
 	text := rpc.JSON(with(document, "components", obj(
-		"schemas", d.schemas.components,
+		"schemas", components,
 		"responses", refusals(),
 		"parameters", obj("IdempotencyKey", obj(
 			"name", "Idempotency-Key",

@@ -56,9 +56,9 @@ func describe(t *testing.T) *openapi.Interface {
 	return d
 }
 
-func document(t *testing.T, webhooks bool) string {
+func document(t *testing.T, whole bool) string {
 	t.Helper()
-	text, err := describe(t).Document(webhooks)
+	text, err := describe(t).Document(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
