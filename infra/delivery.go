@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/table"
-	"collabdata/shared/unsubscribe"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"

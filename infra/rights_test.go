@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
 )

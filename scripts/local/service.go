@@ -15,9 +15,9 @@ import (
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
 	sender "collabdata/shared/mail"
+	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
-	"collabdata/shared/unsubscribe"
 	"collabdata/shared/webhook"
 )
 

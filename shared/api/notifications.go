@@ -6,7 +6,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 )
 
 // V2NotificationsConfigGet is POST /v2/notifications/config/get.

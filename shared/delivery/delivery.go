@@ -110,7 +110,7 @@ const (
 func New(o Options) *Deliverer {
 	o.MailWindow = cmp.Or(o.MailWindow, MailWindow)
 	provider := o.Client
-	provider.Timeout, provider.Posted = providerTimeout, nil
+	provider.Timeout, provider.Answer, provider.Posted = providerTimeout, providerAnswer, nil
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),

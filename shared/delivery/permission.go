@@ -17,7 +17,8 @@ const (
 	providerTimeout = 2 * time.Second
 	providerTries   = 3
 	providerPause   = 100 * time.Millisecond // before the second try; twice as long before the third
-	providerUsers   = 50                     // in one question: an answer with all of them is shorter than what is read of it
+	providerUsers   = 50                     // in one question
+	providerAnswer  = 100_000                // bytes that are read of an answer: all of these users, with six bytes for each of their ids' 256
 	providerCalls   = 4                      // side by side
 )
 
@@ -93,6 +94,9 @@ func (d *Deliverer) ask(ctx context.Context, p *collab.PermissionProvider, q per
 		return nil, fmt.Errorf("answered %d", answer.Status)
 	}
 	var a permissionAnswer
+	if len(answer.Body) == providerAnswer {
+		return nil, fmt.Errorf("answered more than %d bytes", providerAnswer-1)
+	}
 	if err := json.Unmarshal(answer.Body, &a); err != nil {
 		return nil, errors.New("answered something else than the JSON that was asked for")
 	}

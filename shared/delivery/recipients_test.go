@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -257,7 +258,7 @@ func TestPermissionProvider(t *testing.T) {
 		{"refuses", say(403, ``), 3, nil},
 		{"redirects", answer(302), 3, nil},
 		{"answers no JSON", say(200, `yes`), 3, nil},
-		{"says too much", say(200, `{"userIds":["bob"`+strings.Repeat(" ", 20_000)+`]}`), 3, nil},
+		{"says too much", say(200, `{"userIds":["bob"`+strings.Repeat(" ", 100_000)+`]}`), 3, nil},
 		{"fails once", func() http.HandlerFunc {
 			var n atomic.Int32
 			return func(rw http.ResponseWriter, r *http.Request) {
@@ -304,6 +305,35 @@ func say(status int, body string) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) {
 		rw.WriteHeader(status)
 		io.WriteString(rw, body)
+	}
+}
+
+// TestPermissionProviderInASCII: a provider may write what is not ASCII as escapes, which take six bytes for each two of an id.
+func TestPermissionProviderInASCII(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	r.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		var q struct{ UserIDs []string }
+		if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		for i, id := range q.UserIDs {
+			q.UserIDs[i] = strconv.QuoteToASCII(id)
+		}
+		fmt.Fprintf(rw, `{"userIds":[%s]}`, strings.Join(q.UserIDs, ","))
+	})
+	a.provider(r.URL+"/may", "secret")
+	var people []collab.User
+	for i := range 120 {
+		people = append(people, collab.User{UserID: fmt.Sprintf("%03d", i) + strings.Repeat("ж", 126)})
+	}
+	w.send(a.notification(func(ev *collab.Event) { ev.VerifyAccess, ev.People = true, people }))
+	w.settle(w.start())
+	for _, u := range people {
+		if n := len(a.inbox(u.UserID)); n != 1 {
+			t.Fatalf("%s, whom the provider allows, has %d notifications", u.UserID, n)
+		}
 	}
 }
 

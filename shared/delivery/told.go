@@ -10,7 +10,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 )
 
 // TestAskedAgain: a mail that has waited goes out only to those who still may know and want it, and is not taken along by a later one.

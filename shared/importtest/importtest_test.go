@@ -129,7 +129,7 @@ var storeParts = map[string][]string{
 	"shared/store/outbox":    {"shared/store"},
 	"shared/store/threads":   {"shared/store", "shared/store/directory", "shared/store/outbox"},
 	"shared/delivery":        {"shared/store/outbox"},
-	"shared/relay":           {"shared/store/outbox"},
+	"shared/delivery/relay":           {"shared/store/outbox"},
 	"shared/app/relay":       {"shared/store", "shared/store/outbox"},
 }
 
@@ -279,7 +279,7 @@ func TestRules(t *testing.T) {
 		"shared/mail/a.go":          `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
 		"shared/store/outbox/a.go":  `package outbox; import ("collabdata/shared/store"; "collabdata/shared/store/directory")`,
 		"shared/store/threads/a.go": `package threads; import ("collabdata/shared/store/directory"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
-		"shared/relay/a.go":         `package relay; import ("collabdata/shared/store/outbox"; "collabdata/shared/store/threads")`,
+		"shared/delivery/relay/a.go":         `package relay; import ("collabdata/shared/store/outbox"; "collabdata/shared/store/threads")`,
 		"shared/delivery/a.go":      `package delivery; import ("collabdata/shared/store"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
 		"shared/auth/a.go":          `package auth; import "collabdata/shared/store"`,
 		"shared/api/x/a.go":         `package x; import ("os"; "collabdata/shared/auth")`,
@@ -323,7 +323,7 @@ func TestRules(t *testing.T) {
 		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
 		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store may`,
-		`shared/relay imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox]`,
+		`shared/delivery/relay imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox]`,
 		`shared/store/outbox imports collabdata/shared/store/directory: of the store it may import [shared/store]`,
 		`shared/types has an init function`,
 		`shared/types is called types, which says nothing`,

@@ -195,24 +195,24 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers beside those that SES makes.
+// headers returns the headers beside those that SES makes. A mail whose link to unsubscribe by is too long for a header, as long ids may make it, has it
+// in its text alone.
 func headers(unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
-	list := []types.MessageHeader{
-		header("Auto-Submitted", "auto-generated"), // RFC 3834: not to be answered by machines
-		header("List-Unsubscribe", "<"+unsubscribe+">"),
-	}
-	if strings.HasPrefix(unsubscribe, "http") {
-		list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")) // RFC 8058
+	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines
+	if value := "<" + unsubscribe + ">"; len(value) <= maxHeader {
+		list = append(list, header("List-Unsubscribe", value))
+		if strings.HasPrefix(unsubscribe, "http") {
+			list = append(list, header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")) // RFC 8058
+		}
 	}
 	return list
 }
 
-// unsubscribeURL returns the URL by which the recipient of a notice unsubscribes.
+// unsubscribeURL returns the URL by which the recipient of a notice unsubscribes: without a page it is a mail to the sender.
 func (m *Mailer) unsubscribeURL(n Notice) string {
-	link := m.options.Unsubscribe + "?token=" + url.QueryEscape(n.Unsubscribe)
-	if m.options.Unsubscribe == "" || n.Unsubscribe == "" || len(link) > maxHeader-len("<>") { // long ids may make it too long
+	if m.options.Unsubscribe == "" || n.Unsubscribe == "" {
 		return "mailto:" + m.from.Address + "?subject=unsubscribe"
 	}
-	return link
+	return m.options.Unsubscribe + "?token=" + url.QueryEscape(n.Unsubscribe)
 }

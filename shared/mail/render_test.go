@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/net/html"
@@ -239,7 +241,7 @@ func TestUnsubscribe(t *testing.T) {
 	for _, test := range []struct{ page, token, want string }{
 		{page, "a-_b", page + "?token=a-_b"},
 		{page, "a&b>\r\n", page + "?token=a%26b%3E%0D%0A"},
-		{page, strings.Repeat("x", maxHeader), mailto}, // too long for a header
+		{page, strings.Repeat("x", maxHeader), page + "?token=" + strings.Repeat("x", maxHeader)},
 		{page, "", mailto},
 		{"", "token", mailto},
 	} {
@@ -248,6 +250,10 @@ func TestUnsubscribe(t *testing.T) {
 		got, err := newMailer(t, test.page).Render(n)
 		if err != nil {
 			t.Fatal(err)
+		}
+		inHeader := slices.ContainsFunc(headers(got.Unsubscribe), func(h types.MessageHeader) bool { return *h.Name == "List-Unsubscribe" })
+		if short := len(test.want) <= maxHeader-2; inHeader != short || !strings.Contains(got.Text, test.want) {
+			t.Errorf("%q for a token of %d bytes: in the header %v, want %v; text %s", test.page, len(test.token), inHeader, short, got.Text)
 		}
 		if got.Unsubscribe != test.want {
 			t.Errorf("%q for %q: %q, want %q", test.page, test.token, got.Unsubscribe, test.want)

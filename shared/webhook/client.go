@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -20,7 +21,7 @@ import (
 // Limits on one request.
 const (
 	DefaultTimeout = 15 * time.Second
-	MaxAnswer      = 16 << 10 // bytes of an answer's body that are read, and bytes of its headers
+	MaxAnswer      = 16 << 10 // bytes of an answer's body that are read, unless ClientOptions say otherwise, and bytes of its headers
 )
 
 // Client posts to servers that others have chosen. It reaches what its Guard allows: the address is checked when it is dialled, so a name
@@ -28,6 +29,7 @@ const (
 type Client struct {
 	guard   *Guard
 	timeout time.Duration
+	answer  int64 // bytes of a body
 	posted  func(string, Answer, error)
 	https   *http.Transport
 	http    *http.Transport
@@ -35,6 +37,7 @@ type Client struct {
 
 // ClientOptions says how a Client differs from the usual one.
 type ClientOptions struct {
+	Answer   int            // bytes of an answer's body that are read; 0 is MaxAnswer
 	Timeout  time.Duration  // of one request, from the resolution of the name to the end of the answer; 0 is DefaultTimeout
 	Resolver *net.Resolver  // nil: the system's
 	RootCAs  *x509.CertPool // nil: the system's
@@ -65,10 +68,7 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 			IdleConnTimeout:        30 * time.Second,
 		}
 	}
-	c := &Client{guard: guard, timeout: o.Timeout, posted: o.Posted, https: transport(false), http: transport(true)}
-	if c.timeout == 0 {
-		c.timeout = DefaultTimeout
-	}
+	c := &Client{guard: guard, timeout: cmp.Or(o.Timeout, DefaultTimeout), answer: int64(cmp.Or(o.Answer, MaxAnswer)), posted: o.Posted, https: transport(false), http: transport(true)}
 	if c.posted == nil {
 		c.posted = func(string, Answer, error) {}
 	}
@@ -79,7 +79,7 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // its first MaxAnswer bytes
+	Body   []byte // its first bytes, as many as are read
 }
 
 // PostError says that there was no complete answer.
@@ -135,7 +135,7 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 		return Answer{}, err
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
+	text, err := io.ReadAll(io.LimitReader(res.Body, c.answer))
 	if err == nil {
 		err = ctx.Err() // the end of an answer that came because we hung up is no end
 	}

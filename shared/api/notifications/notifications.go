@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/tx"
-	"collabdata/shared/unsubscribe"
 )
 
 // Service carries out the operations.

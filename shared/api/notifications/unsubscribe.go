@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 )
 
 // maxForm is the largest form that the page takes, in bytes.

@@ -14,7 +14,7 @@ import (
 
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/collab"
-	"collabdata/shared/unsubscribe"
+	"collabdata/shared/mail/unsubscribe"
 )
 
 // page sends a request to the page to unsubscribe by and returns its answer.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/delivery"
+	"collabdata/shared/delivery/relay"
 	"collabdata/shared/queue"
-	"collabdata/shared/relay"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/delivery/relay"
 	"collabdata/shared/env"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
-	"collabdata/shared/relay"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
 

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
-	"collabdata/shared/unsubscribe"
 )
 
 // mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe by.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store/storetest"
-	"collabdata/shared/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
 )

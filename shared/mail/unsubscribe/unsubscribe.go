@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"strings"
+	"unicode/utf8"
 )
 
 // Path is where the page to unsubscribe by is served; the token is the query parameter `token`.
@@ -49,8 +50,9 @@ func AddressOf(email string) Address {
 func (a Address) String() string { return hex.EncodeToString(a[:]) }
 
 const (
-	version  = 2
-	macBytes = 16
+	version    = 2
+	macBytes   = 16
+	maxAccount = 256 // bytes of an account's id
 )
 
 var errToken = errors.New("not a token to unsubscribe by")
@@ -96,6 +98,9 @@ func Read(token string, secret func(account string) ([]byte, error)) (Recipient,
 	}
 	if len(rest) > 0 || !bytes.Equal(r.text(), text) {
 		return Recipient{}, errToken
+	}
+	if r.Account == "" || len(r.Account) > maxAccount || !utf8.ValidString(r.Account) {
+		return Recipient{}, errToken // nobody has signed it yet: it may name anything
 	}
 	key, err := secret(r.Account)
 	if err != nil {

@@ -6,16 +6,20 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var secret = bytes.Repeat([]byte{7}, SecretBytes)
 
 func known(account string) ([]byte, error) {
 	switch account {
-	case "acct", "":
+	case "acct":
 		return secret, nil
 	case "down":
 		return nil, errors.New("down")
+	}
+	if account == "" || len(account) > 1_000 || !utf8.ValidString(account) {
+		return nil, errors.New("not a key of the table")
 	}
 	return nil, nil
 }
@@ -45,7 +49,10 @@ func TestToken(t *testing.T) {
 	}
 	for name, other := range map[string]string{
 		"another secret": bob.Token(bytes.Repeat([]byte{8}, SecretBytes)), "no secret": Recipient{Account: "acct"}.Token(nil),
-		"an account without a secret": Recipient{Account: "other"}.Token(nil), "more behind it": token + "AA", "white space": token + "\n", "nothing": "",
+		"an account without a secret": Recipient{Account: "other"}.Token(nil), "more behind it": token + "AA",
+		"no account": Recipient{User: "bob"}.Token(secret), "a long account": Recipient{Account: strings.Repeat("a", 2_100)}.Token(secret),
+		"an account that is no text": Recipient{Account: "\xff\xfe"}.Token(secret),
+		"white space":                token + "\n", "nothing": "",
 	} {
 		if _, err := Read(other, known); !Invalid(err) {
 			t.Errorf("%s: %v", name, err)

@@ -17,9 +17,9 @@ import (
 
 	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery/relay"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
-	"collabdata/shared/relay"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/storetest"
