@@ -595,7 +595,7 @@ func TestWebhook(t *testing.T) {
 	c.must(t, "account", "create", "acme")
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON")
 	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
-		if err := c.outbox.AddWebhook(ctx, "acme", w); err != nil {
+		if err := c.outbox.AddWebhook(ctx, "acme", collab.MaxWebhooks, w); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -589,7 +589,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 	a.Helper()
 	secret, err := webhook.NewSecret(rand.Reader)
 	a.must(err)
-	a.must(a.outbox.AddWebhook(a.Context(), a.id, collab.Webhook{
+	a.must(a.outbox.AddWebhook(a.Context(), a.id, collab.MaxWebhooks, collab.Webhook{
 		ID: id, URL: url, EventTypes: types, Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: a.millis()}}, CreatedAt: a.millis(),
 	}))
 }

@@ -36,6 +36,7 @@
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
 //	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>
+//	  when one was added last       the same                          !
 //	  its deliveries                A#<acct>#HOOK#<id>#<15 digits time created>        <event id>
 //	  those that wait               the same                          ~<15 digits time>#<event id>
 //	  those not attempted yet       A#<acct>#HOOK#<id>#<15 digits time created>#NEW    <event id>

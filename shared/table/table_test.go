@@ -61,6 +61,7 @@ func longest(fill string) map[string]Key {
 		"Lane":                   Lane(id, id),
 		"Quarantined":            Quarantined(id, strings.Repeat("e", 26)),
 		"Webhook":                Webhook(id, id),
+		"LastWebhook":            LastWebhook(id),
 		"Delivery":               Delivery(id, id, ms, strings.Repeat("e", 26)),
 		"NewDelivery":            NewDelivery(id, id, ms, strings.Repeat("e", 26)),
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),

@@ -15,6 +15,9 @@ func Lane(acct, hook string) Key { return Work(LaneKind, acct, hook) }
 // Webhook is a webhook endpoint of an account, with the secrets that sign what it gets.
 func Webhook(acct, id string) Key { return Key{Join("HOOK", acct), Escape(id)} }
 
+// LastWebhook is changed by whoever adds an endpoint to an account. It sorts before all endpoints.
+func LastWebhook(acct string) Key { return Key{Webhook(acct, "").PK, "!"} }
+
 // Delivery is the delivery of an event to the webhook endpoint that was created at a time, once it was attempted.
 func Delivery(acct, hook string, created int64, event string) Key {
 	return Key{Join("A", acct, "HOOK", hook, Time(created)), Escape(event)}

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -40,15 +39,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Web
 	if call.Again {
 		return s.showMade(ctx, call, w.ID, w.Secrets[0].ID)
 	}
-	all, err := s.Store.Webhooks(ctx, call.Account)
-	if err != nil {
-		return WebhookWithSecret{}, err
-	}
-	there := slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID })
-	if most := call.Settings.Webhooks(); !there && len(all) >= most {
-		return WebhookWithSecret{}, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
-	}
-	err = s.Store.AddWebhook(ctx, call.Account, w)
+	err = s.Store.AddWebhook(ctx, call.Account, call.Settings.Webhooks(), w)
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		if made, gone := s.showMade(ctx, call, w.ID, w.Secrets[0].ID); gone == nil {
 			return made, nil // by an earlier attempt at this request

@@ -20,7 +20,7 @@ type Service struct {
 type Store interface {
 	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
 	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)
-	AddWebhook(ctx context.Context, acct string, w collab.Webhook) error
+	AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error
 	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
 	DeleteWebhook(ctx context.Context, acct, id, mark string) error
 	Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,8 +96,8 @@ type crash struct {
 	crashed bool
 }
 
-func (c *crash) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
-	return c.after(c.Store.AddWebhook(ctx, acct, w))
+func (c *crash) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
+	return c.after(c.Store.AddWebhook(ctx, acct, most, w))
 }
 
 func (c *crash) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error) {
@@ -163,6 +164,27 @@ func TestRotateAgain(t *testing.T) {
 	f.mustAdd(t, "hook")
 	if a := rotate("k"); a.Error.Status != collab.NotFound {
 		t.Errorf("of another endpoint: %d %s", a.code, a.Result.Data.Secret)
+	}
+}
+
+// TestAddAtOnce: however many endpoints are added at one moment, the account has no more than its quota.
+func TestAddAtOnce(t *testing.T) {
+	f := newFixture(t)
+	f.mustAdd(t, "first")
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			w := collab.Webhook{ID: fmt.Sprint("h", i), URL: "https://example.com"}
+			err := f.store.AddWebhook(t.Context(), "acct", collab.WebhookEndpoints, w)
+			if code := collab.CodeOf(err); err != nil && code != collab.FailedPrecondition && code != collab.Aborted {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	all, err := f.store.Webhooks(t.Context(), "acct")
+	if err != nil || len(all) < 2 || len(all) > collab.WebhookEndpoints {
+		t.Errorf("%d endpoints, %v", len(all), err)
 	}
 }
 

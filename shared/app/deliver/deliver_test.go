@@ -89,7 +89,7 @@ func receive(t *testing.T, c Config) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.outbox().AddWebhook(t.Context(), "acme", collab.Webhook{
+	if err := c.outbox().AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
 		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
 	}); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 		}))
 		secret, err := webhook.NewSecret(rand.Reader)
 		if err == nil {
-			err = s.AddWebhook(b.Context(), "acme", collab.Webhook{ID: "up", URL: up.URL, Secrets: []collab.WebhookSecret{{Secret: secret}}})
+			err = s.AddWebhook(b.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: "up", URL: up.URL, Secrets: []collab.WebhookSecret{{Secret: secret}}})
 		}
 		if err != nil {
 			b.Fatal(err)

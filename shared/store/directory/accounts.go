@@ -189,7 +189,8 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account, its API keys first. It fails with NOT_FOUND when the account does not exist, and with
+// DeleteAccount deletes an account, before it its API keys, its webhook endpoints and their lanes, and with it its permission provider and what
+// signs the tokens of its mails: who gets its id later has none of them. It fails with NOT_FOUND when the account does not exist, and with
 // FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or while
 // it is enabled, as requests under way could make one.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
@@ -215,7 +216,21 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	refused, err := s.Write(ctx, s.RemoveExisting(table.Account(id)), s.Remove(table.AccountEntry(id)))
+	hooks, err := s.Query(ctx, store.Scan{PK: table.Webhook(id, "").PK, Keys: store.Span{From: table.LastWebhook(id).SK}, Strong: true})
+	if err != nil {
+		return err
+	}
+	for _, it := range hooks {
+		hook, err := table.Unescape(it.Text(table.SK))
+		if err != nil && it.Key() != table.LastWebhook(id) {
+			return store.Unreadable(it.Key(), err)
+		}
+		if _, err := s.Write(ctx, s.Remove(it.Key()), s.Remove(table.Lane(id, hook))); err != nil {
+			return err
+		}
+	}
+	refused, err := s.Write(ctx, s.RemoveExisting(table.Account(id)), s.Remove(table.AccountEntry(id)),
+		s.Remove(table.PermissionProvider(id)), s.Remove(table.MailSecret(id)))
 	if err == nil && refused != nil {
 		err = accountMissing(id)
 	}

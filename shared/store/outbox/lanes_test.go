@@ -358,7 +358,7 @@ func testDeliveries(t *testing.T, s *Store) {
 	ctx := t.Context()
 	const n = 25
 	start := time.UnixMilli(1_700_000_000_000)
-	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
 	l, err := s.endpoint(ctx, "acct", "h")

@@ -57,7 +57,7 @@ func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
 	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"collabdata/shared/collab"
@@ -25,14 +26,29 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id.
-func (s *Store) AddWebhook(ctx context.Context, acct string, w collab.Webhook) error {
-	refused, err := s.Write(ctx,
-		s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), s.NewMark()), s.Replace(store.ItemOf(table.Lane(acct, w.ID), collab.Lane{})))
-	if err == nil && refused != nil {
-		err = collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
-	}
-	return err
+// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id, FAILED_PRECONDITION when the account has
+// as many as most. Of several at one moment all but one may fail with ABORTED.
+func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
+	last, mark := table.LastWebhook(acct), s.NewMark()
+	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
+		before, err := s.Get(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		all, err := s.Endpoints(ctx, acct)
+		switch {
+		case err != nil:
+			return nil, err
+		case slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID }):
+			return nil, collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
+		case len(all) >= most:
+			return nil, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
+		}
+		return []store.Write{
+			s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), s.Replace(store.ItemOf(table.Lane(acct, w.ID), collab.Lane{})),
+			s.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
+		}, nil
+	})
 }
 
 // UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. How it has failed is forgotten:

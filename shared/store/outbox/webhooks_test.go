@@ -19,12 +19,12 @@ func TestChangeWebhook(t *testing.T) { onEach(t, testChangeWebhook) }
 
 func testChangeWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
 	other := newWebhook("h")
 	other.URL = "https://example.org/"
-	if err := s.AddWebhook(ctx, "acct", other); collab.CodeOf(err) != collab.AlreadyExists {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, other); collab.CodeOf(err) != collab.AlreadyExists {
 		t.Errorf("added twice: %v", err)
 	}
 	got, err := s.Webhook(ctx, "acct", "h")
@@ -70,7 +70,7 @@ func testChangeWebhook(t *testing.T, s *Store) {
 		t.Errorf("changed what is not there: %v", err)
 	}
 
-	if err := s.AddWebhook(ctx, "acct", newWebhook("a")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.Webhooks(ctx, "acct")
@@ -83,7 +83,7 @@ func TestDeleteWebhook(t *testing.T) { onEach(t, testDeleteWebhook) }
 
 func testDeleteWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", newWebhook("a")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("a")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -100,7 +100,7 @@ func TestDisableWebhook(t *testing.T) { onEach(t, testDisableWebhook) }
 
 func testDisableWebhook(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", newWebhook("h")); err != nil {
+	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
 		t.Fatal(err)
 	}
 	ev := &collab.Event{ID: "e", Type: collab.WebhookDisabled, Account: "acct", Webhook: &collab.EventWebhook{WebhookID: "h", Reason: "gone"}}
