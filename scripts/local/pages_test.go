@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -199,6 +200,19 @@ func TestHosts(t *testing.T) {
 	names, addresses := parseHosts(" 0.0.0.0, Dev.example,,::1")
 	if diff := cmp.Diff([][]string{{"dev.example"}, {"0.0.0.0", "::1"}}, [][]string{names, addresses}); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestPort holds that the README and the OpenAPI document name the server's port, and the README once.
+func TestPort(t *testing.T) {
+	for file, want := range map[string]int{"../../README.md": 1, "../../shared/api/openapi.json": 1} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(text), "http://127.0.0.1:"+defaultPort); n != want {
+			t.Errorf("%s names the server %d times, want %d", file, n, want)
+		}
 	}
 }
 
