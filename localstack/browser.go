@@ -40,7 +40,7 @@ func browserTools(local string) tools {
 	return tools{
 		what:    "Chromium from npm (66 MB, for tests)",
 		dir:     filepath.Join(local, "tools", "browser"),
-		locks:   []string{"browser/package.json", "browser/package-lock.json"},
+		locks:   []string{"browser/package.json", "browser/package-lock.json", "browser/fonts.conf"},
 		program: "chromium",
 		fetch:   fetchBrowser,
 	}
@@ -52,9 +52,9 @@ const unpackBrowser = `import('@sparticuz/chromium').then((c) => c.default.execu
 
 // browserCommand starts the browser with its own libraries and fonts.
 const browserCommand = `#!/bin/sh
-here=$(dirname "$0")/unpacked
-export LD_LIBRARY_PATH="$here/al2023/lib" FONTCONFIG_PATH="$here/fonts"
-exec "$here/chromium" "$@"
+here=$(dirname "$0")
+export LD_LIBRARY_PATH="$here/unpacked/al2023/lib" FONTCONFIG_FILE="$here/fonts.conf"
+exec "$here/unpacked/chromium" "$@"
 `
 
 func fetchBrowser(ctx context.Context, dir string) error {

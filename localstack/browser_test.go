@@ -27,13 +27,13 @@ func TestBrowserFromNPM(t *testing.T) {
 	}
 	const script = `require('playwright-core').chromium.launch({executablePath: process.argv[1], args: ['--no-sandbox']}).then(async (browser) => {
 		const page = await browser.newPage();
-		await page.setContent('<script>document.write(6 * 7)</script>');
-		console.log(await page.content());
+		await page.setContent('<span>' + 'M'.repeat(42) + '</span><script>document.write(6 * 7)</script>');
+		console.log(await page.content(), await page.evaluate(() => document.querySelector('span').offsetWidth > 300 ? 'fonts' : 'no fonts'));
 		await browser.close();
 	})`
 	cmd := exec.CommandContext(t.Context(), "node", "--eval", script, browser.path())
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "<body>42</body>") {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "</script>42</body></html> fonts") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
