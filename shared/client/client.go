@@ -1,5 +1,5 @@
-// Package client calls the service from Go: a method for each operation, with types of its own for requests and answers, retries, errors and
-// pages, and the check of the webhooks that the service sends.
+// Package client calls the service from Go: a method for each operation, with types of its own for requests and answers, retries, errors
+// and pages, and the check of the webhooks that the service sends.
 //
 //	c := client.New(client.Config{BaseURL: "http://127.0.0.1:8080", APIKey: "dev-key", AuthToken: "dev-token"})
 //	added, err := c.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{…})
@@ -15,15 +15,15 @@
 //
 // # Calls
 //
-// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after the
-// time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before the next.
-// Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
+// A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
+// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before the
+// next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
 //
-// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation answers a
-// failure for each item that failed, and no error.
+// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation
+// answers a failure for each item that failed, and no error.
 //
-// Another module uses the package from a checkout, until the service has a path of its own that go get finds (make rename), and gets no SDK
-// of AWS by it:
+// Another module uses the package from a checkout, until the service has a path of its own that go get finds (make rename), and gets no
+// SDK of AWS by it:
 //
 //	go mod edit -require collabdata@v0.0.0 -replace collabdata=path/of/the/checkout && go mod tidy
 package client

@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// GoClient returns the part of package client that says what there is to call: a method for each operation, and the types of its request and
-// answer.
+// GoClient returns the part of package client that says what there is to call: a method for each operation, and the types of its request
+// and answer.
 func (d *Interface) GoClient() ([]byte, error) {
 	g := &goClient{Interface: d, schemas: d.schemas, seen: map[string]bool{}, methods: map[string]string{}}
 	for _, op := range d.operations {
@@ -94,8 +94,8 @@ func (g *goClient) groups(operations []operation) {
 	}
 }
 
-// operation writes the method of an operation. Those that write take options; lists return an iterator of their items, and have a method for
-// one page.
+// operation writes the method of an operation. Those that write take options; lists return an iterator of their items, and have a method
+// for one page.
 func (g *goClient) operation(op *operation) {
 	typ := op.typeName()
 	receiver := fmt.Sprintf("func (o %s) ", op.group)
@@ -313,8 +313,8 @@ type use struct {
 	cleared  bool // it is within a Field
 }
 
-// typeOf returns the Go type of a schema. What a request may leave out is left out where it has its zero value, and is a pointer where that value
-// means something.
+// typeOf returns the Go type of a schema. What a request may leave out is left out where it has its zero value, and is a pointer where
+// that value means something.
 func (g *goClient) typeOf(schema object, u use) string {
 	if g.clears[u.field] {
 		u.field, u.required, u.cleared = "", true, true

@@ -10,8 +10,8 @@ import (
 	"collabdata/localstack"
 )
 
-// TestLint holds that Redocly and Spectral find nothing in the document. That for clients has the events without referring to them, so that they
-// become types too; else it is a part of this one.
+// TestLint holds that Redocly and Spectral find nothing in the document. That for clients has the events without referring to them, so
+// that they become types too; else it is a part of this one.
 func TestLint(t *testing.T) {
 	ruleset := filepath.Join(t.TempDir(), "spectral.yaml")
 	if err := os.WriteFile(ruleset, []byte("extends: [\"spectral:oas\"]\n"), 0o644); err != nil {

@@ -9,8 +9,8 @@ type name struct {
 	method string // AddComments
 }
 
-// nameOf returns the name of the operation at a path, one of all. The last word is the verb, unless the path before it is an operation too, as
-// users/data/delete is before users/data/delete/status: then it only tells one from the other.
+// nameOf returns the name of the operation at a path, one of all. The last word is the verb, unless the path before it is an operation
+// too, as users/data/delete is before users/data/delete/status: then it only tells one from the other.
 func nameOf(path string, all map[string]bool) name {
 	list := strings.Split(strings.Trim(path, "/"), "/")
 	version, noun, rest := list[0], list[1], list[2:]

@@ -1,5 +1,5 @@
-// Package openapi makes the OpenAPI document of the interface from the table of endpoints. The document is the file openapi.json of package
-// api: a test of this package writes it, and holds it.
+// Package openapi describes the interface from the table of endpoints: as documents in OpenAPI, openapi.json and openapi-clients.json of
+// package api, and as the client in Go. A test of this package writes them, and holds them.
 package openapi
 
 import (

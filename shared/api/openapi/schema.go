@@ -11,9 +11,10 @@ import (
 	"collabdata/shared/collab"
 )
 
-// schemas makes the schemas of requests and answers, in JSON Schema 2020-12, from their types. Structs and enums with a name are components,
-// which the schemas refer to. A field's description is its doc tag, else what the glossary says of its name. The tag schema:"Name" gives a
-// collab.JSON the schema of the component of that name, schema:"[]Name" of arrays of it, and schema:"Name|object" one of both.
+// schemas makes the schemas of requests and answers, in JSON Schema 2020-12, from their types. Structs and enums with a name are
+// components, which the schemas refer to. A field's description is its doc tag, else what the glossary says of its name. The tag
+// schema:"Name" gives a collab.JSON the schema of the component of that name, schema:"[]Name" of arrays of it, and schema:"Name|object"
+// one of both.
 type schemas struct {
 	glossary    map[string]string
 	samples     map[string]any // of fields, by name
@@ -86,8 +87,8 @@ func structure(properties object, required []string) object {
 	return schema
 }
 
-// request refers to the component of a request's data. The answers' schemas are made before: where a component is one of an answer too, that
-// of the request has the name with Input behind it.
+// request refers to the component of a request's data. The answers' schemas are made before: where a component is one of an answer too,
+// that of the request has the name with Input behind it.
 func (s *schemas) request(name string, t reflect.Type) object {
 	return s.component(name, t.String(), func() object { return s.object(name, rpc.ShapeOf(t).Object) })
 }
@@ -240,8 +241,8 @@ func (s *schemas) named(name string, schema object) object {
 	return s.component(name, name, func() object { return schema })
 }
 
-// answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers it: name
-// is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null, a Stored is what
+// answer returns the schema of an answer's data, or of a part of it. A type called Result is named for the first operation that answers
+// it: name is that. Beside what encoding/json makes of a type it knows: a Page of pointers has items that may be null, a Stored is what
 // it is of; the tag rule:"object" or rule:"number" makes a collab.JSON one, and rule:"nullable" lets a field be null.
 func (s *schemas) answer(name string, t reflect.Type) object {
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String {
