@@ -38,13 +38,16 @@ const (
 	MaxPageSize       = 1_000   // annotations or organizations on a page; also the default
 )
 
-// OrganizationRef names an organization of an account.
+// OrganizationRef names an organization of an account. The directory makes it, of an organization that is there: see directory.Store.Open.
 type OrganizationRef struct {
 	Account      string // the account behind the API key: never from a request's body
 	Organization string
+	// Incarnation is how often an organization of this id was deleted before: what lies below has it in its keys. So one write on the organization
+	// leaves all of it behind, and what is added again is new and empty.
+	Incarnation int
 }
 
-// Document names a document of the organization.
+// Document names a document of the organization, in its first incarnation.
 func (r OrganizationRef) Document(id string) DocumentRef {
 	return DocumentRef{OrganizationRef: r, Document: id}
 }
@@ -52,7 +55,8 @@ func (r OrganizationRef) Document(id string) DocumentRef {
 // DocumentRef names a document of an organization.
 type DocumentRef struct {
 	OrganizationRef
-	Document string
+	Document    string
+	Incarnation int // as that of the organization
 }
 
 // Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent;
@@ -115,9 +119,10 @@ type Thread struct {
 
 // AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no filter. Slices but IDs hold no repeats.
 type AnnotationQuery struct {
-	Documents     []string // in the order asked; nil for all of the organization
-	Folder        string   // only documents directly in this folder; RootFolder for those in none
-	IDs           []string // annotation ids
+	Documents     []string      // in the order asked; nil for all of the organization
+	Found         []DocumentRef // those of Documents that are there, and in the folder; nil where Documents is
+	Folder        string        // only documents directly in this folder; RootFolder for those in none
+	IDs           []string      // annotation ids
 	Locations     []string
 	Creators      []string
 	Statuses      []string

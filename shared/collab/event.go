@@ -52,6 +52,7 @@ type Event struct {
 	Account        string    `json:"account"`
 	OrganizationID string    `json:"organizationId"`
 	DocumentID     string    `json:"documentId,omitempty"`
+	Incarnation    [2]int    `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
 	Time           Millis    `json:"time"`
 	Actor          *User     `json:"actor,omitempty"` // who acted: never notified
@@ -69,6 +70,20 @@ type Event struct {
 	Webhook      *EventWebhook `json:"webhook,omitempty"`      // webhook.disabled
 
 	Truncated bool `json:"truncated,omitempty"` // texts were cut, or comments left out
+}
+
+// In returns an event that happens in a document. Time and ID are of the caller.
+func In(doc DocumentRef) Event {
+	return Event{
+		Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
+		Incarnation: [2]int{doc.OrganizationRef.Incarnation, doc.Incarnation},
+	}
+}
+
+// Document is where the event happened.
+func (e *Event) Document() DocumentRef {
+	org := OrganizationRef{Account: e.Account, Organization: e.OrganizationID, Incarnation: e.Incarnation[0]}
+	return DocumentRef{OrganizationRef: org, Document: e.DocumentID, Incarnation: e.Incarnation[1]}
 }
 
 // EventAnnotation is an annotation's head in an event.

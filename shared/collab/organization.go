@@ -8,6 +8,21 @@ type Organization struct {
 	Metadata    JSON   `dynamodbav:"meta,omitempty"` // object with further fields, or nil
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
+	Lifetime
+}
+
+// Lifetime says which of an organization's or a document's lives under one id an item is of: see OrganizationRef.
+type Lifetime struct {
+	Incarnation int    `dynamodbav:"inc,omitempty"`
+	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 where it is not deleted
+}
+
+// Next is the incarnation that is there, or will be when the id is added again.
+func (l Lifetime) Next() int {
+	if l.DeletedAt != 0 {
+		return l.Incarnation + 1
+	}
+	return l.Incarnation
 }
 
 // Folder is one folder of an organization.
@@ -38,6 +53,8 @@ type Document struct {
 	Users       []string `dynamodbav:"usr,omitempty"` // who may see it when Access is AccessRestricted
 	CreatedAt   Millis   `dynamodbav:"ca"`
 	LastUpdated Millis   `dynamodbav:"lu"`
+	Disabled    bool     `dynamodbav:"off,omitempty"` // every operation on it alone is FailedPrecondition
+	Lifetime
 }
 
 // Member is a user of an organization as the operator recorded it: people named in requests do not become members.

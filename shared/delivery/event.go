@@ -80,7 +80,7 @@ func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) er
 	}
 	w := &work{
 		Work: at, again: m.Again, hops: m.Hops, event: ev,
-		document: collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}.Document(ev.DocumentID),
+		document: ev.Document(),
 	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
 	w.settings = account.Settings

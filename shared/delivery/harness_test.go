@@ -487,7 +487,8 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 		set(&c.Settings)
 	}
 	w.must(w.directory.AddAccount(w.Context(), c))
-	w.must(w.directory.CheckDocument(w.Context(), a.doc, collab.CreateFlags{Organization: true, Document: true}))
+	_, err := w.directory.OpenDocument(w.Context(), a.doc.Account, a.doc.Organization, a.doc.Document, collab.CreateFlags{Organization: true, Document: true})
+	w.must(err)
 	return a
 }
 

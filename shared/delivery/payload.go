@@ -11,8 +11,7 @@ import (
 // from the notification, which never changes.
 func (d *Deliverer) payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
 	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
-		org := collab.OrganizationRef{Account: ev.Account, Organization: ev.OrganizationID}
-		stored, err := d.Outbox.Notification(ctx, org, ev.Notification.ID)
+		stored, err := d.Outbox.Notification(ctx, ev.Document().OrganizationRef, ev.Notification.ID)
 		if err != nil && collab.CodeOf(err) != collab.NotFound {
 			return nil, err
 		}

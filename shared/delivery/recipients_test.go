@@ -419,7 +419,7 @@ func TestManyRecipients(t *testing.T) {
 			w.settle(p)
 			var entries []table.Key
 			for _, u := range people {
-				entries = append(entries, table.UserNotification(a.id, "org", u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
+				entries = append(entries, table.UserNotification(a.doc.OrganizationRef, u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
 			}
 			if found, err := a.outbox.GetAll(t.Context(), entries, true); len(found) != n || err != nil {
 				t.Errorf("%d of %d have it, %v", len(found), n, err)

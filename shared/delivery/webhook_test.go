@@ -722,7 +722,7 @@ func TestUnreadableEvent(t *testing.T) {
 	w.must(err)
 	w.send(third)
 	w.drain(p)
-	of := table.MailEntry(a.id, "org", "doc", "thread", "bob", third.ID)
+	of := table.MailEntry(a.doc, "thread", "bob", third.ID)
 	lease := store.NewItem(table.Key{PK: of.PK, SK: "z"})
 	lease[table.Lease] = store.Text("soon")
 	w.must(w.outbox.Put(t.Context(), lease))

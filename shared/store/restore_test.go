@@ -48,12 +48,14 @@ func fill(t *testing.T, into *store.Table, v string, keys ...table.Key) {
 
 // ofOrganization are items of an organization, of every kind, n of each.
 func ofOrganization(acct, org string, n int) []table.Key {
+	ref := collab.OrganizationRef{Account: acct, Organization: org, Incarnation: 1}
 	var keys []table.Key
 	for i := range n {
 		id := fmt.Sprintf("%d", i)
-		keys = append(keys, table.Document(acct, org, id), table.Folder(acct, org, id), table.Member(acct, org, id),
-			table.Annotation(acct, org, id, id), table.Comment(acct, org, id, id, 7), table.Preference(acct, org, id, id),
-			table.OrganizationPreference(acct, org, id), table.Notification(acct, org, id), table.MailEntry(acct, org, id, id, id, id))
+		doc := ref.Document(id)
+		keys = append(keys, table.Document(ref, id), table.Folder(ref, id), table.Member(ref, id), table.Annotation(doc, id),
+			table.Comment(doc, id, 7), table.Preference(doc, id), table.OrganizationPreference(ref, id), table.Notification(ref, id),
+			table.MailEntry(doc, id, id, id))
 	}
 	return keys
 }

@@ -3,14 +3,18 @@ package table
 import (
 	"fmt"
 	"strconv"
+
+	"collabdata/shared/collab"
 )
 
 // DocumentPartition holds the heads and comments of a document's annotations, and is the partition of index upd.
-func DocumentPartition(acct, org, doc string) string { return Join("A", acct, "O", org, "D", doc) }
+func DocumentPartition(doc collab.DocumentRef) string {
+	return below(doc.OrganizationRef, "D") + "#" + documentPart(doc)
+}
 
 // Annotation is the head of an annotation.
-func Annotation(acct, org, doc, ann string) Key {
-	return Key{DocumentPartition(acct, org, doc), Annotations + Escape(ann)}
+func Annotation(doc collab.DocumentRef, ann string) Key {
+	return Key{DocumentPartition(doc), Annotations + Escape(ann)}
 }
 
 const commentPart = "#CMT#"
@@ -19,8 +23,8 @@ const commentPart = "#CMT#"
 const AfterComments = commentPart + "~"
 
 // Comment is a comment of an annotation.
-func Comment(acct, org, doc, ann string, id int64) Key {
-	return Key{DocumentPartition(acct, org, doc), Annotations + Escape(ann) + commentPart + CommentDigits(id)}
+func Comment(doc collab.DocumentRef, ann string, id int64) Key {
+	return Key{DocumentPartition(doc), Annotations + Escape(ann) + commentPart + CommentDigits(id)}
 }
 
 // CommentDigits writes a comment id as the 16 digits that keys carry.
@@ -45,26 +49,47 @@ func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 }
 
 // AnnotationID is the look-up item that finds an annotation id without its document.
-func AnnotationID(acct, org, ann, doc string) Key {
-	return Key{Join("A", acct, "O", org, "ID", ann), Escape(doc)}
+func AnnotationID(doc collab.DocumentRef, ann string) Key {
+	return Key{AnnotationIDPartition(doc.OrganizationRef, ann), documentPart(doc)}
+}
+
+// AnnotationIDPartition holds the look-up items of an annotation id.
+func AnnotationIDPartition(org collab.OrganizationRef, ann string) string {
+	return below(org, "ID", ann)
+}
+
+// ParseAnnotationID reads the document of a look-up item's sort key. It fails on text that is none.
+func ParseAnnotationID(org collab.OrganizationRef, sk string) (collab.DocumentRef, error) {
+	doc, n, err := parsePart(sk)
+	return collab.DocumentRef{OrganizationRef: org, Document: doc, Incarnation: n}, err
 }
 
 // LocationPartition holds a location's heads in index in.
-func LocationPartition(acct, org, location string) string {
-	return Join("A", acct, "O", org, "L", location)
+func LocationPartition(org collab.OrganizationRef, location string) string {
+	return below(org, "L", location)
 }
 
 // CreatorPartition holds a creator's heads in index by.
-func CreatorPartition(acct, org, user string) string { return Join("A", acct, "O", org, "U", user) }
+func CreatorPartition(org collab.OrganizationRef, user string) string { return below(org, "U", user) }
 
 // StatusPartition holds a status's heads in index st.
-func StatusPartition(acct, org, status string) string { return Join("A", acct, "O", org, "S", status) }
+func StatusPartition(org collab.OrganizationRef, status string) string {
+	return below(org, "S", status)
+}
 
 // UpdatedPartition holds the organization's heads by lastUpdated in index org.
-func UpdatedPartition(acct, org string) string { return Join("A", acct, "O", org, "T") }
+func UpdatedPartition(org collab.OrganizationRef) string { return below(org, "T") }
 
 // UpdatedInDocument is the sort key of a head in index upd.
 func UpdatedInDocument(ms int64, ann string) string { return Time(ms) + "#" + Escape(ann) }
 
 // UpdatedInOrganization is the sort key of a head in index org.
-func UpdatedInOrganization(ms int64, doc, ann string) string { return Time(ms) + "#" + Join(doc, ann) }
+func UpdatedInOrganization(ms int64, doc collab.DocumentRef, ann string) string {
+	return Time(ms) + "#" + InDocument(doc, ann)
+}
+
+// InDocument is the sort key of a head in indexes in, by and st.
+func InDocument(doc collab.DocumentRef, ann string) string { return Heads(doc) + Escape(ann) }
+
+// Heads begins the sort keys of a document's heads in indexes in, by and st.
+func Heads(doc collab.DocumentRef) string { return documentPart(doc) + "#" }

@@ -15,15 +15,17 @@ const (
 
 // Attributes of the other items.
 const (
-	Name      = "name"
-	Parent    = "par"  // folder of a document or folder
-	Inbox     = "inb"  // preference
-	Mail      = "eml"  // preference
-	Body      = "body" // JSON of an event, a notification, an answer
-	Attempts  = "try"
-	Lease     = "until" // milliseconds
-	HTTPCode  = "code"
-	StartedAt = "at" // milliseconds
+	Name        = "name"
+	Disabled    = "off"
+	Incarnation = "inc"  // of an organization or a document, none for the first
+	Parent      = "par"  // folder of a document or folder
+	Inbox       = "inb"  // preference
+	Mail        = "eml"  // preference
+	Body        = "body" // JSON of an event, a notification, an answer
+	Attempts    = "try"
+	Lease       = "until" // milliseconds
+	HTTPCode    = "code"
+	StartedAt   = "at" // milliseconds
 
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage

@@ -1,6 +1,10 @@
 package table
 
-import "strings"
+import (
+	"strings"
+
+	"collabdata/shared/collab"
+)
 
 // Prefixes of sort keys.
 const (
@@ -8,6 +12,7 @@ const (
 	Documents     = "DOC#" // in the organization's partition, and in a folder of index in
 	Folders       = "FLD#" // the same
 	Members       = "USR#" // in the organization's partition
+	Preferences   = "CFG#" // in the organization's partition
 	Annotations   = "ANN#" // in the document's partition: heads and comments
 )
 
@@ -15,40 +20,43 @@ const (
 func Organization(acct, org string) Key { return Key{Join("A", acct), Organizations + Escape(org)} }
 
 // OrganizationPartition holds the organization's documents, folders and members.
-func OrganizationPartition(acct, org string) string { return Join("A", acct, "O", org) }
+func OrganizationPartition(org collab.OrganizationRef) string { return below(org) }
 
-// InOrganization reports whether a partition is one of an organization: every one but that of its own item.
+// InOrganization reports whether a partition is one of an organization, whatever the incarnation: every one but that of its own item.
 func InOrganization(pk, acct, org string) bool {
-	own := OrganizationPartition(acct, org)
-	return pk == own || strings.HasPrefix(pk, own+"#")
+	behind, ok := strings.CutPrefix(pk, below(collab.OrganizationRef{Account: acct, Organization: org}))
+	return ok && (behind == "" || behind[0] == '#' || behind[0] == '!')
 }
 
 // Document is the item of a document.
-func Document(acct, org, doc string) Key {
-	return Key{OrganizationPartition(acct, org), Documents + Escape(doc)}
+func Document(org collab.OrganizationRef, doc string) Key {
+	return Key{below(org), Documents + Escape(doc)}
 }
 
 // Folder is the item of a folder.
-func Folder(acct, org, folder string) Key {
-	return Key{OrganizationPartition(acct, org), Folders + Escape(folder)}
+func Folder(org collab.OrganizationRef, folder string) Key {
+	return Key{below(org), Folders + Escape(folder)}
 }
 
 // Member is the item of a user of the organization.
-func Member(acct, org, user string) Key {
-	return Key{OrganizationPartition(acct, org), Members + Escape(user)}
+func Member(org collab.OrganizationRef, user string) Key {
+	return Key{below(org), Members + Escape(user)}
 }
 
 // FolderPartition holds the documents and folders of a folder in index in.
-func FolderPartition(acct, org, folder string) string {
-	return Join("A", acct, "O", org, "F", folder)
+func FolderPartition(org collab.OrganizationRef, folder string) string {
+	return below(org, "F", folder)
 }
 
 // Preference is a user's notification preference for a document.
-func Preference(acct, org, user, doc string) Key {
-	return Key{Join("A", acct, "O", org, "CFG", user), "DOC#" + Escape(doc)}
+func Preference(doc collab.DocumentRef, user string) Key {
+	return Key{PreferencePartition(doc), Escape(user)}
 }
 
 // OrganizationPreference is a user's notification preference for the organization.
-func OrganizationPreference(acct, org, user string) Key {
-	return Key{Join("A", acct, "O", org, "CFG", user), "ORG"}
+func OrganizationPreference(org collab.OrganizationRef, user string) Key {
+	return Key{below(org), Preferences + Escape(user)}
 }
+
+// PreferencePartition holds the users' notification preferences for a document.
+func PreferencePartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#CFG" }

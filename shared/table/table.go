@@ -8,6 +8,9 @@
 // are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
 // parent.
 //
+// Below an organization and a document, their part has the number of the incarnation behind a `!` from the second on: what was deleted and added
+// again under its id lies elsewhere. The keys below leave it out.
+//
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
 // what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`).
 //
@@ -23,7 +26,8 @@
 //	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
 //	comment                         the same                          ANN#<ann>#CMT#<16 digits>
 //	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
-//	notification preference         A#<acct>#O#<org>#CFG#<user>       DOC#<doc> or ORG
+//	preference for a document       A#<acct>#O#<org>#D#<doc>#CFG      <user>
+//	  for the organization          A#<acct>#O#<org>                  CFG#<user>
 //	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
 //	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>
 //	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
@@ -64,6 +68,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"collabdata/shared/collab"
 )
 
 // Attribute names. Those of the keys and of what the indexes project are short, as they are stored up to six times.
@@ -106,7 +112,7 @@ type Index struct {
 // Indexes returns the table's global secondary indexes.
 func Indexes() []Index {
 	return []Index{
-		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt}},
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Incarnation, Disabled}}, // the last two of documents
 		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt}},
 		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt}},
 		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt}},
@@ -175,6 +181,53 @@ func Join(parts ...string) string {
 		b.WriteString(Escape(p))
 	}
 	return b.String()
+}
+
+// part is a part of a key that names something in an incarnation, of which the first is not written. Behind the `!`, which no escaped part has,
+// stands the number.
+func part(id string, incarnation int) string {
+	if incarnation == 0 {
+		return Escape(id)
+	}
+	return Escape(id) + "!" + strconv.Itoa(incarnation)
+}
+
+// parsePart is the inverse of part.
+func parsePart(text string) (id string, incarnation int, err error) {
+	escaped, number, later := strings.Cut(text, "!")
+	if id, err = Unescape(escaped); err == nil && later {
+		if incarnation, err = strconv.Atoi(number); err == nil && (incarnation < 1 || part(id, incarnation) != text) {
+			err = fmt.Errorf("not a part of a key: %q", text)
+		}
+	}
+	return id, incarnation, err
+}
+
+func documentPart(doc collab.DocumentRef) string { return part(doc.Document, doc.Incarnation) }
+
+// below is a partition below an organization, or for no parts its own.
+func below(org collab.OrganizationRef, parts ...string) string {
+	pk := Join("A", org.Account, "O") + "#" + part(org.Organization, org.Incarnation)
+	if len(parts) > 0 {
+		pk += "#" + Join(parts...)
+	}
+	return pk
+}
+
+// DocumentOf returns the document below an organization that a partition of heads and comments belongs to. It fails on text that is none.
+func DocumentOf(org collab.OrganizationRef, pk string) (collab.DocumentRef, error) {
+	text, ok := strings.CutPrefix(pk, below(org, "D")+"#")
+	doc, n, err := parsePart(text)
+	if !ok && err == nil {
+		err = fmt.Errorf("not the partition of a document of %q: %q", org.Organization, pk)
+	}
+	return collab.DocumentRef{OrganizationRef: org, Document: doc, Incarnation: n}, err
+}
+
+// DocumentIDOf returns the id of the document that a partition of heads and comments belongs to. It fails on text that is none.
+func DocumentIDOf(pk string) (string, error) {
+	id, _, err := parsePart(pk[strings.LastIndexByte(pk, '#')+1:])
+	return id, err
 }
 
 // Split is the inverse of Join.

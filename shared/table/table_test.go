@@ -24,7 +24,9 @@ func longest(fill string) map[string]Key {
 		}
 		return id
 	}
-	id, doc := long(collab.MaxID), long(collab.MaxDocumentID)
+	id := long(collab.MaxID)
+	org := collab.OrganizationRef{Account: id, Organization: id, Incarnation: 1_000_000}
+	doc := collab.DocumentRef{OrganizationRef: org, Document: long(collab.MaxDocumentID), Incarnation: 1_000_000}
 	const ms = collab.MaxMillis
 	return map[string]Key{
 		"APIKey":                 APIKey(long(128)),
@@ -34,25 +36,25 @@ func longest(fill string) map[string]Key {
 		"AccountEntry":           AccountEntry(id),
 		"AccountAPIKey":          AccountAPIKey(id, long(128)),
 		"Organization":           Organization(id, id),
-		"OrganizationPartition":  {PK: OrganizationPartition(id, id)},
-		"Document":               Document(id, id, doc),
-		"Folder":                 Folder(id, id, id),
-		"Member":                 Member(id, id, id),
-		"DocumentPartition":      {PK: DocumentPartition(id, id, doc)},
-		"Annotation":             Annotation(id, id, doc, id),
-		"AfterComments":          {SK: Annotation(id, id, doc, id).SK + AfterComments},
-		"Comment":                Comment(id, id, doc, id, collab.MaxCommentID),
-		"AnnotationID":           AnnotationID(id, id, id, doc),
-		"Preference":             Preference(id, id, id, doc),
-		"OrganizationPreference": OrganizationPreference(id, id, id),
-		"Notification":           Notification(id, id, strings.Repeat("n", collab.MaxNotificationID)),
-		"UserNotification":       UserNotification(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
-		"AllNotification":        AllNotification(id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
-		"NotificationState":      NotificationState(id, id, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"OrganizationPartition":  {PK: OrganizationPartition(org)},
+		"Document":               Document(org, doc.Document),
+		"Folder":                 Folder(org, id),
+		"Member":                 Member(org, id),
+		"DocumentPartition":      {PK: DocumentPartition(doc)},
+		"Annotation":             Annotation(doc, id),
+		"AfterComments":          {SK: Annotation(doc, id).SK + AfterComments},
+		"Comment":                Comment(doc, id, collab.MaxCommentID),
+		"AnnotationID":           AnnotationID(doc, id),
+		"Preference":             Preference(doc, id),
+		"OrganizationPreference": OrganizationPreference(org, id),
+		"Notification":           Notification(org, strings.Repeat("n", collab.MaxNotificationID)),
+		"UserNotification":       UserNotification(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"AllNotification":        AllNotification(org, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"NotificationState":      NotificationState(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"Event":                  Event(id, id),
 		"EventPeople":            EventPeople(id, id, 999),
 		"RecipientPage":          RecipientPage(id, id, "@"+id),
-		"MailEntry":              MailEntry(id, id, doc, id, id, id),
+		"MailEntry":              MailEntry(doc, id, id, id),
 		"MailSecret":             MailSecret(id),
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
@@ -67,11 +69,15 @@ func longest(fill string) map[string]Key {
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),
 		"Idempotency":            Idempotency(id, [32]byte{}),
 		"Removal":                Removal(id, strings.Repeat("m", 26)),
-		"LocationPartition":      {PK: LocationPartition(id, id, id)},
-		"FolderPartition":        {PK: FolderPartition(id, id, id)},
-		"CreatorPartition":       {PK: CreatorPartition(id, id, id)},
-		"StatusPartition":        {PK: StatusPartition(id, id, id)},
-		"UpdatedPartition":       {PK: UpdatedPartition(id, id)},
+		"LocationPartition":      {PK: LocationPartition(org, id)},
+		"FolderPartition":        {PK: FolderPartition(org, id)},
+		"CreatorPartition":       {PK: CreatorPartition(org, id)},
+		"StatusPartition":        {PK: StatusPartition(org, id)},
+		"UpdatedPartition":       {PK: UpdatedPartition(org)},
+		"PreferencePartition":    {PK: PreferencePartition(doc)},
+		"AnnotationIDPartition":  {PK: AnnotationIDPartition(org, id)},
+		"InDocument":             {SK: InDocument(doc, id)},
+		"Heads":                  {SK: Heads(doc)},
 		"UpdatedInDocument":      {SK: UpdatedInDocument(ms, id)},
 		"UpdatedInOrganization":  {SK: UpdatedInOrganization(ms, doc, id)},
 	}
@@ -120,10 +126,12 @@ func TestLongestIsComplete(t *testing.T) {
 	}
 }
 
+var plan = collab.OrganizationRef{Account: "a", Organization: "o"}.Document("d")
+
 // TestOrder holds the order in which items of one partition come.
 func TestOrder(t *testing.T) {
-	comment := func(ann string, id int64) string { return Comment("a", "o", "d", ann, id).SK }
-	head := func(ann string) string { return Annotation("a", "o", "d", ann).SK }
+	comment := func(ann string, id int64) string { return Comment(plan, ann, id).SK }
+	head := func(ann string) string { return Annotation(plan, ann).SK }
 	for name, keys := range map[string][]string{
 		"heads, comments behind theirs": {
 			head("a"), comment("a", 1), comment("a", 9), comment("a", 10), comment("a", 1<<40), comment("a", collab.MaxCommentID),
@@ -136,9 +144,9 @@ func TestOrder(t *testing.T) {
 			UpdatedInDocument(0, "z"), UpdatedInDocument(1, "a"), UpdatedInDocument(1, "a0"), UpdatedInDocument(9, "a"), UpdatedInDocument(10, "a"),
 			Time(10) + AfterChildren, UpdatedInDocument(1_700_000_000_000, "a"), UpdatedInDocument(collab.MaxMillis, "a"),
 		},
-		"documents, then annotations": {
-			Join("d", "z"), Join("d$", "a"), Join("d ", "a"),
-			Join("d#", "a"), Join("d0", "a"),
+		"documents and their incarnations, then annotations": {
+			inDocument("d", 1, "a"), inDocument("d", 0, "a"), inDocument("d", 0, "z"), inDocument("d$", 0, "a"), inDocument("d ", 0, "a"),
+			inDocument("d#", 2, "z"), inDocument("d#", 0, "a"), inDocument("d0", 0, "a"),
 		},
 		"an event, its people, its recipients": {
 			Event("a", "e").SK, EventPeople("a", "e", 0).SK, EventPeople("a", "e", 11).SK, EventPeopleEnd,
@@ -149,6 +157,37 @@ func TestOrder(t *testing.T) {
 			if keys[i-1] >= keys[i] {
 				t.Errorf("%s: %q does not come before %q", name, keys[i-1], keys[i])
 			}
+		}
+	}
+}
+
+func inDocument(id string, incarnation int, ann string) string {
+	doc := plan.OrganizationRef.Document(id)
+	doc.Incarnation = incarnation
+	return InDocument(doc, ann)
+}
+
+// TestIncarnations holds that a document's keys say which incarnation they are of, whatever its id, and that no other text is taken for one.
+func TestIncarnations(t *testing.T) {
+	for _, id := range []string{"d", "d!1", "!", "#", "a b", "é"} {
+		for n := range 12 {
+			org := collab.OrganizationRef{Account: "a", Organization: id, Incarnation: n}
+			doc := collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: n}
+			if got, err := DocumentOf(org, DocumentPartition(doc)); err != nil || got != doc {
+				t.Errorf("%v is read as %v, %v", doc, got, err)
+			}
+			if got, err := ParseAnnotationID(org, AnnotationID(doc, "x").SK); err != nil || got != doc {
+				t.Errorf("%v is looked up as %v, %v", doc, got, err)
+			}
+			org.Incarnation++
+			if got, err := DocumentOf(org, DocumentPartition(doc)); err == nil {
+				t.Errorf("%v is read as %v of another incarnation of its organization", doc, got)
+			}
+		}
+	}
+	for _, part := range []string{"d!", "d!0", "d!01", "d!x", "d!1!2", "!", "d!-1", "d %"} {
+		if id, n, err := parsePart(part); err == nil && part != "!" {
+			t.Errorf("%q is read as %q, %d", part, id, n)
 		}
 	}
 }
@@ -223,12 +262,12 @@ func FuzzKeyOrder(f *testing.F) {
 		if collab.CheckID(a, collab.MaxID) != nil || collab.CheckID(b, collab.MaxID) != nil || m < 0 || n < 0 || m > collab.MaxMillis || n > collab.MaxMillis {
 			t.Skip()
 		}
-		headA, headB := Annotation("x", "o", "d", a).SK, Annotation("x", "o", "d", b).SK
+		headA, headB := Annotation(plan, a).SK, Annotation(plan, b).SK
 		if (a == b) != (headA == headB) {
 			t.Errorf("%q and %q: %q and %q", a, b, headA, headB)
 		}
 		if headA < headB {
-			for _, child := range []string{Comment("x", "o", "d", a, 1).SK, Comment("x", "o", "d", a, collab.MaxCommentID).SK, headA + AfterComments} {
+			for _, child := range []string{Comment(plan, a, 1).SK, Comment(plan, a, collab.MaxCommentID).SK, headA + AfterComments} {
 				if child <= headA || child >= headB {
 					t.Errorf("%q does not lie between %q and %q", child, headA, headB)
 				}
@@ -258,9 +297,9 @@ func FuzzParseAnnotation(f *testing.F) {
 		if err != nil {
 			return
 		}
-		back := Annotation("a", "o", "d", ann).SK
+		back := Annotation(plan, ann).SK
 		if comment != 0 {
-			back = Comment("a", "o", "d", ann, comment).SK
+			back = Comment(plan, ann, comment).SK
 		}
 		if back != sk {
 			t.Errorf("%q is read as %q and %d, whose key is %q", sk, ann, comment, back)
@@ -318,11 +357,11 @@ func TestIndexes(t *testing.T) {
 func BenchmarkKeys(b *testing.B) {
 	for name, f := range map[string]func(){
 		"Comment": func() {
-			Comment("acct", "organization", "document", "01jd2m6z5x0000h3k9r7v2n8p4", 1_700_000_000_000_000)
+			Comment(plan, "01jd2m6z5x0000h3k9r7v2n8p4", 1_700_000_000_000_000)
 		},
-		"LocationPartition":     func() { LocationPartition("acct", "organization", "location") },
+		"LocationPartition":     func() { LocationPartition(plan.OrganizationRef, "location") },
 		"Join escaped":          func() { Join("docu ment", "100%") },
-		"UpdatedInOrganization": func() { UpdatedInOrganization(1_700_000_000_000, "document", "01jd2m6z5x0000h3k9r7v2n8p4") },
+		"UpdatedInOrganization": func() { UpdatedInOrganization(1_700_000_000_000, plan, "01jd2m6z5x0000h3k9r7v2n8p4") },
 		"ParseAnnotation":       func() { ParseAnnotation("ANN#01jd2m6z5x0000h3k9r7v2n8p4#CMT#0000001700000000") },
 		"Split":                 func() { Split("A#acct#O#organization#D#document") },
 		"Time":                  func() { Time(1_700_000_000_000) },
@@ -347,20 +386,25 @@ func TestIndexOf(t *testing.T) {
 
 // TestInOrganization tells an organization's partitions from those of others with similar ids.
 func TestInOrganization(t *testing.T) {
-	const acct, org, id = "ac#ct", "o#rg", "x#y"
+	const acct, name, id = "ac#ct", "o#rg", "x#y"
+	org := collab.OrganizationRef{Account: acct, Organization: name}
+	later, longer, other := org, org, org
+	later.Incarnation, longer.Organization, other.Account = 12, name+"2", "acct"
 	for pk, want := range map[string]bool{
-		OrganizationPartition(acct, org):         true,
-		DocumentPartition(acct, org, id):         true,
-		CreatorPartition(acct, org, id):          true,
-		MailEntry(acct, org, id, id, id, id).PK:  true,
-		Organization(acct, org).PK:               false,
-		OrganizationPartition(acct, org+"2"):     false,
-		OrganizationPartition("acct", org):       false,
-		DocumentPartition(acct, "o", "rg#D#"+id): false,
-		Event(acct, id).PK:                       false,
-		APIKey(id).PK:                            false,
+		OrganizationPartition(org):                 true,
+		OrganizationPartition(later):               true,
+		DocumentPartition(org.Document(id)):        true,
+		DocumentPartition(later.Document(id)):      true,
+		CreatorPartition(org, id):                  true,
+		MailEntry(org.Document(id), id, id, id).PK: true,
+		Organization(acct, name).PK:                false,
+		OrganizationPartition(longer):              false,
+		OrganizationPartition(other):               false,
+		DocumentPartition(collab.OrganizationRef{Account: acct, Organization: "o"}.Document("rg#D#" + id)): false,
+		Event(acct, id).PK: false,
+		APIKey(id).PK:      false,
 	} {
-		if got := InOrganization(pk, acct, org); got != want {
+		if got := InOrganization(pk, acct, name); got != want {
 			t.Errorf("%q: %v, want %v", pk, got, want)
 		}
 	}

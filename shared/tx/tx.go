@@ -38,11 +38,6 @@ func (t *Tx) Mark() string { return t.IDs.Mark() }
 // Millis is Now in milliseconds.
 func (t *Tx) Millis() collab.Millis { return t.Now.UnixMilli() }
 
-// Organization names an organization of the account.
-func (t *Tx) Organization(id string) collab.OrganizationRef {
-	return collab.OrganizationRef{Account: t.Account, Organization: id}
-}
-
 // Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of them.
 // It comes before anything is written.
 func (t *Tx) Raises(events bool) error {

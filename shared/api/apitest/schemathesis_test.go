@@ -23,7 +23,7 @@ func TestSchemathesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := collab.OrganizationRef{Account: "acme", Organization: "acme"}.Document("plan") // as in the examples
-	if err := s.Directory.CheckDocument(t.Context(), plan, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if _, err := s.Directory.OpenDocument(t.Context(), plan.Account, plan.Organization, plan.Document, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
 	const drawn = "10" // requests for each operation, beside some 5,000 that cover the document

@@ -28,7 +28,8 @@ type Access interface {
 
 // Directory knows organizations and documents: see package directory.
 type Directory interface {
-	CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error
+	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
+	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 }
 
 // Threads keeps annotations and comments: see package threads.
@@ -50,13 +51,13 @@ type Target struct {
 	DocumentID     string `json:"documentId" rule:"required,docid"`
 }
 
-// begin returns the document that a request is about. It fails like Directory.CheckDocument, and like tx.Tx.Raises.
+// begin returns the document that a request is about. It fails like Directory.OpenDocument, and like tx.Tx.Raises.
 func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
-	doc := call.Organization(t.OrganizationID).Document(t.DocumentID)
 	if err := call.Raises(raise); err != nil {
-		return doc, err
+		return collab.DocumentRef{}, err
 	}
-	return doc, s.Directory.CheckDocument(ctx, doc, collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
+	return s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID,
+		collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
 }
 
 // VerifyFlag is the field of a request that asks whether the authors of its comments may write in the document.

@@ -18,10 +18,9 @@ func wanted(call *rpc.Call, comments []NewComment) bool {
 
 // newEvent returns an event of a call without its subject, which a name tells from the call's others. Events of a call sort by position.
 func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) collab.Event {
-	return collab.Event{
-		ID: call.IDs.For(position, of), Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
-		Time: call.Millis(),
-	}
+	ev := collab.In(doc)
+	ev.ID, ev.Time = call.IDs.For(position, of), call.Millis()
+	return ev
 }
 
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.

@@ -78,14 +78,19 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	org := call.Organization(req.OrganizationID)
-	if req.DocumentID != nil && req.DocumentIDs == nil {
-		if err := s.Directory.CheckDocument(ctx, org.Document(*req.DocumentID), collab.CreateFlags{}); err != nil {
+	q := req.query()
+	var org collab.OrganizationRef
+	if req.DocumentID != nil && req.DocumentIDs == nil && q.Folder == "" {
+		doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
+		if err != nil {
 			return nil, err
 		}
+		org, q.Found = doc.OrganizationRef, []collab.DocumentRef{doc}
+	} else if org, q.Found, err = s.Directory.Open(ctx, call.Account, req.OrganizationID, q.Folder, q.Documents); err != nil {
+		return nil, err
 	}
 	p := page{GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID}
-	next, err := s.Threads.Walk(ctx, org, req.query(), from, p.Most(), p.take)
+	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +122,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 		UserIDs:       req.UserIDs,
 	}
 	query := v2.query()
+	query.Found = []collab.DocumentRef{doc}
 	p := page{GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false)}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {

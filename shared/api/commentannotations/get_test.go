@@ -48,7 +48,7 @@ func newReader(t testing.TB, documents ...string) *reader {
 		account: "acct",
 	}
 	for _, id := range documents {
-		if err := d.CheckDocument(t.Context(), r.document(id), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		if _, err := d.OpenDocument(t.Context(), r.document(id).Account, r.document(id).Organization, id, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

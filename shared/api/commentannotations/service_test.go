@@ -55,7 +55,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: d}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	if err := d.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if _, err := d.OpenDocument(t.Context(), doc.Account, doc.Organization, doc.Document, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -85,29 +85,20 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	if err := call.Raises(true); err != nil {
 		return AddResult{}, err
 	}
-	org := call.Organization(req.OrganizationID)
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
-	if err := s.Directory.CheckDocument(ctx, org.Document(req.DocumentID), create); err != nil {
+	doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, create)
+	if err != nil {
 		return AddResult{}, err
 	}
 	n := req.notification(call)
-	ev := &collab.Event{
-		ID:             call.IDs.Next(),
-		Type:           collab.NotificationAdded,
-		Account:        call.Account,
-		OrganizationID: req.OrganizationID,
-		DocumentID:     req.DocumentID,
-		Time:           n.CreatedAt,
-		Actor:          &n.ActionUser,
-		Notify:         true,
-		Notification:   &n,
-		NotifyAll:      req.notifyAll(),
-		VerifyAccess:   req.VerifyUserPermissions,
-	}
+	n.Incarnation = doc.Incarnation
+	ev := collab.In(doc)
+	ev.ID, ev.Type, ev.Time, ev.Actor, ev.Notify = call.IDs.Next(), collab.NotificationAdded, n.CreatedAt, &n.ActionUser, true
+	ev.Notification, ev.NotifyAll, ev.VerifyAccess = &n, req.notifyAll(), req.VerifyUserPermissions
 	if !ev.NotifyAll {
 		ev.People = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
 	}
-	created, err := s.Outbox.AddNotification(ctx, call.Tx, org, n, ev)
+	created, err := s.Outbox.AddNotification(ctx, call.Tx, doc.OrganizationRef, n, &ev)
 	if err != nil {
 		return AddResult{}, err
 	}

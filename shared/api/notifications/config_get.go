@@ -37,8 +37,8 @@ type Metadata struct {
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
 // for the organization, else the default. Documents need not exist.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
-	org := call.Organization(req.OrganizationID)
-	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
 		return nil, err
 	}
 	documents := rpc.Distinct(req.DocumentIDs)

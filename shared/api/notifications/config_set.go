@@ -30,8 +30,8 @@ type ConfigSetResult struct {
 
 // ConfigSet sets a user's preferences for documents, which need not exist, or for the organization.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (ConfigSetResult, error) {
-	org := call.Organization(req.OrganizationID)
-	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
 		return ConfigSetResult{}, err
 	}
 	documents := req.DocumentIDs

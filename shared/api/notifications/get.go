@@ -53,8 +53,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if err != nil {
 		return nil, err
 	}
-	org := call.Organization(req.OrganizationID)
-	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
 		return nil, err
 	}
 	recipient := collab.User{UserID: req.UserID}

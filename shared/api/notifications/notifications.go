@@ -17,8 +17,8 @@ type Service struct {
 
 // Directory knows organizations, documents, members, what they prefer, and who wants no mail: see package directory.
 type Directory interface {
-	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
-	CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error
+	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
+	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)

@@ -34,8 +34,8 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	if err := call.Raises(req.UpdatedData.Value.Clicked != nil); err != nil {
 		return nil, err
 	}
-	org := call.Organization(req.OrganizationID)
-	if err := s.Directory.CheckOrganization(ctx, org); err != nil {
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
 		return nil, err
 	}
 	var results rpc.Keyed[UpdateResult]
@@ -52,17 +52,11 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 
 // mark records what the user did with the i-th notification, and the event of a first click.
 func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, i int, id string) error {
-	ev := &collab.Event{
-		ID:             call.IDs.For(i, id),
-		Type:           collab.NotificationClicked,
-		Account:        call.Account,
-		OrganizationID: org.Organization,
-		Time:           call.Millis(),
-		Actor:          &collab.User{UserID: req.UserID},
-	}
+	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
+	ev.ID, ev.Type, ev.Time, ev.Actor = call.IDs.For(i, id), collab.NotificationClicked, call.Millis(), &collab.User{UserID: req.UserID}
 	click := func(n collab.Notification) *collab.Event {
-		ev.DocumentID, ev.AnnotationID, ev.Notification = n.DocumentID, n.AnnotationID, &n
-		return ev
+		ev.DocumentID, ev.Incarnation[1], ev.AnnotationID, ev.Notification = n.DocumentID, n.Incarnation, n.AnnotationID, &n
+		return &ev
 	}
 	if req.UpdatedData.Value.Clicked == nil {
 		click = nil

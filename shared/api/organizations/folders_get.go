@@ -27,7 +27,10 @@ type Folder struct {
 // FoldersGet returns the folders of an organization by id, or an array of the one folder asked for, with the folders directly in it. It
 // fails with NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for an answer larger than 5 MB.
 func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
-	org := call.Organization(req.OrganizationID)
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
 	list := rpc.NewList[Folder](call, "folder")
 	if req.FolderID == nil {
 		folders, err := s.Directory.Folders(ctx, org)

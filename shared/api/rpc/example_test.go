@@ -41,7 +41,7 @@ type RenameResult struct {
 // Rename returns the rule of organizations rename.
 func Rename(store OrganizationStore) rpc.Operation[RenameRequest, RenameResult] {
 	return func(ctx context.Context, call *rpc.Call, req *RenameRequest) (RenameResult, error) {
-		org := call.Organization(req.OrganizationID)
+		org := collab.OrganizationRef{Account: call.Account, Organization: req.OrganizationID}
 		if err := store.RenameOrganization(ctx, org, req.OrganizationName); err != nil {
 			return RenameResult{}, err
 		}

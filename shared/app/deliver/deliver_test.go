@@ -73,7 +73,7 @@ func config(t testing.TB, out io.Writer) Config {
 		t.Fatal(err)
 	}
 	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")
-	if err := directory.CheckDocument(t.Context(), doc, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if _, err := directory.OpenDocument(t.Context(), doc.Account, doc.Organization, doc.Document, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 		t.Fatal(err)
 	}
 	return c

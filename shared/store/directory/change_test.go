@@ -278,22 +278,22 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			_, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error { o.Name += "x"; o.Disabled = false; return nil })
 			return err
 		},
-		table.Folder("acct", "org", "f"): func() error {
+		table.Folder(acme, "f"): func() error {
 			_, err := s.ChangeFolder(ctx, acme, "f", func(f *collab.Folder) error { f.Name += "x"; return nil })
 			return err
 		},
-		table.Document("acct", "org", "d"): func() error {
+		table.Document(acme, "d"): func() error {
 			_, err := s.ChangeDocument(ctx, acme.Document("d"), func(d *collab.Document) error { d.Users = nil; return nil })
 			return err
 		},
-		table.Member("acct", "org", "u"): func() error {
+		table.Member(acme, "u"): func() error {
 			_, err := s.ChangeMember(ctx, acme, "u", func(m *collab.Member) error { m.Name = nil; return nil })
 			return err
 		},
 		table.PermissionProvider("acct"): func() error {
 			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
 		},
-		table.Preference("acct", "org", "u", "d"): func() error {
+		table.Preference(acme.Document("d"), "u"): func() error {
 			return s.SetPreferences(ctx, acme, "u", "d", collab.Preferences{Inbox: collab.PreferAll})
 		},
 		table.Idempotency("acct", claim.KeyHash): func() error {

@@ -18,12 +18,12 @@ import (
 // Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
 type Store struct {
 	*store.Table
-	known *cache.Cache[table.Key, struct{}] // organizations that are enabled, and documents that exist
+	known *cache.Cache[table.Key, int] // incarnations of organizations and documents that are there and enabled, by item
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[table.Key, struct{}](mostKnown)}
+	return &Store{Table: t, known: cache.New[table.Key, int](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.

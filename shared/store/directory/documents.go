@@ -18,18 +18,18 @@ type documentItem struct {
 }
 
 func newDocumentItem(doc collab.DocumentRef, d collab.Document) documentItem {
-	return documentItem{d, table.FolderPartition(doc.Account, doc.Organization, d.Folder), documentKey(doc).SK}
+	return documentItem{d, table.FolderPartition(doc.OrganizationRef, d.Folder), documentKey(doc).SK}
 }
 
 var readDocument = reader(table.Documents, func(d *collab.Document) *string { return &d.ID })
 
 func documentKey(doc collab.DocumentRef) table.Key {
-	return table.Document(doc.Account, doc.Organization, doc.Document)
+	return table.Document(doc.OrganizationRef, doc.Document)
 }
 
 // Documents yields the documents of the organization by id, as ListOrganizations does.
 func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
-	partition := table.OrganizationPartition(org.Account, org.Organization)
+	partition := table.OrganizationPartition(org)
 	return list(ctx, s, partition, table.Documents, "", collab.MaxPageSize, readDocument)
 }
 
@@ -54,35 +54,50 @@ func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, chan
 	return it.Document, err
 }
 
-// makeDocument makes a document in no folder, unless it is there by now.
-func (s *Store) makeDocument(ctx context.Context, doc collab.DocumentRef) error {
-	_, err := s.PutNew(ctx, store.ItemOf(documentKey(doc), newDocumentItem(doc, collab.Document{
-		Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis(),
-	})))
-	if err == nil {
-		s.known.Put(documentKey(doc), struct{}{}, s.Now().Add(existsFor))
-	}
-	return err
+// makeDocument makes a document in no folder, and opens it. Where another request was faster it opens that one.
+func (s *Store) makeDocument(ctx context.Context, org collab.OrganizationRef, id string) (collab.DocumentRef, error) {
+	doc := org.Document(id)
+	d := collab.Document{Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
+	var err error
+	doc.Incarnation, err = s.make(ctx, documentKey(doc), documentNamed(id), func(l collab.Lifetime) store.Item {
+		d.Lifetime = l
+		return store.ItemOf(documentKey(doc), newDocumentItem(doc, d))
+	})
+	return doc, err
 }
 
-// ListDocuments returns up to limit documents (0 for as many as 1 MB holds) by id, from the first one whose id is not less than from, or
-// from the very first for "": those directly in the folder, or all of the organization for "". more reports that the list goes on, bytes
-// what was read of it. Eventually consistent, and nothing is checked.
-func (s *Store) ListDocuments(ctx context.Context, org collab.OrganizationRef, folder, from string, limit int) (ids []string, more bool, bytes int, err error) {
-	q := store.Scan{PK: table.OrganizationPartition(org.Account, org.Organization), Keys: store.Children(table.Documents), Limit: limit}
+// ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly in the folder, or all of the organization for ""; but those
+// that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB holds), of which last is the last one, "" where there is none
+// behind it; bytes is what was read of them. Eventually consistent, and the organization is not checked.
+func (s *Store) ListDocuments(
+	ctx context.Context, org collab.OrganizationRef, folder, from string, limit int,
+) (list []collab.DocumentRef, last string, bytes int, err error) {
+	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: limit}
 	if folder != "" {
-		q.Index, q.PK = table.IndexIn, table.FolderPartition(org.Account, org.Organization, folder)
+		q.Index, q.PK = table.IndexIn, table.FolderPartition(org, folder)
 	}
 	if from != "" {
 		q.Keys.From = documentKey(org.Document(from)).SK
 	}
 	items, more, err := s.QueryPage(ctx, q)
 	if err != nil {
-		return nil, false, 0, err
+		return nil, "", 0, err
 	}
-	ids, err = readAll(items, func(it store.Item) (string, error) {
+	for _, it := range items {
 		bytes += it.Size()
-		return lastPart(it, table.Documents)
-	})
-	return ids, more, bytes, err
+		if last, err = lastPart(it, table.Documents); err != nil {
+			return nil, "", 0, err
+		}
+		of, err := readState(it)
+		if err != nil {
+			return nil, "", 0, err
+		}
+		if !of.Disabled && of.DeletedAt == 0 {
+			list = append(list, collab.DocumentRef{OrganizationRef: org, Document: last, Incarnation: of.Incarnation})
+		}
+	}
+	if !more {
+		last = ""
+	}
+	return list, last, bytes, nil
 }

@@ -75,8 +75,9 @@ func TestFailures(t *testing.T) {
 				},
 			}
 			if tt.want != collab.Aborted {
-				calls["CheckDocument"] = func(ctx context.Context) error {
-					return s.CheckDocument(ctx, acme.Document("d"), collab.CreateFlags{Organization: true, Document: true})
+				calls["OpenDocument"] = func(ctx context.Context) error {
+					_, err := s.OpenDocument(ctx, "acct", "org", "d", collab.CreateFlags{Organization: true, Document: true})
+					return err
 				}
 				calls["Folders"] = func(ctx context.Context) error { _, err := s.Folders(ctx, acme); return err }
 				calls["Accounts"] = func(ctx context.Context) error { _, err := s.Accounts(ctx); return err }

@@ -25,23 +25,20 @@ func folderMissing(id string) error {
 
 // ChangeFolder changes a folder, or makes it, as ChangeOrganization does. Its parent, collab.RootFolder at first, is not checked.
 func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error) {
-	k := table.Folder(org.Account, org.Organization, id)
+	k := table.Folder(org, id)
 	it, err := store.Rewrite(ctx, s.Table, k, "the folder", func(f *folderItem, _ bool) error {
 		f.ID, f.Parent = id, cmp.Or(f.Parent, collab.RootFolder)
 		err := change(&f.Folder)
-		f.In, f.DocAnn = table.FolderPartition(org.Account, org.Organization, f.Parent), k.SK
+		f.In, f.DocAnn = table.FolderPartition(org, f.Parent), k.SK
 		return err
 	})
 	return it.Folder, err
 }
 
-// Folders returns all folders of the organization by id. It fails like CheckOrganization.
+// Folders returns all folders of the organization by id.
 func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error) {
-	if err := s.CheckOrganization(ctx, org); err != nil {
-		return nil, err
-	}
 	items, err := s.Query(ctx, store.Scan{
-		PK: table.OrganizationPartition(org.Account, org.Organization), Keys: store.Children(table.Folders),
+		PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders),
 	})
 	if err != nil {
 		return nil, err
@@ -49,11 +46,11 @@ func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]coll
 	return readAll(items, readFolder)
 }
 
-// Folder returns a folder and the folders directly in it by id. It fails like CheckOrganization, and with NOT_FOUND when the folder
-// does not exist.
+// Folder returns a folder and the folders directly in it by id. It fails with NOT_FOUND when the folder does
+// not exist.
 func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error) {
-	key := func(id string) table.Key { return table.Folder(org.Account, org.Organization, id) }
-	found, err := s.seek(ctx, org, []table.Key{key(id)})
+	key := func(id string) table.Key { return table.Folder(org, id) }
+	found, err := s.find(ctx, []table.Key{key(id)})
 	if err == nil && found[key(id)] == nil {
 		err = folderMissing(id)
 	}
@@ -64,7 +61,7 @@ func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id strin
 		return folder, nil, err
 	}
 	entries, err := s.Query(ctx, store.Scan{
-		Index: table.IndexIn, PK: table.FolderPartition(org.Account, org.Organization, id), Keys: store.Children(table.Folders),
+		Index: table.IndexIn, PK: table.FolderPartition(org, id), Keys: store.Children(table.Folders),
 	})
 	if err != nil {
 		return folder, nil, err

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"collabdata/shared/collab"
@@ -10,126 +11,193 @@ import (
 	"collabdata/shared/table"
 )
 
-// How long the directory goes on believing what it read. Nothing is ever un-made, so of a document no more is believed than that it exists.
-const (
-	existsFor       = 60 * time.Second // a document
-	organizationFor = 5 * time.Second  // an organization: that it is enabled
-)
+// Belief is how long the directory goes on believing what it read of an organization or a document: that it is there, enabled, and in which
+// incarnation. So long after a deletion other processes may still read and write what was deleted, and nothing of its id is added again.
+const Belief = 5 * time.Second
 
-// mostKnown bounds the memory of organizations that were seen to be enabled, and documents that were seen to exist.
+// mostKnown bounds the memory of organizations and documents that were seen to be there and enabled.
 const mostKnown = 20_000
 
-// organization checks the item of an organization as it was read at a time, nil for none, and remembers it.
-func (s *Store) organization(org collab.OrganizationRef, it store.Item, at time.Time) error {
-	if it == nil {
-		return organizationMissing(org.Organization)
-	}
-	var o struct {
-		Disabled bool `dynamodbav:"off"`
-	}
-	if err := it.Decode(&o); err != nil {
-		return err
-	}
-	if o.Disabled {
-		return collab.Errorf(collab.FailedPrecondition, "organization %q is disabled", org.Organization)
-	}
-	s.known.Put(it.Key(), struct{}{}, at.Add(organizationFor))
-	return nil
+// state is what opening an organization or a document looks at.
+type state struct {
+	Disabled    bool          `dynamodbav:"off"`
+	Incarnation int           `dynamodbav:"inc"`
+	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 where it is not deleted
 }
 
-// seek reads further items of an organization, and the organization itself where it is not known, in one round trip, or two when something
-// is missing: the second look is strongly consistent. It fails like CheckOrganization.
-func (s *Store) seek(ctx context.Context, org collab.OrganizationRef, keys []table.Key) (found map[table.Key]store.Item, err error) {
-	orgKey, now := table.Organization(org.Account, org.Organization), s.Now()
-	_, orgKnown := s.known.Get(orgKey, now)
-	if !orgKnown {
-		keys = append(keys[:len(keys):len(keys)], orgKey)
+// open reads the incarnation of an item as it was read at a time, nil for none, and remembers it. It fails with NOT_FOUND where there is none, or a
+// deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
+func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int, err error) {
+	of, err := readState(it)
+	switch {
+	case err != nil:
+		return 0, err
+	case it == nil || of.DeletedAt != 0:
+		return 0, collab.Errorf(collab.NotFound, "%s does not exist", what)
+	case of.Disabled:
+		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", what)
 	}
+	s.known.Put(it.Key(), of.Incarnation, at.Add(Belief))
+	return of.Incarnation, nil
+}
+
+func readState(it store.Item) (of state, err error) {
+	err = it.Decode(&of)
+	return of, err
+}
+
+// seek reads items below an organization, and the organization itself where it is not known, in one round trip, or two when something is
+// missing: the second look is strongly consistent. keys are those below an incarnation: where it turns out to be another one, they are read
+// anew. It fails like Open.
+func (s *Store) seek(
+	ctx context.Context, acct, id string, keys func(collab.OrganizationRef) []table.Key,
+) (org collab.OrganizationRef, found map[table.Key]store.Item, err error) {
+	itself, now := table.Organization(acct, id), s.Now()
+	incarnation, known := s.known.Get(itself, now)
+	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}
+	ask := keys(org)
+	if !known {
+		ask = append(ask[:len(ask):len(ask)], itself)
+	}
+	if found, err = s.find(ctx, ask); err != nil || known {
+		return org, found, err
+	}
+	if incarnation, err = s.open(found[itself], organizationNamed(id), now); err != nil || incarnation == org.Incarnation {
+		return org, found, err
+	}
+	org.Incarnation = incarnation
+	found, err = s.find(ctx, keys(org))
+	return org, found, err
+}
+
+// find reads items, those that are missing twice: the second look is strongly consistent.
+func (s *Store) find(ctx context.Context, keys []table.Key) (map[table.Key]store.Item, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	if found, err = s.GetAll(ctx, keys, false); err != nil {
-		return nil, err
-	}
-	var missing []table.Key
-	for _, k := range keys {
-		if found[k] == nil {
-			missing = append(missing, k)
-		}
-	}
-	if len(missing) > 0 {
-		late, err := s.GetAll(ctx, missing, true)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(found, late)
-	}
-	if !orgKnown {
-		err = s.organization(org, found[orgKey], now)
-	}
-	return found, err
-}
-
-// CheckOrganization fails with NOT_FOUND when the organization does not exist and FAILED_PRECONDITION when it is disabled. It may take 5 s
-// to hear of that.
-func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
-	_, err := s.seek(ctx, org, nil)
-	return err
-}
-
-// CheckDocument is CheckOrganization, and NOT_FOUND when the document does not exist. What create names is made instead when it is
-// missing: the organization with its id as its name, the document in no folder.
-func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef, create collab.CreateFlags) error {
-	found, err := s.FindDocuments(ctx, doc.OrganizationRef, "", []string{doc.Document})
-	if collab.CodeOf(err) == collab.NotFound && create.Organization {
-		err = s.makeOrganization(ctx, doc.OrganizationRef)
-	}
-	switch {
-	case err != nil || len(found) > 0:
-		return err
-	case !create.Document:
-		return collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", doc.Document, doc.Organization)
-	}
-	return s.makeDocument(ctx, doc)
-}
-
-// FindDocuments returns those of the documents that exist, and lie directly in the folder unless that is "", in the order asked; nil for
-// nil. It fails like CheckOrganization, and with NOT_FOUND when the folder does not exist. collab.RootFolder is that of the documents in no
-// folder. One round trip, none for what is known, two where something is missing.
-func (s *Store) FindDocuments(ctx context.Context, org collab.OrganizationRef, folder string, ids []string) ([]string, error) {
-	var keys []table.Key
-	folderKey, now := table.Folder(org.Account, org.Organization, folder), s.Now()
-	inFolder := folder != "" && folder != collab.RootFolder
-	if inFolder {
-		keys = append(keys, folderKey)
-	}
-	sure := map[string]bool{}
-	for _, id := range ids {
-		k := table.Document(org.Account, org.Organization, id)
-		if _, sure[id] = s.known.Get(k, now); folder != "" || !sure[id] {
-			keys = append(keys, k)
-		}
-	}
-	found, err := s.seek(ctx, org, keys)
+	found, err := s.GetAll(ctx, keys, false)
 	if err != nil {
 		return nil, err
 	}
-	if inFolder && found[folderKey] == nil {
-		return nil, folderMissing(folder)
+	missing := slices.DeleteFunc(slices.Clone(keys), func(k table.Key) bool { return found[k] != nil })
+	if len(missing) == 0 {
+		return found, nil
+	}
+	late, err := s.GetAll(ctx, missing, true)
+	maps.Copy(found, late)
+	return found, err
+}
+
+// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take Belief to hear of
+// either.
+func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
+	org, _, err := s.Open(ctx, acct, id, "", nil)
+	return org, err
+}
+
+// OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create names is
+// made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted less than
+// Belief ago it fails with UNAVAILABLE then.
+func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error) {
+	org, found, err := s.openDocuments(ctx, acct, organization, "", []string{id}, false)
+	if collab.CodeOf(err) == collab.NotFound && create.Organization {
+		org, err = s.makeOrganization(ctx, acct, organization)
+	}
+	switch {
+	case err != nil:
+		return collab.DocumentRef{}, err
+	case len(found) > 0:
+		return found[0], nil
+	case !create.Document:
+		return collab.DocumentRef{}, collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", id, organization)
+	}
+	return s.makeDocument(ctx, org, id)
+}
+
+// Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder unless
+// that is "", in the order asked; nil for nil. It fails with NOT_FOUND, too, when the folder does not exist; collab.RootFolder is that of the
+// documents in no folder. One round trip, none for what is known, two where something is missing.
+func (s *Store) Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error) {
+	return s.openDocuments(ctx, acct, organization, folder, documents, true)
+}
+
+// openDocuments is Open; unless skip it fails for a document that is disabled.
+func (s *Store) openDocuments(
+	ctx context.Context, acct, organization, folder string, ids []string, skip bool,
+) (collab.OrganizationRef, []collab.DocumentRef, error) {
+	now := s.Now()
+	inFolder := folder != "" && folder != collab.RootFolder
+	org, found, err := s.seek(ctx, acct, organization, func(org collab.OrganizationRef) (keys []table.Key) {
+		if inFolder {
+			keys = append(keys, table.Folder(org, folder))
+		}
+		for _, id := range ids {
+			k := table.Document(org, id)
+			if _, known := s.known.Get(k, now); folder != "" || !known {
+				keys = append(keys, k)
+			}
+		}
+		return keys
+	})
+	if err != nil {
+		return org, nil, err
+	}
+	if inFolder && found[table.Folder(org, folder)] == nil {
+		return org, nil, folderMissing(folder)
 	}
 	if ids == nil {
-		return nil, nil
+		return org, nil, nil
 	}
-	list := make([]string, 0, len(ids))
+	list := make([]collab.DocumentRef, 0, len(ids))
 	for _, id := range ids {
-		k := table.Document(org.Account, org.Organization, id)
-		it := found[k]
-		if it != nil {
-			s.known.Put(k, struct{}{}, now.Add(existsFor))
+		k := table.Document(org, id)
+		incarnation, known := s.known.Get(k, now)
+		if it := found[k]; folder != "" || !known {
+			if it != nil && folder != "" && it.Text(table.Parent) != folder {
+				continue
+			}
+			incarnation, err = s.open(it, documentNamed(id), now)
+			if code := collab.CodeOf(err); code == collab.NotFound || skip && code == collab.FailedPrecondition {
+				continue
+			}
+			if err != nil {
+				return org, nil, err
+			}
 		}
-		if folder == "" && sure[id] || it != nil && (folder == "" || it.Text(table.Parent) == folder) {
-			list = append(list, id)
-		}
+		list = append(list, collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: incarnation})
 	}
-	return list, nil
+	return org, list, nil
+}
+
+// Current returns which of documents, as they were read elsewhere, are there in this incarnation, and enabled. It fails like Open.
+func (s *Store) Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
+	ids := make([]string, len(documents))
+	for i, d := range documents {
+		ids[i] = d.Document
+	}
+	slices.Sort(ids)
+	_, found, err := s.Open(ctx, org.Account, org.Organization, "", slices.Compact(ids))
+	current := make(map[collab.DocumentRef]bool, len(found))
+	for _, d := range found {
+		current[d] = true
+	}
+	return current, err
+}
+
+// CheckOrganization fails with NOT_FOUND unless the organization is there in this incarnation, and like OpenOrganization.
+func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRef) error {
+	is, err := s.OpenOrganization(ctx, org.Account, org.Organization)
+	if err == nil && is != org {
+		err = collab.Errorf(collab.NotFound, "%s does not exist", organizationNamed(org.Organization))
+	}
+	return err
+}
+
+// CheckDocument fails with NOT_FOUND unless the document is there in this incarnation, and like OpenDocument.
+func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef) error {
+	is, err := s.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
+	if err == nil && is != doc {
+		err = collab.Errorf(collab.NotFound, "%s does not exist", documentNamed(doc.Document))
+	}
+	return err
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCheckDocument checks what is there, what is not, and what is made by the flags.
-func TestCheckDocument(t *testing.T) { onEach(t, testCheckDocument) }
+// TestOpenDocument opens what is there, what is not, and what is made by the flags.
+func TestOpenDocument(t *testing.T) { onEach(t, testOpenDocument) }
 
-func testCheckDocument(t *testing.T, s *Store) {
+func testOpenDocument(t *testing.T, s *Store) {
 	ref := acme
 	check := func(document string, flags collab.CreateFlags) collab.Code {
-		return collab.CodeOf(s.CheckDocument(t.Context(), ref.Document(document), flags))
+		return codeOf(s.OpenDocument(t.Context(), ref.Account, ref.Organization, document, flags))
 	}
 	steps := []struct {
 		document string
@@ -84,31 +84,31 @@ func TestKnown(t *testing.T) {
 		now = start.Add(after)
 		var code collab.Code
 		n := calls(t, func(ctx context.Context) {
-			code = collab.CodeOf(s.CheckDocument(ctx, acme.Document("doc"), collab.CreateFlags{}))
+			code = codeOf(s.OpenDocument(ctx, "acct", "org", "doc", collab.CreateFlags{}))
 		})
 		got = append(got, outcome{after, n, code})
 	}
 	step(0)
-	step(organizationFor - 1)
+	step(Belief - 1)
 	plain.putOrganization(t, collab.Organization{ID: "org", Disabled: true})
-	step(organizationFor - 1)
-	step(organizationFor)
+	step(Belief - 1)
+	step(Belief)
 	plain.putOrganization(t, collab.Organization{ID: "org"})
-	step(organizationFor)
-	step(2 * organizationFor)
+	step(Belief)
+	step(2 * Belief)
 	want := []outcome{
-		{0, 1, ""}, {organizationFor - 1, 0, ""}, {organizationFor - 1, 0, ""}, {organizationFor, 1, collab.FailedPrecondition},
-		{organizationFor, 1, ""}, {2 * organizationFor, 1, ""},
+		{0, 1, ""}, {Belief - 1, 0, ""}, {Belief - 1, 0, ""}, {Belief, 1, collab.FailedPrecondition},
+		{Belief, 1, ""}, {2 * Belief, 1, ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestFindDocuments finds documents with and without a folder.
-func TestFindDocuments(t *testing.T) { onEach(t, testFindDocuments) }
+// TestOpen opens documents with and without a folder.
+func TestOpen(t *testing.T) { onEach(t, testOpen) }
 
-func testFindDocuments(t *testing.T, s *Store) {
+func testOpen(t *testing.T, s *Store) {
 	s.putOrganization(t, collab.Organization{ID: "org"})
 	s.putOrganization(t, collab.Organization{ID: "off", Disabled: true})
 	s.putFolder(t, "f", collab.RootFolder)
@@ -132,17 +132,16 @@ func testFindDocuments(t *testing.T, s *Store) {
 			{"none", "", []string{"b"}, nil, collab.NotFound},
 			{"off", "", []string{"b"}, nil, collab.FailedPrecondition},
 		} {
-			org := collab.OrganizationRef{Account: "acct", Organization: tt.organization}
-			got, err := s.FindDocuments(t.Context(), org, tt.folder, tt.ids)
-			if diff := cmp.Diff(tt.want, got); diff != "" || collab.CodeOf(err) != tt.code {
+			_, found, err := s.Open(t.Context(), "acct", tt.organization, tt.folder, tt.ids)
+			if diff := cmp.Diff(tt.want, ids(found)); diff != "" || collab.CodeOf(err) != tt.code {
 				t.Errorf("%s, folder %q, %v: %v %s", tt.organization, tt.folder, tt.ids, err, diff)
 			}
 		}
 	}
 }
 
-// TestFindDocumentsCalls holds that finding takes one round trip, none for what is known, two where something is missing.
-func TestFindDocumentsCalls(t *testing.T) {
+// TestOpenCalls holds that opening takes one round trip, none for what is known, two where something is missing.
+func TestOpenCalls(t *testing.T) {
 	made := newStore(t)
 	made.putOrganization(t, collab.Organization{ID: "org"})
 	made.putDocument(t, "a", "")
@@ -153,10 +152,24 @@ func TestFindDocumentsCalls(t *testing.T) {
 		want int
 	}{{nil, 1}, {nil, 0}, {[]string{"a"}, 1}, {[]string{"a"}, 0}, {[]string{"a", "b"}, 1}, {[]string{"b", "none", "a"}, 2}} {
 		if got := calls(t, func(ctx context.Context) {
-			_, err := s.FindDocuments(ctx, acme, "", tt.ids)
+			_, _, err := s.Open(ctx, "acct", "org", "", tt.ids)
 			must(t, err)
 		}); got != tt.want {
 			t.Errorf("step %d: %d calls, want %d", i, got, tt.want)
 		}
 	}
+}
+
+func codeOf(_ collab.DocumentRef, err error) collab.Code { return collab.CodeOf(err) }
+
+// ids are those of documents, nil for nil.
+func ids(list []collab.DocumentRef) []string {
+	if list == nil {
+		return nil
+	}
+	all := make([]string, len(list))
+	for i, d := range list {
+		all[i] = d.Document
+	}
+	return all
 }

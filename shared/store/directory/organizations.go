@@ -2,7 +2,9 @@ package directory
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -11,9 +13,9 @@ import (
 
 var readOrganization = reader(table.Organizations, func(o *collab.Organization) *string { return &o.ID })
 
-func organizationMissing(id string) error {
-	return collab.Errorf(collab.NotFound, "organization %q does not exist", id)
-}
+// organizationNamed and documentNamed are what callers know them as.
+func organizationNamed(id string) string { return fmt.Sprintf("organization %q", id) }
+func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
 
 // ChangeOrganization changes an organization, or makes it: change is then called with an empty one, CreatedAt 0, that has its id. It
 // returns the organization as it is then.
@@ -25,20 +27,63 @@ func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationR
 	})
 }
 
-// makeOrganization makes an organization named by its id. Where another request was faster it checks that one.
-func (s *Store) makeOrganization(ctx context.Context, org collab.OrganizationRef) error {
-	now := s.Now()
-	it := store.ItemOf(table.Organization(org.Account, org.Organization), collab.Organization{
-		Name: org.Organization, CreatedAt: now.UnixMilli(), LastUpdated: now.UnixMilli(),
+// makeOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
+func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
+	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
+	itself := table.Organization(acct, id)
+	incarnation, err := s.make(ctx, itself, organizationNamed(id), func(l collab.Lifetime) store.Item {
+		o.Lifetime = l
+		return store.ItemOf(itself, o)
 	})
-	there, err := s.PutNew(ctx, it)
-	if err != nil {
-		return err
+	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}, err
+}
+
+// make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where it is
+// there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
+func (s *Store) make(ctx context.Context, k table.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int, err error) {
+	now := s.Now()
+	for range makers {
+		it := item(collab.Lifetime{})
+		there, err := s.PutNew(ctx, it)
+		var of collab.Lifetime
+		if err == nil {
+			err = there.Decode(&of)
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case there == nil:
+			return s.open(it, what, now)
+		case of.DeletedAt == 0:
+			return s.open(there, what, now)
+		}
+		if err := settled(of, what, now); err != nil {
+			return 0, err
+		}
+		it, mark := item(collab.Lifetime{Incarnation: of.Next()}), s.NewMark()
+		refused, err := s.Write(ctx, s.Change(there, it, mark))
+		if err != nil {
+			return 0, err
+		}
+		if refused == nil || refused.By(mark) {
+			return s.open(it, what, now)
+		}
 	}
-	if there != nil {
-		it = there
+	return 0, store.ErrAborted(what)
+}
+
+// makers is how often one of many requests that make the same tries it.
+const makers = 5
+
+// settled fails with UNAVAILABLE while other processes may believe that what is deleted is there. Clocks differ by less than half a second.
+func settled(of collab.Lifetime, what string, now time.Time) error {
+	left := time.UnixMilli(of.DeletedAt).Add(Belief + time.Second/2).Sub(now)
+	if left <= 0 {
+		return nil
 	}
-	return s.organization(org, it, now)
+	return &collab.Error{
+		Code: collab.Unavailable, Message: what + " was deleted a moment ago, and can be added again in a few seconds", RetryAfter: left,
+	}
 }
 
 // Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
@@ -57,7 +102,7 @@ var readMember = reader(table.Members, func(m *collab.Member) *string { return &
 
 // ChangeMember changes a user of the organization, or makes one a member, as ChangeOrganization does. The organization is not checked.
 func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, user string, change func(*collab.Member) error) (collab.Member, error) {
-	k := table.Member(org.Account, org.Organization, user)
+	k := table.Member(org, user)
 	return store.Rewrite(ctx, s.Table, k, "the member", func(m *collab.Member, _ bool) error {
 		m.UserID = user
 		return change(m)
@@ -66,7 +111,7 @@ func (s *Store) ChangeMember(ctx context.Context, org collab.OrganizationRef, us
 
 // Members returns those of the users who are members of the organization, by user id. Strongly consistent.
 func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error) {
-	key := func(user string) table.Key { return table.Member(org.Account, org.Organization, user) }
+	key := func(user string) table.Key { return table.Member(org, user) }
 	list, err := readThose(ctx, s, users, key, true, readMember)
 	members := make(map[string]collab.Member, len(list))
 	for _, m := range list {
@@ -77,10 +122,10 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 
 // ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
-	return list(ctx, s, table.OrganizationPartition(org.Account, org.Organization), table.Members, after, most, readMember)
+	return list(ctx, s, table.OrganizationPartition(org), table.Members, after, most, readMember)
 }
 
 // RemoveMember takes a user out of the organization. One who is not in it is no error.
 func (s *Store) RemoveMember(ctx context.Context, org collab.OrganizationRef, user string) error {
-	return s.Delete(ctx, table.Member(org.Account, org.Organization, user))
+	return s.Delete(ctx, table.Member(org, user))
 }

@@ -13,12 +13,16 @@ import (
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
 // not exist. Strongly consistent.
 func (s *Store) Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
-	return s.preferences(ctx, org, len(documents), true, func(i int) (string, string) { return user, documents[i] })
+	list, err := s.toBe(ctx, org, documents)
+	if err != nil {
+		return nil, err
+	}
+	return s.preferences(ctx, len(list), true, func(i int) (string, collab.DocumentRef) { return user, list[i] })
 }
 
 // UserPreferences returns the preferences of each of the users for a document, by user id, as Preferences does, but eventually consistent.
 func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error) {
-	list, err := s.preferences(ctx, doc.OrganizationRef, len(users), false, func(i int) (string, string) { return users[i], doc.Document })
+	list, err := s.preferences(ctx, len(users), false, func(i int) (string, collab.DocumentRef) { return users[i], doc })
 	if err != nil {
 		return nil, err
 	}
@@ -31,12 +35,12 @@ func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, use
 
 // preferences returns n effective preferences, each of a user and for a document.
 func (s *Store) preferences(
-	ctx context.Context, org collab.OrganizationRef, n int, strong bool, of func(i int) (user, document string),
+	ctx context.Context, n int, strong bool, of func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.Preferences, error) {
 	keys := make([]table.Key, 0, 2*n)
 	for i := range n {
-		user, document := of(i)
-		keys = append(keys, preferenceKey(org, user, document), preferenceKey(org, user, ""))
+		user, doc := of(i)
+		keys = append(keys, table.Preference(doc, user), table.OrganizationPreference(doc.OrganizationRef, user))
 	}
 	found, err := s.GetAll(ctx, keys, strong)
 	if err != nil {
@@ -53,12 +57,28 @@ func (s *Store) preferences(
 	return list, nil
 }
 
-// preferenceKey is the key of a user's preferences for a document, or for the organization when document is "".
-func preferenceKey(org collab.OrganizationRef, user, document string) table.Key {
-	if document == "" {
-		return table.OrganizationPreference(org.Account, org.Organization, user)
+// toBe returns documents of an organization, in their order, as they are, or as they will be once they are added.
+func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.DocumentRef, error) {
+	var keys []table.Key
+	list := make([]collab.DocumentRef, len(ids))
+	for i, id := range ids {
+		list[i] = org.Document(id)
+		k := documentKey(list[i])
+		if n, known := s.known.Get(k, s.Now()); known {
+			list[i].Incarnation = n
+		} else {
+			keys = append(keys, k)
+		}
 	}
-	return table.Preference(org.Account, org.Organization, user, document)
+	found, err := s.GetAll(ctx, keys, false)
+	for i := range list {
+		if it := found[documentKey(list[i])]; it != nil && err == nil {
+			var of collab.Lifetime
+			err = it.Decode(&of)
+			list[i].Incarnation = of.Next()
+		}
+	}
+	return list, err
 }
 
 // SetPreferences writes a user's preferences for a document, or for the organization when document is "". A channel that is "" has
@@ -67,6 +87,14 @@ func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, 
 	update := expression.
 		Set(expression.Name(table.Inbox), expression.Value(p.Inbox)).
 		Set(expression.Name(table.Mail), expression.Value(p.Email))
-	_, err := s.Write(ctx, s.Update(preferenceKey(org, user, document), update))
+	k := table.OrganizationPreference(org, user)
+	if document != "" {
+		docs, err := s.toBe(ctx, org, []string{document})
+		if err != nil {
+			return err
+		}
+		k = table.Preference(docs[0], user)
+	}
+	_, err := s.Write(ctx, s.Update(k, update))
 	return err
 }

@@ -19,13 +19,13 @@ import (
 // AddToInbox puts a notification into the lists of users. Repeats change nothing.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		return s.Put(ctx, store.NewItem(table.UserNotification(org.Account, org.Organization, users[i], n.CreatedAt, n.ID)))
+		return s.Put(ctx, store.NewItem(table.UserNotification(org, users[i], n.CreatedAt, n.ID)))
 	})
 }
 
 // AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
 func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.Put(ctx, store.NewItem(table.AllNotification(org.Account, org.Organization, n.CreatedAt, n.ID)))
+	return s.Put(ctx, store.NewItem(table.AllNotification(org, n.CreatedAt, n.ID)))
 }
 
 // inboxExamined bounds what one page of an inbox looks at.
@@ -65,8 +65,8 @@ func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, pos
 // pointers returns up to most pointers of both lists behind a position, newest first, and whether there are more.
 func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, position string, most int) ([]pointer, bool, error) {
 	pks := []string{
-		table.UserNotification(org.Account, org.Organization, user, 0, "").PK,
-		table.AllNotification(org.Account, org.Organization, 0, "").PK,
+		table.UserNotification(org, user, 0, "").PK,
+		table.AllNotification(org, 0, "").PK,
 	}
 	items, more, err := s.merged(ctx, pks, store.Scan{Keys: store.Everything.Before(position), Limit: most + 1, Newest: true, Strong: true}, most)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 	}
 	keys := make([]table.Key, len(pointers))
 	for i, p := range pointers {
-		keys[i] = table.Notification(org.Account, org.Organization, p.id)
+		keys[i] = table.Notification(org, p.id)
 	}
 	var (
 		found  map[table.Key]store.Item
@@ -104,7 +104,7 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 			return err
 		}
 		items, err := s.Query(ctx, store.Scan{
-			PK:   table.NotificationState(org.Account, org.Organization, user, 0, "").PK,
+			PK:   table.NotificationState(org, user, 0, "").PK,
 			Keys: store.Span{From: pointers[len(pointers)-1].sk, To: pointers[0].sk}, Strong: true,
 		})
 		for _, it := range items {
@@ -170,9 +170,9 @@ func (s *Store) MarkNotification(
 	if err != nil {
 		return err
 	}
-	own := table.UserNotification(org.Account, org.Organization, user, n.CreatedAt, id)
-	all := table.AllNotification(org.Account, org.Organization, n.CreatedAt, id)
-	state := table.NotificationState(org.Account, org.Organization, user, n.CreatedAt, id)
+	own := table.UserNotification(org, user, n.CreatedAt, id)
+	all := table.AllNotification(org, n.CreatedAt, id)
+	state := table.NotificationState(org, user, n.CreatedAt, id)
 	var ev *collab.Event
 	err = s.Try(ctx, "notification "+strconv.Quote(id), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		found, err := s.GetAll(ctx, []table.Key{own, all, state}, true)

@@ -22,7 +22,7 @@ type mailItem struct {
 }
 
 func mailKey(t collab.MailThread, event string) table.Key {
-	return table.MailEntry(t.Account, t.Organization, t.Document, t.Annotation, t.User, event)
+	return table.MailEntry(t.DocumentRef, t.Annotation, t.User, event)
 }
 
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes

@@ -15,7 +15,7 @@ type notificationItem struct {
 }
 
 func notificationItemOf(org collab.OrganizationRef, n collab.Notification) store.Item {
-	return store.ItemOf(table.Notification(org.Account, org.Organization, n.ID), notificationItem{store.Encoded[collab.Notification]{Value: n}})
+	return store.ItemOf(table.Notification(org, n.ID), notificationItem{store.Encoded[collab.Notification]{Value: n}})
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
@@ -39,7 +39,7 @@ func (s *Store) MakeNotification(ctx context.Context, org collab.OrganizationRef
 
 // Notification reads a notification of the organization; NOT_FOUND when it does not exist.
 func (s *Store) Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error) {
-	it, exists, err := store.Read[notificationItem](ctx, s.Table, table.Notification(org.Account, org.Organization, id))
+	it, exists, err := store.Read[notificationItem](ctx, s.Table, table.Notification(org, id))
 	if err == nil && !exists {
 		err = collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", id, org.Organization)
 	}

@@ -23,7 +23,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 	if err := store.CheckSize(head, add.Field); err != nil {
 		return err
 	}
-	look := store.NewItem(table.AnnotationID(doc.Account, doc.Organization, th.ID, doc.Document))
+	look := store.NewItem(table.AnnotationID(doc, th.ID))
 	writes := []store.Write{s.Create(head), s.Replace(look)}
 	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), add.Field+"."+add.Comments)
 	if err != nil {

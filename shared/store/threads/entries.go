@@ -38,7 +38,7 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 		if !src.passes(it) {
 			continue
 		}
-		if e, ok := entryOf(it); ok {
+		if e, ok := w.entryOf(it); ok {
 			e.at = src.position()
 			p.entries = append(p.entries, e)
 		}
@@ -51,11 +51,11 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 
 // entryOf reads document and annotation from the table key that every index entry carries. What is no annotation's head was written by a
 // later version: ok is false.
-func entryOf(it store.Item) (e entry, ok bool) {
+func (p *plan) entryOf(it store.Item) (e entry, ok bool) {
 	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
 	if err != nil || comment != 0 {
 		return entry{}, false
 	}
-	parts, err := table.Split(it.Text(table.PK))
-	return entry{document: parts[len(parts)-1], id: id}, err == nil
+	document, err := table.DocumentOf(p.org, it.Text(table.PK))
+	return entry{document: document, id: id}, err == nil
 }

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -11,6 +12,10 @@ import (
 // deliver offers those of the entries that pass the filters, in order. Threads that are not at hand are fetched side by side; what one read
 // leaves of a long thread is read when it is its turn, so that one long thread at a time is held in memory.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
+	entries, err := w.current(ctx, entries)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	begun := make([]<-chan *threadReader, len(entries))
@@ -48,6 +53,19 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	return nil
 }
 
+// current returns the entries without those of documents that are deleted, or disabled: an index across documents may still list them.
+func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
+	if !w.acrossDocuments() || len(entries) == 0 {
+		return entries, nil
+	}
+	documents := make([]collab.DocumentRef, len(entries))
+	for i, e := range entries {
+		documents[i] = e.document
+	}
+	current, err := w.Directory.Current(ctx, w.org, documents)
+	return slices.DeleteFunc(entries, func(e entry) bool { return !current[e.document] }), err
+}
+
 // fetch begins to read the thread of an entry. The channel gives it once.
 func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	c := make(chan *threadReader, 1)
@@ -56,7 +74,7 @@ func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 		return c
 	}
 	go func() {
-		k := headKey(w.org.Document(e.document), e.id)
+		k := headKey(e.document, e.id)
 		r := &threadReader{Table: w.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: w.q.IDs != nil}, more: true}
 		r.read(ctx)
 		c <- r
@@ -95,11 +113,11 @@ func (r *threadReader) add(it store.Item) error {
 	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id):
 		return nil
 	case comment == 0:
-		parts, err := table.Split(it.Text(table.PK))
+		document, err := table.DocumentIDOf(it.Text(table.PK))
 		if err != nil {
 			return err
 		}
-		r.head, r.t = it, &collab.Thread{Document: parts[len(parts)-1]}
+		r.head, r.t = it, &collab.Thread{Document: document}
 		if r.t.Annotation, err = readHead(it); err != nil {
 			return err
 		}

@@ -20,8 +20,8 @@ type filter struct {
 // listing is an index that lists heads by a value.
 type listing struct {
 	index     string
-	attribute string                               // holds the value, in the head and in index entries that project it
-	partition func(acct, org, value string) string // of the index
+	attribute string                                                // holds the value, in the head and in index entries that project it
+	partition func(org collab.OrganizationRef, value string) string // of the index
 }
 
 // filters with a listing stand in the order in which they drive a walk: the first that a query asks for is the index it goes through.

@@ -165,7 +165,7 @@ func (f *fuzz) write() {
 // walk returns those of the fixed ones that a walk gives, and writes between its pages.
 func (f *fuzz) walk(q collab.AnnotationQuery, size int, write func()) (got []string) {
 	for from := []byte(nil); ; {
-		next, err := f.s.Walk(f.t.Context(), f.org, q, from, size, func(id string, th *collab.Thread) bool {
+		next, err := f.s.Walk(f.t.Context(), f.org, opened(f.t.Context(), f.s.Directory, f.org, q), from, size, func(id string, th *collab.Thread) bool {
 			if f.fixed[th.Document+"/"+id] {
 				got = append(got, th.Document+"/"+id)
 			}

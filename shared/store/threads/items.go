@@ -16,17 +16,17 @@ type head struct {
 }
 
 func headKey(doc collab.DocumentRef, ann string) table.Key {
-	return table.Annotation(doc.Account, doc.Organization, doc.Document, ann)
+	return table.Annotation(doc, ann)
 }
 
 func headItem(doc collab.DocumentRef, a *collab.Annotation) store.Item {
-	acct, org := doc.Account, doc.Organization
-	h := head{Annotation: *a, DocAnn: table.Join(doc.Document, a.ID), St: table.StatusPartition(acct, org, a.StatusID)}
+	org := doc.OrganizationRef
+	h := head{Annotation: *a, DocAnn: table.InDocument(doc, a.ID), St: table.StatusPartition(org, a.StatusID)}
 	if a.LocationID != "" {
-		h.In = table.LocationPartition(acct, org, a.LocationID)
+		h.In = table.LocationPartition(org, a.LocationID)
 	}
 	if a.CreatorID != "" {
-		h.By = table.CreatorPartition(acct, org, a.CreatorID)
+		h.By = table.CreatorPartition(org, a.CreatorID)
 	}
 	return store.ItemOf(headKey(doc, a.ID), h)
 }
@@ -39,7 +39,7 @@ func readHead(it store.Item) (a collab.Annotation, err error) {
 }
 
 func commentKey(doc collab.DocumentRef, ann string, id int64) table.Key {
-	return table.Comment(doc.Account, doc.Organization, doc.Document, ann, id)
+	return table.Comment(doc, ann, id)
 }
 
 // commentItem is the stored form of a comment, but for its marks. It fails with INVALID_ARGUMENT for one that is too large; what is the

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
@@ -20,12 +21,12 @@ const lastKey = "\U0010FFFF"
 
 // lookUp finds the documents that have an annotation of one of q.IDs, in their order, part by part.
 type lookUp struct {
-	n         int      // which of q.IDs, counted from 1
-	documents []string // found by the last look
-	last      string   // key of the last document looked at, "" for none
-	more      bool     // there may be others behind it
-	exists    bool     // an annotation of the id, in one of the documents asked for
-	units     float64  // of capacity that the last look took
+	n         int                  // which of q.IDs, counted from 1
+	documents []collab.DocumentRef // found by the last look
+	last      string               // key of the last document looked at, "" for none
+	more      bool                 // there may be others behind it
+	exists    bool                 // an annotation of the id, in one of the documents asked for
+	units     float64              // of capacity that the last look took
 }
 
 // byID walks the annotations of q.IDs, in the named documents or all.
@@ -57,7 +58,7 @@ func (w *walk) byID(ctx context.Context) error {
 			if err := w.look(ctx, l, nextLookUp); err != nil {
 				return err
 			}
-			if err := w.inFolder(ctx, l); err != nil {
+			if err := w.sieve(ctx, l); err != nil {
 				return err
 			}
 			batch = w.offers(l)
@@ -69,7 +70,7 @@ func (w *walk) byID(ctx context.Context) error {
 	return err
 }
 
-// beginLookUps takes the first look for each of the ids from the walk's position on, side by side, while it checks what the query names.
+// beginLookUps takes the first look for each of the ids from the walk's position on, side by side.
 func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	first := max(w.at.Value, 1)
 	if w.at.Key == lastKey {
@@ -83,84 +84,94 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 		list[0].last, list[0].exists = w.at.Key, w.at.Key != ""
 	}
 	if len(w.q.Documents) == 1 && w.q.Folder == "" { // fetching an annotation shows whether there is one
-		documents, err := w.Directory.FindDocuments(ctx, w.org, "", w.q.Documents)
 		for _, l := range list {
-			l.documents, l.exists = documents, len(documents) > 0
+			l.documents, l.exists = w.q.Found, len(w.q.Found) > 0
 		}
-		return list, err
+		return list, nil
 	}
-	if err := store.Each(ctx, len(list)+1, func(ctx context.Context, i int) error {
-		if i == len(list) {
-			_, err := w.Directory.FindDocuments(ctx, w.org, w.q.Folder, nil)
-			return err
-		}
-		return w.look(ctx, list[i], firstLookUp)
-	}); err != nil {
+	if err := store.Each(ctx, len(list), func(ctx context.Context, i int) error { return w.look(ctx, list[i], firstLookUp) }); err != nil {
 		return nil, err
 	}
-	return list, w.inFolder(ctx, list...)
+	return list, w.sieve(ctx, list...)
 }
 
 // look looks at further documents of an id: up to most of all that there are; where documents are named, a second look is at all that are left
 // of those.
 func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
-	key := func(document string) table.Key {
-		return table.AnnotationID(w.org.Account, w.org.Organization, w.q.IDs[l.n-1], document)
-	}
+	id := w.q.IDs[l.n-1]
 	l.documents = nil
 	if w.q.Documents != nil && l.last != "" {
 		var keys []table.Key
-		for _, d := range w.q.Documents {
-			if k := key(d); k.SK > l.last {
+		for _, d := range w.q.Found {
+			if k := table.AnnotationID(d, id); k.SK > l.last {
 				keys = append(keys, k)
 			}
 		}
 		found, err := w.GetAll(ctx, keys, true)
-		for i, d := range w.q.Documents {
-			if _, ok := found[key(w.q.Documents[i])]; ok {
+		for _, d := range w.q.Found {
+			if _, ok := found[table.AnnotationID(d, id)]; ok {
 				l.documents = append(l.documents, d)
 			}
 		}
-		slices.SortFunc(l.documents, func(a, b string) int { return strings.Compare(table.Escape(a), table.Escape(b)) })
-		l.more, l.units, l.exists = false, float64(len(keys)), l.exists || len(l.documents) > 0
+		slices.SortFunc(l.documents, func(a, b collab.DocumentRef) int {
+			return strings.Compare(table.AnnotationID(a, id).SK, table.AnnotationID(b, id).SK)
+		})
+		l.more, l.units = false, float64(len(keys))
 		return err
 	}
-	scan := store.Scan{PK: key("").PK, Keys: store.Everything, Limit: most, Strong: true}
+	scan := store.Scan{PK: table.AnnotationIDPartition(w.org, id), Keys: store.Everything, Limit: most, Strong: true}
 	if l.last != "" {
 		scan.Keys = scan.Keys.After(l.last)
 	}
 	items, more, err := w.QueryPage(ctx, scan)
 	for _, it := range items {
 		l.last = it.Text(table.SK)
-		d, err := table.Unescape(l.last)
+		d, err := table.ParseAnnotationID(w.org, l.last)
 		if err != nil {
 			return store.Unreadable(it.Key(), err)
 		}
-		if w.q.Documents == nil || slices.Contains(w.q.Documents, d) {
+		if w.q.Documents == nil || slices.Contains(w.q.Documents, d.Document) {
 			l.documents = append(l.documents, d)
-			l.exists = true
 		}
 	}
 	l.more, l.units = more, 2*readUnits(bytes(items))
 	return err
 }
 
-// inFolder counts what looks took, and leaves of the documents that they found those in the folder that the query names.
-func (w *walk) inFolder(ctx context.Context, list ...*lookUp) error {
-	var documents []string
+// sieve counts what looks took, and leaves of the documents that they found those that are there, and in the folder that the query names.
+func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
+	var documents []collab.DocumentRef
 	for _, l := range list {
 		w.spent.units += l.units
 		documents = append(documents, l.documents...)
 	}
-	if w.q.Folder == "" || len(documents) == 0 {
+	if len(documents) == 0 {
 		return nil
 	}
 	w.spent.units += float64(len(documents)) / 2
-	in, err := w.Directory.FindDocuments(ctx, w.org, w.q.Folder, documents)
-	for _, l := range list {
-		l.documents = slices.DeleteFunc(l.documents, func(d string) bool { return !slices.Contains(in, d) })
+	current, err := w.Directory.Current(ctx, w.org, documents)
+	if err != nil {
+		return err
 	}
-	return err
+	in := w.q.Found
+	if w.q.Folder != "" && w.q.Documents == nil {
+		w.spent.units += float64(len(documents)) / 2
+		ids := make([]string, len(documents))
+		for i, d := range documents {
+			ids[i] = d.Document
+		}
+		if _, in, err = w.Directory.Open(ctx, w.org.Account, w.org.Organization, w.q.Folder, ids); err != nil {
+			return err
+		}
+	}
+	for _, l := range list {
+		l.documents = slices.DeleteFunc(l.documents, func(d collab.DocumentRef) bool { return !current[d] })
+		l.exists = l.exists || len(l.documents) > 0
+		if w.q.Folder != "" {
+			l.documents = slices.DeleteFunc(l.documents, func(d collab.DocumentRef) bool { return !slices.Contains(in, d) })
+		}
+	}
+	return nil
 }
 
 // offers returns the entries of the documents that the last look found, behind the walk's position: one without a thread where there is no
@@ -172,7 +183,7 @@ func (w *walk) offers(l *lookUp) []entry {
 		list = append(list, entry{id: id, at: position{Value: l.n}, thread: &threadReader{}})
 	}
 	for _, d := range l.documents {
-		list = append(list, entry{document: d, id: id, at: position{Value: l.n, Key: table.Escape(d)}})
+		list = append(list, entry{document: d, id: id, at: position{Value: l.n, Key: table.AnnotationID(d, id).SK}})
 	}
 	return slices.DeleteFunc(list, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
 }

@@ -84,11 +84,11 @@ func TestLookUpsAreBounded(t *testing.T) {
 	for id := range many {
 		ids = append(ids, fmt.Sprintf("%02d", id)+strings.Repeat("#", collab.MaxID/3-1))
 		for d := range documents {
-			l.items <- store.NewItem(table.AnnotationID("acct", "org", ids[id], document(d)))
+			l.items <- store.NewItem(table.AnnotationID(org.Document(document(d)), ids[id]))
 		}
 	}
 	for _, folder := range []string{"f", "empty"} {
-		l.items <- store.NewItem(table.Folder("acct", "org", folder))
+		l.items <- store.NewItem(table.Folder(org, folder))
 	}
 	for d := range documents {
 		l.document(org.Document(document(d)), "f")
@@ -111,7 +111,7 @@ func TestLookUpsAreBounded(t *testing.T) {
 			taken := 0
 			units, _ := spent(t, func(ctx context.Context) (err error) {
 				s.Directory = directory.New(s.Table)
-				next, err = s.Walk(ctx, org, tt.q, from, 1, func(string, *collab.Thread) bool { taken++; return true })
+				next, err = s.Walk(ctx, org, opened(ctx, s.Directory, org, tt.q), from, 1, func(string, *collab.Thread) bool { taken++; return true })
 				return err
 			})
 			t.Logf("%s: %d taken, %.1f units", tt.name, taken, units)

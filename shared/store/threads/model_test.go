@@ -270,7 +270,7 @@ func testModel(t *testing.T, s *Store) {
 				q := m.drawQuery(t)
 				got := []*collab.Thread{}
 				for from := []byte(nil); ; {
-					next, err := s.Walk(ctx, org, q, from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
+					next, err := s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
 						func(id string, th *collab.Thread) bool {
 							got = append(got, th)
 							return true

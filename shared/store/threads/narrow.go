@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 )
 
@@ -48,9 +49,9 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 // probe returns all annotations that the index of a filter has for the query, at their places in the driver's order; few is false, and the
 // list not whole, when there are more than most.
 func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
-	documents, values := w.documents, f.asked(w.q)
+	documents, values := w.q.Found, f.asked(w.q)
 	if documents == nil {
-		documents = []string{""}
+		documents = []collab.DocumentRef{{}}
 	}
 	ranges := make([]struct {
 		entries []store.Item
@@ -59,7 +60,7 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	limit := max(most/max(1, len(ranges)), 5)
 	if err := store.Each(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
 		ranges[i].entries, ranges[i].more, err = w.QueryPage(ctx, store.Scan{
-			Index: f.list.index, PK: f.list.partition(w.org.Account, w.org.Organization, values[i%len(values)]),
+			Index: f.list.index, PK: f.list.partition(w.org, values[i%len(values)]),
 			Keys: inDocument(documents[i/len(values)]), Limit: limit,
 		})
 		return err
@@ -72,7 +73,7 @@ func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, fe
 	for i, r := range ranges {
 		few = few && !r.more
 		for _, it := range r.entries {
-			if e, ok := entryOf(it); ok && passes(it) {
+			if e, ok := w.entryOf(it); ok && passes(it) {
 				e.at = w.place(documents[i/len(values)], it)
 				list = append(list, e)
 			}

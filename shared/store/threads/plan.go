@@ -71,9 +71,9 @@ func (p *plan) compare(a, b position) int {
 
 // keyRange is one range of keys that a walk goes through.
 type keyRange struct {
-	document  string // "" for all
-	value     int    // which of the plan's values
-	index     string // "" for the table itself
+	document  collab.DocumentRef // the zero one for all
+	value     int                // which of the plan's values
+	index     string             // "" for the table itself
 	partition string
 	keys      store.Span
 	last      string // the last key examined, "" for none
@@ -84,32 +84,31 @@ func (r *keyRange) scan() store.Scan {
 }
 
 func (r *keyRange) position() position {
-	return position{Document: r.document, Value: r.value, Key: r.last}
+	return position{Document: r.document.Document, Value: r.value, Key: r.last}
 }
 
-// keyRange returns the range of a document ("" for all) and the value of that number.
-func (p *plan) keyRange(document string, value int) keyRange {
+// keyRange returns the range of a document, the zero one for all, and the value of that number.
+func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	r := keyRange{document: document, value: value, index: p.index}
-	acct, org := p.org.Account, p.org.Organization
 	switch {
 	case p.by != nil:
-		r.partition, r.keys = p.by.list.partition(acct, org, p.values[value]), inDocument(document)
+		r.partition, r.keys = p.by.list.partition(p.org, p.values[value]), inDocument(document)
 	case p.index == table.IndexOrg:
-		r.partition, r.keys = table.UpdatedPartition(acct, org), p.times()
+		r.partition, r.keys = table.UpdatedPartition(p.org), p.times()
 	case p.index == table.IndexUpd:
-		r.partition, r.keys = table.DocumentPartition(acct, org, document), p.times()
+		r.partition, r.keys = table.DocumentPartition(document), p.times()
 	default:
-		r.partition, r.keys = table.DocumentPartition(acct, org, document), store.Children(table.Annotations)
+		r.partition, r.keys = table.DocumentPartition(document), store.Children(table.Annotations)
 	}
 	return r
 }
 
-// inDocument is the span of a document's entries under one value of an index, of all documents' for "".
-func inDocument(document string) store.Span {
-	if document == "" {
+// inDocument is the span of a document's entries under one value of an index, of all documents' for the zero one.
+func inDocument(document collab.DocumentRef) store.Span {
+	if document == (collab.DocumentRef{}) {
 		return store.Everything
 	}
-	return store.Children(table.Escape(document) + "#")
+	return store.Children(table.Heads(document))
 }
 
 // times is the span of an index by time that the windows leave. A time key is never earlier than lastUpdated, and that never earlier than
@@ -143,8 +142,8 @@ func (p *plan) alternatives(documents int) []*filter {
 }
 
 // place returns where the walk comes by the head of an entry that another index than the driver's lists.
-func (p *plan) place(document string, it store.Item) position {
-	return position{Document: document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(table.DocAnn)}
+func (p *plan) place(document collab.DocumentRef, it store.Item) position {
+	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(table.DocAnn)}
 }
 
 // latestKey returns the latest that the time key of an annotation can be which was last updated at t.

@@ -53,9 +53,9 @@ func TestPlan(t *testing.T) {
 		{"all", collab.AnnotationQuery{}, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
 	} {
 		p := newPlan(org, &tt.q)
-		document := "d#"
+		document := org.Document("d#")
 		if p.acrossDocuments() {
-			document = ""
+			document = collab.DocumentRef{}
 		}
 		var got []string
 		for value := range max(1, len(p.values)) {

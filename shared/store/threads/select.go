@@ -15,7 +15,7 @@ import (
 // Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second, and the
 // caller checks the selector once more on what it reads.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
-	q := collab.AnnotationQuery{Documents: []string{doc.Document}, Locations: sel.Locations, Creators: sel.Creators}
+	q := collab.AnnotationQuery{Documents: []string{doc.Document}, Found: []collab.DocumentRef{doc}, Locations: sel.Locations, Creators: sel.Creators}
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
 		ids, err = s.selectIndexed(ctx, &p, most)
 	} else {
@@ -33,12 +33,12 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string,
 	passes := sieve(p.q, p.index)
 	var ids []string
 	for value := range p.values {
-		r := p.keyRange(p.q.Documents[0], value)
+		r := p.keyRange(p.q.Found[0], value)
 		for it, err := range s.Items(ctx, r.scan()) {
 			if err != nil {
 				return nil, err
 			}
-			if e, ok := entryOf(it); ok && passes(it) {
+			if e, ok := p.entryOf(it); ok && passes(it) {
 				ids = append(ids, e.id)
 			}
 			if len(ids) > most {
@@ -58,7 +58,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int)
 		largest  = 10_000 // more than 1 MB holds
 	)
 	q := store.Scan{
-		PK:   table.DocumentPartition(doc.Account, doc.Organization, doc.Document),
+		PK:   table.DocumentPartition(doc),
 		Keys: store.Children(table.Annotations), Limit: smallest, Strong: true, Project: []string{table.SK},
 	}
 	var ids []string

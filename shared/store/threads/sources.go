@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/table"
 )
 
@@ -25,22 +26,24 @@ type part struct {
 // sources yields a walk's sources in order, from the walk's position on.
 type sources struct {
 	w         *walk
-	documents []string // those at hand and not yet begun; the first one may be under way
-	listing   bool     // further documents, of the folder or of the organization, are to be listed
-	behind    string   // the listing goes on from this document, inclusive
-	limit     int      // documents in the next part of the listing
-	value     int      // of the next source
-	from      position // where the walk goes on, in the source that has its document and value
+	documents []collab.DocumentRef // those at hand and not yet begun; the first one may be under way
+	listing   bool                 // further documents, of the folder or of the organization, are to be listed
+	behind    string               // the listing goes on from this document, inclusive
+	limit     int                  // documents in the next part of the listing
+	value     int                  // of the next source
+	from      position             // where the walk goes on, in the source that has its document and value
 }
 
 func newSources(w *walk) *sources {
 	l := &sources{w: w, from: w.at}
 	switch {
 	case w.acrossDocuments():
-		l.add([]string{""})
+		l.add([]collab.DocumentRef{{}})
 	case w.q.Documents != nil:
 		begun := slices.Index(w.q.Documents, w.at.Document)
-		l.add(slices.DeleteFunc(slices.Clone(w.documents), func(d string) bool { return slices.Index(w.q.Documents, d) < begun }))
+		l.add(slices.DeleteFunc(slices.Clone(w.q.Found), func(d collab.DocumentRef) bool {
+			return slices.Index(w.q.Documents, d.Document) < begun
+		}))
 	default:
 		l.listing, l.behind, l.limit = true, w.at.Document, 20
 	}
@@ -48,8 +51,8 @@ func newSources(w *walk) *sources {
 }
 
 // add appends documents. The walk goes on within the first one when that is where it was.
-func (l *sources) add(documents []string) {
-	if len(l.documents) == 0 && len(documents) > 0 && documents[0] == l.from.Document {
+func (l *sources) add(documents []collab.DocumentRef) {
+	if len(l.documents) == 0 && len(documents) > 0 && documents[0].Document == l.from.Document {
 		l.value = l.from.Value
 	}
 	l.documents = append(l.documents, documents...)
@@ -69,7 +72,7 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 			continue
 		}
 		r := l.w.keyRange(l.documents[0], l.value)
-		if r.document == l.from.Document && r.value == l.from.Value && l.from.Key != "" {
+		if r.document.Document == l.from.Document && r.value == l.from.Value && l.from.Key != "" {
 			r.last = l.from.Key
 			r.keys = r.keys.After(r.last)
 		}
@@ -87,15 +90,13 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 
 // fill reads further documents.
 func (l *sources) fill(ctx context.Context) error {
-	documents, more, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.behind, l.limit)
+	documents, last, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.behind, l.limit)
 	if err != nil {
 		return err
 	}
 	l.w.spent.units += readUnits(bytes)
-	if n := len(documents); n > 0 {
-		l.behind = documents[n-1] + "\x00" // the least text behind it
-	}
-	l.listing, l.limit = more, 100
+	l.behind = last + "\x00" // the least text behind it
+	l.listing, l.limit = last != "", 100
 	l.add(documents)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) 
 	t.Helper()
 	ref := collab.OrganizationRef{Account: "acct", Organization: org}
 	for _, d := range append(documents, "doc") {
-		if err := s.Directory.CheckDocument(t.Context(), ref.Document(d), collab.CreateFlags{Organization: true, Document: true}); err != nil {
+		if _, err := s.Directory.OpenDocument(t.Context(), ref.Account, ref.Organization, d, collab.CreateFlags{Organization: true, Document: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -77,7 +78,7 @@ func (s *Store) list(t testing.TB, org collab.OrganizationRef, q collab.Annotati
 	t.Helper()
 	got := []string{}
 	for from := []byte(nil); ; {
-		next, err := s.Walk(t.Context(), org, q, from, size, func(id string, th *collab.Thread) bool {
+		next, err := s.Walk(t.Context(), org, opened(t.Context(), s.Directory, org, q), from, size, func(id string, th *collab.Thread) bool {
 			if th == nil {
 				got = append(got, "-"+id)
 			} else {
@@ -104,4 +105,15 @@ func spent(t testing.TB, f func(ctx context.Context) error) (units float64, call
 	}
 	read, write, calls := u.Total()
 	return read + write, calls
+}
+
+// opened is a query whose documents are opened.
+func opened(ctx context.Context, d *directory.Store, org collab.OrganizationRef, q collab.AnnotationQuery) collab.AnnotationQuery {
+	if q.Documents != nil {
+		var err error
+		if _, q.Found, err = d.Open(ctx, org.Account, org.Organization, q.Folder, q.Documents); err != nil {
+			panic(err)
+		}
+	}
+	return q
 }

@@ -36,8 +36,8 @@ func keyFor(key, at collab.Millis) collab.Millis {
 // setTimeKey sets a head's time key, and the indexes' keys that hold it.
 func setTimeKey(it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) {
 	it[table.Upd] = store.Text(table.UpdatedInDocument(key, ann))
-	it[table.Org] = store.Text(table.UpdatedPartition(doc.Account, doc.Organization))
-	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(key, doc.Document, ann))
+	it[table.Org] = store.Text(table.UpdatedPartition(doc.OrganizationRef))
+	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(key, doc, ann))
 }
 
 // timeKey returns the time key of a stored head.
@@ -111,7 +111,7 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 		"#pk": table.PK, "#from": table.From, "#cr": table.Creator, "#by": table.By,
 	}, map[string]types.AttributeValue{
 		":from": store.Text(string(by.From)), ":cr": store.Text(by.AuthorID),
-		":by": store.Text(table.CreatorPartition(doc.Account, doc.Organization, by.AuthorID)),
+		":by": store.Text(table.CreatorPartition(doc.OrganizationRef, by.AuthorID)),
 	}))
 	if refused != nil {
 		return annotationMissing(doc, ann)

@@ -188,7 +188,7 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	_, err = w.add("a", commentBy("bob", 0, start+130))
 	w.must(err)
 	var found []collab.Millis
-	_, err = w.Walk(t.Context(), w.doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"doc"}, UpdatedAfter: &updated}, nil, 10,
+	_, err = w.Walk(t.Context(), w.doc.OrganizationRef, opened(t.Context(), w.Directory, w.doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"doc"}, UpdatedAfter: &updated}), nil, 10,
 		func(_ string, th *collab.Thread) bool { found = append(found, th.LastUpdated); return true })
 	w.must(err)
 	if len(found) != 1 || found[0] != updated {

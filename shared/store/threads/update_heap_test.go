@@ -59,7 +59,7 @@ func TestSwapIsBounded(t *testing.T) {
 	before := inUse()
 	w.must(weighing.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{w.ann}, swap("ann", "bob", 5_000))[0])
 	swapped, err := w.Query(t.Context(), store.Scan{
-		PK: table.DocumentPartition("acct", "org", "doc"), Keys: store.Children(table.Annotations), Project: []string{table.SK, table.Creator},
+		PK: table.DocumentPartition(w.doc), Keys: store.Children(table.Annotations), Project: []string{table.SK, table.Creator},
 	})
 	w.must(err)
 	bobs := 0

@@ -35,7 +35,7 @@ func TestUpdateAnnotations(t *testing.T) {
 		mustCode(t, "no such annotation", errs[0], collab.NotFound)
 		for i, id := range ids[1:] {
 			head, _ := w.items(id)
-			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition("acct", "org", "DONE") || timeKey(head) != 5_000 || head.Number(table.Rev) != 1 {
+			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 || head.Number(table.Rev) != 1 {
 				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
 			}
 		}
@@ -50,7 +50,7 @@ func TestUpdateAnnotations(t *testing.T) {
 // TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
-	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
+	for _, k := range []table.Key{table.Annotation(w.doc, "a"), table.Comment(w.doc, "a", 1)} {
 		later := w.Update(k, expression.Set(expression.Name("later"), expression.Value("kept")))
 		_, err := w.Write(t.Context(), later)
 		w.must(err)
@@ -63,7 +63,7 @@ func TestUpdateKeepsUnknown(t *testing.T) {
 	w.must(err)
 	_, err = w.add("a", commentBy("bob", 0, 8_000))
 	w.must(err)
-	for _, k := range []table.Key{table.Annotation("acct", "org", "doc", "a"), table.Comment("acct", "org", "doc", "a", 1)} {
+	for _, k := range []table.Key{table.Annotation(w.doc, "a"), table.Comment(w.doc, "a", 1)} {
 		it, err := w.Get(t.Context(), k)
 		w.must(err)
 		if it.Text("later") != "kept" || it["txt"] != nil {

@@ -25,8 +25,8 @@ import (
 // may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as they
 // were from a second before it until its end, a window none that was not written in that time. A later walk has them.
 //
-// It fails like directory.Store.FindDocuments, and with INVALID_ARGUMENT when from is no position of this query. Unknown documents are passed
-// over.
+// It fails like directory.Store.Open, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and the
+// documents of the query were opened.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
@@ -52,9 +52,8 @@ type walk struct {
 	budget
 	take func(string, *collab.Thread) bool
 
-	documents []string  // the named ones that exist and lie in the folder; nil where none was named
-	others    []*filter // whose indexes may turn out narrower than the driver's
-	probed    int       // how often they were looked into
+	others []*filter // whose indexes may turn out narrower than the driver's
+	probed int       // how often they were looked into
 
 	at       position // behind what was offered or passed over
 	ended    bool     // the page ends at `at`
@@ -63,18 +62,16 @@ type walk struct {
 
 // entry is one annotation on the way: as an index lists it, or with its thread as the table holds it.
 type entry struct {
-	document, id string
-	at           position
-	thread       *threadReader // nil: to be fetched
+	document collab.DocumentRef // the zero one for an id that no document has
+	id       string
+	at       position
+	thread   *threadReader // nil: to be fetched
 }
 
 // byRange walks one range of keys after the other: the documents, and in each the values, that the query asks for.
 func (w *walk) byRange(ctx context.Context) (err error) {
-	if w.documents, err = w.Directory.FindDocuments(ctx, w.org, w.q.Folder, w.q.Documents); err != nil {
-		return err
-	}
 	list := newSources(w)
-	w.others = w.alternatives(len(w.documents))
+	w.others = w.alternatives(len(w.q.Found))
 	for {
 		group, err := list.next(ctx, w.width())
 		if err != nil {

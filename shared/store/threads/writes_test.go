@@ -38,7 +38,8 @@ type writing struct {
 func newWriting(t testing.TB, tb *store.Table) *writing {
 	t.Helper()
 	w := &writing{Store: on(tb), t: t, doc: collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")}
-	w.must(w.Directory.CheckDocument(t.Context(), w.doc, collab.CreateFlags{Organization: true, Document: true}))
+	_, err := w.Directory.OpenDocument(t.Context(), w.doc.Account, w.doc.Organization, w.doc.Document, collab.CreateFlags{Organization: true, Document: true})
+	w.must(err)
 	return w.another(t, "a")
 }
 
@@ -93,7 +94,7 @@ func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
 // items returns the head of an annotation and its comments as they are stored.
 func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	w.t.Helper()
-	k := table.Annotation(w.doc.Account, w.doc.Organization, w.doc.Document, ann)
+	k := table.Annotation(w.doc, ann)
 	items, err := w.Query(w.t.Context(), store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true})
 	w.must(err)
 	if len(items) == 0 || items[0].Key() != k {
@@ -188,7 +189,7 @@ func TestAddComments(t *testing.T) {
 		_, err = w.add("bare", commentBy("eve", 0, 500), commentBy("bob", 0, 500))
 		w.must(err)
 		if head, _ := w.items("bare"); head.Text(table.Creator) != "eve" || head.Text(table.From) != `{"userId":"eve"}` ||
-			head.Text(table.By) != table.CreatorPartition("acct", "org", "eve") || head.Number(table.LastUpdated) != 1_000 {
+			head.Text(table.By) != table.CreatorPartition(w.doc.OrganizationRef, "eve") || head.Number(table.LastUpdated) != 1_000 {
 			t.Errorf("the author of the first comment is the creator, and lastUpdated does not move back: %v", head)
 		}
 	})
