@@ -1,9 +1,6 @@
 package collab
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // What a shortened event keeps of what it holds, in bytes as EncodeJSON writes them.
 const (
@@ -13,16 +10,12 @@ const (
 	shortText   = 1_000 // of a value of a headline's template
 )
 
-// Shorten makes the event's JSON fit into limit bytes. What it cuts it says in Truncated: first the recent comments, the context and long
-// members such as the icon of a status go; then texts are cut, a notification's and the comments'; then the last comments are left out. People
-// are never left out: who acted, the assignee, those in People, and the author of each comment that is kept. They alone may exceed the limit.
-// What the event points to is copied before it is changed.
+// Shorten makes the event's JSON fit into limit bytes. An event that does not fit says so in Truncated, and is cut: recent comments, the context and long members
+// such as the icon of a status go, each text keeps its beginning, and of many comments the last go. People are never left out: who acted, the assignee, those
+// in People, and the author of each comment that is kept. They alone may exceed the limit. What the event points to is copied before it is changed.
 func (e *Event) Shorten(limit int) error {
-	fits := func() (bool, error) {
-		body, err := EncodeJSON(e)
-		return len(body) <= limit, err
-	}
-	if ok, err := fits(); ok || err != nil {
+	body, err := EncodeJSON(e)
+	if err != nil || len(body) <= limit {
 		return err
 	}
 	e.Truncated = true
@@ -33,22 +26,12 @@ func (e *Event) Shorten(limit int) error {
 	}
 	e.Annotation, e.Previous = e.Annotation.short(), e.Previous.short()
 	e.Notification = e.Notification.short(limit)
-	comments := e.Comments
-	for text := limit / 2; ; text /= 2 {
-		e.Comments = make([]EventComment, len(comments))
-		for i, c := range comments {
-			e.Comments[i] = c.Short(text)
-		}
-		if ok, err := fits(); ok || err != nil {
-			return err
-		}
-		if text < limit/256 {
-			break
-		}
+	comments := make([]EventComment, len(e.Comments))
+	for i, c := range e.Comments {
+		comments[i] = c.short(max(limit/6/len(comments), limit/64))
 	}
-	for len(e.Comments) > 1 {
-		e.Comments = e.Comments[:len(e.Comments)/2]
-		if ok, err := fits(); ok || err != nil {
+	for e.Comments = comments; len(e.Comments) > 1; e.Comments = e.Comments[:len(e.Comments)/2] {
+		if body, err = EncodeJSON(e); err != nil || len(body) <= limit {
 			return err
 		}
 	}
@@ -66,9 +49,9 @@ func (u User) Short() User {
 	return u
 }
 
-// Short returns the comment with text, HTML and tags of at most limit bytes each, as EncodeJSON writes them, and with short names. Of the
+// short returns the comment with text, HTML and tags of at most limit bytes each, as EncodeJSON writes them, and with short names. Of the
 // tags the last are left out.
-func (c EventComment) Short(limit int) EventComment {
+func (c EventComment) short(limit int) EventComment {
 	c.Text, c.HTML = cutEncodedOpt(c.Text, limit), cutEncodedOpt(c.HTML, limit)
 	c.From = shortUser(c.From)
 	if len(c.TaggedUserContacts) > limit {
@@ -156,25 +139,33 @@ func shortObject(object JSON) JSON {
 	return text
 }
 
-// shortTags returns the first of the tags of a comment that take at most limit bytes together, with short names.
-func shortTags(tags JSON, limit int) JSON {
-	var list []struct {
-		UserID  string `json:"userId"`
-		Contact *User  `json:"contact,omitempty"`
-	}
-	if json.Unmarshal(tags, &list) != nil {
+// Tag is a user whom a comment tags.
+type Tag struct {
+	UserID  string `json:"userId"`
+	Contact *User  `json:"contact,omitempty"` // as the request named the user
+}
+
+// Tags reads the tags of a comment; nil for none.
+func Tags(taggedUserContacts JSON) (tags []Tag) {
+	if len(taggedUserContacts) == 0 || json.Unmarshal(taggedUserContacts, &tags) != nil {
 		return nil
 	}
-	for i := range list {
-		if c := list[i].Contact; c != nil {
+	return tags
+}
+
+// shortTags returns the first of the tags of a comment that take at most limit bytes together, with short names.
+func shortTags(contacts JSON, limit int) JSON {
+	tags := Tags(contacts)
+	for i := range tags {
+		if c := tags[i].Contact; c != nil {
 			*c = c.Short()
 		}
-		tag, _ := EncodeJSON(list[i]) // a tag always has a JSON form
+		tag, _ := EncodeJSON(tags[i]) // a tag always has a JSON form
 		if limit -= len(tag) + len(","); limit < len("[]") {
-			list = slices.Delete(list, i, len(list))
+			tags = tags[:i]
 			break
 		}
 	}
-	text, _ := EncodeJSON(list)
+	text, _ := EncodeJSON(tags)
 	return text
 }

@@ -128,17 +128,11 @@ func userOf(object collab.JSON) collab.User {
 
 // tagged reads the users whom a comment tags.
 func tagged(contacts collab.JSON) []collab.User {
-	var tags []struct {
-		UserID  string      `json:"userId"`
-		Contact collab.User `json:"contact"`
-	}
-	if len(contacts) == 0 || json.Unmarshal(contacts, &tags) != nil {
-		return nil
-	}
 	var list []collab.User
-	for _, tag := range tags {
-		tag.Contact.UserID = tag.UserID
-		list = append(list, tag.Contact.Short())
+	for _, tag := range collab.Tags(contacts) {
+		u := collab.Deref(tag.Contact)
+		u.UserID = tag.UserID
+		list = append(list, u.Short())
 	}
 	return list
 }

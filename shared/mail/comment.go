@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"encoding/json"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -90,13 +89,7 @@ type tagged map[string]string
 
 // taggedNames reads the tags of a comment.
 func taggedNames(taggedUserContacts collab.JSON) tagged {
-	var tags []struct {
-		UserID  string       `json:"userId"`
-		Contact *collab.User `json:"contact"`
-	}
-	if len(taggedUserContacts) == 0 || json.Unmarshal(taggedUserContacts, &tags) != nil {
-		return nil
-	}
+	tags := collab.Tags(taggedUserContacts)
 	names := make(tagged, len(tags))
 	for _, tag := range tags {
 		user := collab.User{UserID: tag.UserID}

@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 		{500, "60", Failed, "answered 500 Internal Server Error", 0},
 		{999, "", Failed, "answered 999", 0},
 	} {
-		got := judge(Answer{Status: test.status, Header: http.Header{"Retry-After": {test.retryAfter}}}, at)
+		got := classify(Answer{Status: test.status, Header: http.Header{"Retry-After": {test.retryAfter}}}, at)
 		want := Attempt{Outcome: test.want, Status: test.status, Reason: test.reason, RetryAfter: test.delay}
 		if got != want {
 			t.Errorf("%d, Retry-After %q: %+v, want %+v", test.status, test.retryAfter, got, want)

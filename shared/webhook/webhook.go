@@ -52,11 +52,11 @@ func (c *Client) Deliver(ctx context.Context, at time.Time, m Message) (Attempt,
 	if err != nil {
 		return Attempt{}, err
 	}
-	return judge(answer, at), nil
+	return classify(answer, at), nil
 }
 
-// judge says what an answer that came at the time at means.
-func judge(answer Answer, at time.Time) Attempt {
+// classify says what an answer that came at the time at means.
+func classify(answer Answer, at time.Time) Attempt {
 	a := Attempt{Outcome: Failed, Status: answer.Status, Reason: "answered " + statusText(answer.Status)}
 	switch {
 	case answer.Status >= 200 && answer.Status <= 299:

@@ -15,7 +15,7 @@ import (
 
 const (
 	recentComments = 3  // shown as context
-	keptTold       = 50 // events whose rendering a run remembers
+	keptRendered   = 50 // events whose rendering a run remembers
 
 	maxBody = 1_000 // bytes of a comment that a notification shows
 	maxName = 200   // bytes of the name of what was changed
@@ -26,11 +26,11 @@ type notices struct {
 	mu     sync.Mutex
 	secret []byte // signs the tokens to unsubscribe by
 	thread *mail.Notice
-	events map[string]*told
+	events map[string]*rendered
 }
 
-// told is what a mail says of an event.
-type told struct {
+// rendered is what a mail says of an event.
+type rendered struct {
 	headline func(collab.User) string // as a recipient reads it
 	event    mail.Event               // without its headline
 }
@@ -56,7 +56,7 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, eve
 		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
 	}.Token(w.notices.secret)
 	for _, id := range events {
-		t, err := d.told(ctx, w, id)
+		t, err := d.rendered(ctx, w, id)
 		if err != nil {
 			return n, err
 		}
@@ -104,8 +104,8 @@ func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, er
 	return n, err
 }
 
-// told returns what mails say of the work's event or another on its thread, nil for one that is not there any more.
-func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error) {
+// rendered returns what mails say of the work's event or another on its thread, nil for one that is not there any more.
+func (d *Deliverer) rendered(ctx context.Context, w *work, id string) (*rendered, error) {
 	if t := w.notices.events[id]; t != nil {
 		return t, nil
 	}
@@ -120,7 +120,7 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 		}
 	}
 	n := notificationOf(ev)
-	t := &told{headline: n.RenderHeadline().For, event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
+	t := &rendered{headline: n.RenderHeadline().For, event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
 	if ev.Notification != nil {
 		t.event.Body = n.Body
 	} else {
@@ -130,9 +130,9 @@ func (d *Deliverer) told(ctx context.Context, w *work, id string) (*told, error)
 		t.event.Comments = append(t.event.Comments, mail.NewComment(c))
 	}
 	if w.notices.events == nil {
-		w.notices.events = map[string]*told{}
+		w.notices.events = map[string]*rendered{}
 	}
-	if len(w.notices.events) < keptTold {
+	if len(w.notices.events) < keptRendered {
 		w.notices.events[id] = t
 	}
 	return t, nil
