@@ -50,8 +50,9 @@ func (s *service) definition(endpoints []api.Endpoint, authorizer awslambda.Func
 	}
 	definition := map[string]any{
 		"openapi": "3.0.1",
-		"info":    map[string]any{"title": s.stack.StackName(), "version": "2"},
-		"paths":   paths,
+		// An update by a definition takes name and description from it, whatever the API's properties say.
+		"info":  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
+		"paths": paths,
 		"components": map[string]any{"securitySchemes": map[string]any{credentials: map[string]any{
 			"type": "apiKey", "in": "header", "name": "Unused", // the form asks for it; identitySource counts
 			"x-amazon-apigateway-authtype": "custom",

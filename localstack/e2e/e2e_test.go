@@ -88,6 +88,7 @@ func TestDeployment(t *testing.T) {
 	if guard.seen() == 0 {
 		t.Error("the functions do not reach the table through the guard")
 	}
+	t.Run("writes stopped", d.stopWrites)
 	t.Run("destroy", d.destroy)
 }
 
@@ -421,6 +422,30 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 	}
 	if a := d.send(t, "POST", "/"+add, work); a.status != 200 {
 		t.Errorf("add itself: %d %s", a.status, a.body)
+	}
+}
+
+// stopWrites deploys again, so that what writes is refused and what reads is not.
+func (d *deployment) stopWrites(t *testing.T) {
+	d.deploy(t, "local", "-c", "writes=off")
+	a := d.send(t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`)
+	a.expect(t, 503, collab.Unavailable)
+	if a.retryAfter != "60" {
+		t.Errorf("Retry-After %q, want a minute", a.retryAfter)
+	}
+	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
+		t.Errorf("a read is answered %d %s", a.status, a.body)
+	}
+	var mappings struct {
+		EventSourceMappings []struct{ State string }
+	}
+	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &mappings); err != nil || len(mappings.EventSourceMappings) != 2 {
+		t.Fatalf("%+v, %v", mappings, err)
+	}
+	for _, m := range mappings.EventSourceMappings {
+		if m.State != "Disabled" {
+			t.Errorf("deliver takes messages: %+v", m)
+		}
 	}
 }
 
