@@ -25,8 +25,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/testing/localstacktest"
 )
 
 var root = credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, "")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"collabdata/infra/stack"
-	"collabdata/localstack/localstacktest"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"

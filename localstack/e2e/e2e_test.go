@@ -22,13 +22,13 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/localstack/signed"
-	"collabdata/shared/api/apitest"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

@@ -19,8 +19,8 @@ import (
 	"sync"
 	"testing"
 
-	"collabdata/localstack/leadingkeys"
 	"collabdata/localstack/signed"
+	"collabdata/shared/testing/leadingkeys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

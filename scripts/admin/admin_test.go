@@ -27,15 +27,15 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/version"
 )
 

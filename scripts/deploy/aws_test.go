@@ -11,7 +11,7 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/client"
+	"collabdata/shared/testing/localstacktest"
 )
 
 // asProgram makes the test binary be the program.

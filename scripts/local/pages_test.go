@@ -21,7 +21,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/heaptest"
+	"collabdata/shared/testing/heaptest"
 	"collabdata/shared/webhook"
 
 	"github.com/google/go-cmp/cmp"

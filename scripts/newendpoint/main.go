@@ -48,7 +48,7 @@ func run(args []string) error {
 		}
 		fmt.Printf("wrote %s: %s\n", f.path, f.next)
 	}
-	fmt.Printf(`Then: go test ./shared/api/apitest -run 'TestScripts%s'
+	fmt.Printf(`Then: go test ./shared/testing/apitest -run 'TestScripts%s'
 CONTRIBUTING.md lists the other tests that it meets.
 `, args[0])
 	return nil
@@ -105,7 +105,7 @@ func pieces(root, path string) ([]piece, error) {
 		{rows, string(others) + fill(rowText), "say what it does, and what rights it has"},
 		{table, strings.Replace(string(list), lastRow, "\t\t"+row+"(),\n"+lastRow, 1), "done"},
 		{"functions" + path + "/main.go", fill(mainText), "done"},
-		{"shared/api/apitest/scripts" + path + "/first.txtar", fill(scriptText), "say what it shows; it fails until the rule is written"},
+		{"shared/testing/apitest/scripts" + path + "/first.txtar", fill(scriptText), "say what it shows; it fails until the rule is written"},
 	}, nil
 }
 

@@ -48,7 +48,7 @@ func TestPieces(t *testing.T) {
 	if out, err := compile.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	run := exec.Command("go", "test", "-overlay", file, "-count=1", "-run", "TestScripts"+path, "./shared/api/apitest")
+	run := exec.Command("go", "test", "-overlay", file, "-count=1", "-run", "TestScripts"+path, "./shared/testing/apitest")
 	run.Dir = root
 	out, err := run.CombinedOutput()
 	if err == nil || strings.Count(string(out), "--- FAIL: TestScripts/") != 1 || !strings.Contains(string(out), "--- FAIL: TestScripts"+path+"/first") ||

@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
 )
 
 // service returns a service with a table and queues of its own, and the account acme with the credentials key and token.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/smithy-go/middleware"
 )

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api"
 	"collabdata/shared/deadline"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"

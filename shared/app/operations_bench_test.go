@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/localstacktest"
 )
 
 // BenchmarkOperations reports what each operation costs, with the latency of AWS: calls of DynamoDB and SQS, how many of them one after the

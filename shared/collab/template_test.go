@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"collabdata/shared/heaptest"
+	"collabdata/shared/testing/heaptest"
 )
 
 func TestHeadline(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
-	"collabdata/shared/heaptest"
+	"collabdata/shared/testing/heaptest"
 )
 
 // TestLargeIcon: a status with a large icon keeps nobody from being told, and an endpoint hears of the people and the text.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/delivery"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

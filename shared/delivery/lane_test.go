@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/interleave"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/interleave"
 )
 
 // aboutLane reports whether a call concerns a lane, its deliveries or its messages.

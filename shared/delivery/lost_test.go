@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

@@ -156,8 +156,11 @@ func check(folders map[string]*folder) []string {
 			if of, ok := storeParts[f.path]; ok && ours && under(part, "shared/store") && !slices.Contains(of, part) {
 				report("imports %s: of the store it may import %v", p, of)
 			}
-			if p == "crypto/rand" && under(f.path, "shared") && !under(f.path, "shared/app", "shared/client", "shared/api/apitest", "shared/store/storetest") {
+			if p == "crypto/rand" && under(f.path, "shared") && !under(f.path, "shared/app", "shared/client", "shared/testing") {
 				report("imports crypto/rand: randomness comes from shared/app")
+			}
+			if ours && under(part, "shared/testing") && !under(f.path, "shared/testing") && !strings.HasSuffix(f.path, "test") {
+				report("imports %s: only tests may", p)
 			}
 			if p == "os" && under(f.path, "shared/api") {
 				report("imports os")
@@ -221,9 +224,12 @@ func (f *folder) checkState(report func(string, ...any)) {
 				}
 				switch name := x.Name + "." + n.Sel.Name; name {
 				case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv":
+					if under(f.path, "shared/testing") {
+						break
+					}
 					report("uses %s: only shared/app reads the environment", name)
 				case "time.Now", "time.Since":
-					if !under(f.path, "shared/api/apitest", "shared/client", "shared/store/storetest") {
+					if !under(f.path, "shared/client", "shared/testing") {
 						report("uses %s: the clock comes from shared/app", name)
 					}
 				}

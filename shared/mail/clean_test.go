@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/heaptest"
+	"collabdata/shared/testing/heaptest"
 )
 
 func TestClean(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"

@@ -9,8 +9,8 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"

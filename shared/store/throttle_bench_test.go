@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 )
 
 // BenchmarkThrottledImport imports annotations of a comment each into one document, whose partition takes 200 write units a second, 50

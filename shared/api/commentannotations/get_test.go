@@ -24,8 +24,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/storetest"
 )
 
 // reader reads annotations of the organization org on a table of its own.

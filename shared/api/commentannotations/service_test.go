@@ -22,8 +22,8 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/store/threads"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 )
 

@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/heaptest"
+	"collabdata/shared/testing/heaptest"
 )
 
 // give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.

@@ -18,7 +18,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api"
-	"collabdata/shared/api/apitest"
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/apitest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

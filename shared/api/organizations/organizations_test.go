@@ -18,7 +18,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 )
 
 const maxAnswer = 5_000_000

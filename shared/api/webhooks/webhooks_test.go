@@ -16,13 +16,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/webhook"
 )
 

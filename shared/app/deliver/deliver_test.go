@@ -16,14 +16,14 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-lambda-go/events"

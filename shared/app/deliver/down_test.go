@@ -17,7 +17,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"

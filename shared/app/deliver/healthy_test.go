@@ -14,7 +14,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
 	"golang.org/x/sync/errgroup"

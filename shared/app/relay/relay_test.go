@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"collabdata/localstack"
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 )
 
 // TestServe runs the function as its environment describes it, on an event whose message was lost.

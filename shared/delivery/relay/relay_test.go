@@ -15,15 +15,15 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery/relay"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"golang.org/x/sync/errgroup"

@@ -8,7 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 )
 
 var acme = collab.OrganizationRef{Account: "acct", Organization: "org"}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

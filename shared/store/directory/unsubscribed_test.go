@@ -6,7 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )

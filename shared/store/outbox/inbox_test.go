@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )

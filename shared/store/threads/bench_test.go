@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 )
 
 // operation is one call of a client: what it wrote under its name, and how it ended.

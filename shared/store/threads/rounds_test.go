@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"

@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/store/storetest"
+	"collabdata/shared/testing/storetest"
 )
 
 func newStore(t testing.TB) *Store { return on(storetest.New(t)) }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/interleave"
 	"collabdata/shared/store"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/interleave"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )

@@ -13,8 +13,8 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/storetest"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 
 	"github.com/google/go-cmp/cmp"

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/localstacktest"
 )
 
 // requests are what a browser sends, in this order, and what it gets.

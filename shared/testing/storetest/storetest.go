@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"collabdata/localstack/localstacktest"
 	"collabdata/shared/api"
-	"collabdata/shared/api/apitest"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/localstacktest"
 )
 
 // TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row.

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"collabdata/localstack/leadingkeys"
 	"collabdata/shared/api"
+	"collabdata/shared/testing/leadingkeys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
