@@ -89,6 +89,15 @@ func writing(options []Option) http.Header {
 	return header
 }
 
+// Call runs the operation at a path as its method does, for programs that pass JSON on: request and Data may be of any types that have the fields
+// which matter.
+func Call[Data any](ctx context.Context, c *Client, path string, request any, options ...Option) (data Data, nextPageToken string, err error) {
+	if strings.HasSuffix(path, "/get") {
+		return call[Data](ctx, c, path, request, nil)
+	}
+	return call[Data](ctx, c, path, request, writing(options))
+}
+
 // call makes the call of an operation until it succeeds or is given up, and returns the data of the answer and its nextPageToken.
 func call[Data any](ctx context.Context, c *Client, path string, request any, header http.Header) (data Data, next string, err error) {
 	body, err := json.Marshal(map[string]any{"data": request}, encoding)

@@ -210,14 +210,9 @@ class Exchange {
     return {threads: pick(page?.data ?? [], ANNOTATION), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite};
   }
 
-  /** A thread as it is now; undefined where there is none. */
-  async thread({documentId, annotationId}: Body): Promise<any> {
-    return (await this.find('/v2/commentannotations/get', {documentId, annotationIds: [annotationId ?? '']}))?.data[0] ?? undefined;
-  }
-
-  /** Answers a thread after a change. */
-  async changed(body: Body) {
-    const thread = await this.thread(body);
+  /** Answers a thread as it is after a change. */
+  async changed({documentId, annotationId = ''}: Body) {
+    const [thread] = (await this.find('/v2/commentannotations/get', {documentId, annotationIds: [annotationId]}))?.data ?? [];
     if (!thread) throw new Refusal('NOT_FOUND', 'the thread does not exist');
     return {thread: pick(thread, ANNOTATION)};
   }
@@ -252,11 +247,12 @@ class Exchange {
   }
 
   /** How an operation selects the comment, which the caller must have written. */
-  async own(body: Body) {
-    const comment = (await this.thread(body))?.comments.find((c: any) => c.commentId === body.commentId);
+  async own({documentId, annotationId, commentId}: Body) {
+    const selected = {documentId, annotationId, commentIds: [commentId]};
+    const [comment] = (await this.call('/v2/commentannotations/comments/get', selected)).data;
     if (!comment) throw new Refusal('NOT_FOUND', 'the comment does not exist');
     if (comment.from.userId !== this.who.user.userId) throw new Refusal('PERMISSION_DENIED', 'the comment is not yours');
-    return {documentId: body.documentId, annotationId: body.annotationId, commentIds: [body.commentId]};
+    return selected;
   }
 
   async editComment(body: Body) {

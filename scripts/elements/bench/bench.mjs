@@ -5,12 +5,15 @@ import {readFile} from 'node:fs/promises';
 import {createRequire} from 'node:module';
 
 const {chromium} = createRequire(new URL('../../../.local/tools/node/package.json', import.meta.url))('playwright-core');
-const RUNS = 5;
+const RUNS = 3;
+const KEYS = 120; // at a time: it takes longer than the pause between two looks
+const PARAGRAPHS = 100;
 const time = (minutes) => new Date(Date.now() - minutes * 60_000).toISOString();
 const words = 'the plan is good but we need more numbers before we can say when all of it is done and who pays'.split(' ');
 const text = Array.from({length: 6000}, (_, i) => words[(i * 7) % words.length] + i);
+const paragraph = (p) => text.slice(p * 60, p * 60 + 60).join(' ');
 const thread = (i, more = 0) => ({
-  annotationId: `t${i}`, targetElement: {elementId: 'text', targetText: text.slice(i * 20, i * 20 + 3).join(' '), occurrence: 1},
+  annotationId: `t${i}`, targetElement: {elementId: `p${Math.floor(i / 3)}`, targetText: text.slice(i * 20, i * 20 + 3).join(' '), occurrence: 1},
   status: {id: 'OPEN', type: 'default'}, createdAt: time(300 - i), lastUpdated: time(-more),
   comments: Array.from({length: 3 + more}, (_, c) => ({
     commentId: c + 1, commentText: `Comment ${c} of {{bob}}: ${words.slice(c, c + 12).join(' ')}`, from: {userId: `u${(i + c) % 9}`, name: `Person ${(i + c) % 9}`},
@@ -32,7 +35,8 @@ for (let run = 0; run < RUNS; run++) {
   await page.route('**/*', async (route) => {
     const {pathname} = new URL(route.request().url());
     if (pathname === '/') {
-      return route.fulfill({contentType: 'text/html', body: `<!doctype html><html lang="en"><main id="text">${text.join(' ')}</main>
+      return route.fulfill({contentType: 'text/html', body: `<!doctype html><html lang="en"><main id="text">
+        ${Array.from({length: PARAGRAPHS}, (_, p) => `<p id="p${p}">${paragraph(p)}</p>`).join('')}</main>
         <collab-threads document="plan" for="text"></collab-threads><script type="module" src="/elements.min.js"></script>`});
     }
     if (pathname.endsWith('.js')) return route.fulfill({contentType: 'text/javascript', body: await readFile(new URL(`../dist${pathname}`, import.meta.url))});
@@ -65,10 +69,10 @@ for (let run = 0; run < RUNS; run++) {
   const area = page.getByRole('textbox');
   await area.focus();
   const before = await ticks();
-  for (let i = 0; i < 240; i++) await page.keyboard.type(words.join(' ')[i % 90], {delay: 25}); // over a look
-  busy.typing.push(((await ticks()) - before) / 240);
-  keys.push(...(await page.evaluate(() => window.keys)), ...Array(240).fill(0).slice((await page.evaluate(() => window.keys)).length));
-  if ((await area.inputValue()).length !== 240) throw new Error('keys were lost');
+  for (let i = 0; i < KEYS; i++) await page.keyboard.type(words.join(' ')[i % 90], {delay: 50});
+  busy.typing.push(((await ticks()) - before) / KEYS);
+  keys.push(...(await page.evaluate(() => window.keys)), ...Array(KEYS).fill(0).slice((await page.evaluate(() => window.keys)).length));
+  if ((await area.inputValue()).length !== KEYS) throw new Error('keys were lost');
   await page.close();
 }
 await browser.close();

@@ -164,57 +164,51 @@ type exchange struct {
 	who *Caller
 }
 
-// call calls an operation of the service, with the caller's organization; a key that is not "" is its Idempotency-Key. out may be nil. That
-// the service refuses the server's credentials is no business of the browser's.
-func (x *exchange) call(path string, data fields, key string, out any) error {
-	data["organizationId"] = x.who.OrganizationID
-	body, err := json.Marshal(fields{"data": data}, json.Deterministic(true)) // the same each time, for the key
-	if err != nil {
-		return err
+// call calls an operation of the service, with the caller's organization. That the service refuses the server's credentials is no business of the
+// browser's.
+func call[Data any](x *exchange, path string, request fields, options ...client.Option) (data Data, nextPageToken string, err error) {
+	request["organizationId"] = x.who.OrganizationID
+	data, nextPageToken, err = client.Call[Data](x.ctx, x.Client, path, request, options...)
+	if code := collab.CodeOf(err); code == collab.Unauthenticated || code == collab.PermissionDenied {
+		err = &collab.Error{Code: collab.Internal, Err: err}
 	}
-	answer, err := x.Client.Send(x.ctx, http.MethodPost, path, http.Header{client.IdempotencyHeader: {key}}, body)
-	if err != nil {
-		return &collab.Error{Code: collab.Unavailable, Message: "the service does not answer", Err: err}
+	return data, nextPageToken, err
+}
+
+// find is call, and no data for what does not exist.
+func find[Data any](x *exchange, path string, request fields) (data Data, nextPageToken string, err error) {
+	data, nextPageToken, err = call[Data](x, path, request)
+	if collab.CodeOf(err) == collab.NotFound {
+		err = nil
 	}
-	if answer.Status != http.StatusOK {
-		failure := answer.Failure()
-		if failure.Code == collab.Unauthenticated || failure.Code == collab.PermissionDenied {
-			failure = &collab.Error{Code: collab.Internal, Err: failure}
-		}
-		return failure
-	}
-	if out == nil {
-		return nil
-	}
-	return json.Unmarshal(answer.Body, &struct {
-		Result any `json:"result"`
-	}{out})
+	return data, nextPageToken, err
+}
+
+// item is what became of one thing that an operation on many changed.
+type item struct {
+	Success      bool        `json:"success"`
+	Message      string      `json:"message"`
+	Code         collab.Code `json:"code"`
+	AnnotationID string      `json:"annotationId"`
 }
 
 // change calls an operation that changes a single item, and returns the id of the annotation where the operation answers one.
-func (x *exchange) change(path string, data fields, key string) (annotationID string, err error) {
-	var result struct {
-		Data map[string]struct {
-			Success      bool        `json:"success"`
-			Message      string      `json:"message"`
-			Code         collab.Code `json:"code"`
-			AnnotationID string      `json:"annotationId"`
-		} `json:"data"`
-	}
-	if err := x.call(path, data, key, &result); err != nil {
+func (x *exchange) change(path string, request fields, options ...client.Option) (annotationID string, err error) {
+	items, _, err := call[map[string]item](x, path, request, options...)
+	if err != nil {
 		return "", err
 	}
-	for _, o := range result.Data {
-		if !o.Success {
-			return "", &collab.Error{Code: o.Code, Message: o.Message}
+	for _, i := range items {
+		if !i.Success {
+			return "", &collab.Error{Code: i.Code, Message: i.Message}
 		}
-		return o.AnnotationID, nil
+		return i.AnnotationID, nil
 	}
 	return "", collab.Errorf(collab.NotFound, "there is nothing to change")
 }
 
 // key returns the Idempotency-Key of what the caller asks for under an id of the browser's: no other person's request has the same.
-func (x *exchange) key(name string, r *request) string {
+func (x *exchange) key(name string, r *request) client.Option {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q", []string{x.who.OrganizationID, x.who.User.ID, name, r.RequestID}))
-	return hex.EncodeToString(sum[:])
+	return client.IdempotencyKey(hex.EncodeToString(sum[:]))
 }

@@ -114,19 +114,6 @@ type (
 
 func (u User) person() person { return person{u.ID, u.Name, u.PhotoURL} }
 
-// get answers a page of the annotations that data selects. What does not exist has none.
-func (x *exchange) get(data fields) (page struct {
-	Data          []*annotation `json:"data"`
-	NextPageToken string        `json:"nextPageToken"`
-}, err error) {
-	err = x.call("/v2/commentannotations/get", data, "", &page)
-	if collab.CodeOf(err) == collab.NotFound {
-		err = nil
-	}
-	page.Data = slices.DeleteFunc(page.Data, func(a *annotation) bool { return a == nil })
-	return page, err
-}
-
 func (x *exchange) threads(r *request) (any, error) {
 	since := time.Now().Add(-overlap).UnixMilli()
 	canWrite, err := x.who.CanWrite(x.ctx, r.DocumentID)
@@ -140,9 +127,9 @@ func (x *exchange) threads(r *request) (any, error) {
 	if r.PageToken != "" {
 		data["pageToken"] = r.PageToken
 	}
-	page, err := x.get(data)
+	threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
 	return fields{
-		"threads": page.Data, "nextPageToken": page.NextPageToken, "since": since, "user": x.who.User.person(), "canWrite": canWrite,
+		"threads": threads, "nextPageToken": next, "since": since, "user": x.who.User.person(), "canWrite": canWrite,
 	}, err
 }
 
@@ -151,14 +138,15 @@ func (x *exchange) changed(r *request, id string, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := x.get(fields{"documentId": r.DocumentID, "annotationIds": []string{id}})
-	if err == nil && len(page.Data) == 0 {
+	selected := fields{"documentId": r.DocumentID, "annotationIds": []string{id}}
+	threads, _, err := call[[]*annotation](x, "/v2/commentannotations/get", selected)
+	if err == nil && (len(threads) == 0 || threads[0] == nil) {
 		err = collab.Errorf(collab.NotFound, "the thread does not exist")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return fields{"thread": page.Data[0]}, nil
+	return fields{"thread": threads[0]}, nil
 }
 
 func (x *exchange) addThread(r *request) (any, error) {
@@ -180,7 +168,7 @@ func (x *exchange) addComment(r *request) (any, error) {
 	comment, err := x.written(r)
 	if err == nil {
 		data := fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentData": []fields{comment}}
-		err = x.call("/v2/commentannotations/comments/add", data, x.key("add-comment", r), nil)
+		_, _, err = call[any](x, "/v2/commentannotations/comments/add", data, x.key("add-comment", r))
 	}
 	return x.changed(r, r.AnnotationID, err)
 }
@@ -231,22 +219,18 @@ func (x *exchange) content(r *request) (fields, error) {
 
 // own returns how an operation selects the comment, which the caller must have written.
 func (x *exchange) own(r *request) (fields, error) {
-	page, err := x.get(fields{"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}})
+	selected := fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentIds": []int64{r.CommentID}}
+	comments, _, err := call[[]*comment](x, "/v2/commentannotations/comments/get", selected)
 	if err != nil {
 		return nil, err
 	}
-	for _, a := range page.Data {
-		for _, c := range a.Comments {
-			if c.CommentID != r.CommentID {
-				continue
-			}
-			if c.From.UserID != x.who.User.ID {
-				return nil, collab.Errorf(collab.PermissionDenied, "the comment is not yours")
-			}
-			return fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentIds": []int64{r.CommentID}}, nil
-		}
+	if len(comments) == 0 || comments[0] == nil {
+		return nil, collab.Errorf(collab.NotFound, "the comment does not exist")
 	}
-	return nil, collab.Errorf(collab.NotFound, "the comment does not exist")
+	if comments[0].From.UserID != x.who.User.ID {
+		return nil, collab.Errorf(collab.PermissionDenied, "the comment is not yours")
+	}
+	return selected, nil
 }
 
 func (x *exchange) editComment(r *request) (any, error) {
@@ -258,7 +242,7 @@ func (x *exchange) editComment(r *request) (any, error) {
 	if err == nil {
 		content["commentHtml"] = nil
 		data["updatedData"] = content
-		_, err = x.change("/v2/commentannotations/comments/update", data, "")
+		_, err = x.change("/v2/commentannotations/comments/update", data)
 	}
 	return x.changed(r, r.AnnotationID, err)
 }
@@ -267,7 +251,7 @@ func (x *exchange) editComment(r *request) (any, error) {
 func (x *exchange) deleteComment(r *request) (any, error) {
 	data, err := x.own(r)
 	if err == nil {
-		_, err = x.change("/v2/commentannotations/comments/delete", data, "")
+		_, err = x.change("/v2/commentannotations/comments/delete", data)
 	}
 	return x.changed(r, r.AnnotationID, err)
 }
@@ -279,7 +263,7 @@ func (x *exchange) resolveThread(r *request) (any, error) {
 	}
 	_, err := x.change("/v2/commentannotations/update", fields{
 		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": did,
-	}, "")
+	})
 	return x.changed(r, r.AnnotationID, err)
 }
 
@@ -289,19 +273,15 @@ func (x *exchange) inbox(r *request) (any, error) {
 	if r.PageToken != "" {
 		data["pageToken"] = r.PageToken
 	}
-	var page struct {
-		Data          []notification `json:"data"`
-		NextPageToken string         `json:"nextPageToken"`
-	}
-	if err := x.call("/v2/notifications/get", data, "", &page); err != nil && collab.CodeOf(err) != collab.NotFound {
+	list, next, err := find[[]notification](x, "/v2/notifications/get", data)
+	if err != nil {
 		return nil, err
 	}
 	shown := []notification{}
 	readable := map[string]bool{}
-	for _, n := range page.Data {
+	for _, n := range list {
 		may, asked := readable[n.DocumentID]
 		if !asked {
-			var err error
 			if may, err = x.who.CanRead(x.ctx, n.DocumentID); err != nil {
 				return nil, err
 			}
@@ -311,7 +291,7 @@ func (x *exchange) inbox(r *request) (any, error) {
 			shown = append(shown, n)
 		}
 	}
-	return fields{"notifications": shown, "nextPageToken": page.NextPageToken, "user": x.who.User.person()}, nil
+	return fields{"notifications": shown, "nextPageToken": next, "user": x.who.User.person()}, nil
 }
 
 // readInbox marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over.
@@ -320,24 +300,25 @@ func (x *exchange) readInbox(r *request) (any, error) {
 	if r.Clicked {
 		did["clicked"] = true
 	}
-	return fields{}, x.call("/v2/notifications/update", fields{"userId": x.who.User.ID, "notificationIds": r.NotificationIDs, "updatedData": did}, "", nil)
+	data := fields{"userId": x.who.User.ID, "notificationIds": r.NotificationIDs, "updatedData": did}
+	_, _, err := call[any](x, "/v2/notifications/update", data)
+	return fields{}, err
 }
 
 // preferences answers what the caller is told of a document, after setting it where the request says what.
 func (x *exchange) preferences(r *request) (any, error) {
 	if r.Config != nil {
 		data := fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}, "config": r.Config}
-		if err := x.call("/v2/notifications/config/set", data, "", nil); err != nil {
+		if _, _, err := call[any](x, "/v2/notifications/config/set", data); err != nil {
 			return nil, err
 		}
 	}
-	var result struct {
-		Data [1]struct {
-			Config channels `json:"config"`
-		} `json:"data"`
+	type configured struct {
+		Config channels `json:"config"`
 	}
-	err := x.call("/v2/notifications/config/get", fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}}, "", &result)
-	return result.Data[0], err
+	data := fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}}
+	list, _, err := call[[1]configured](x, "/v2/notifications/config/get", data)
+	return list[0], err
 }
 
 // people answers those whom the caller may mention in a document.
@@ -359,13 +340,11 @@ func (x *exchange) mentionable(documentID string, ids []string) (all []User, err
 		if data["pageSize"] = maxPeople; ids != nil {
 			data["userIds"] = ids
 		}
-		var page struct {
-			Data []User `json:"data"`
-		}
-		if err := x.call("/v2/users/get", data, "", &page); err != nil && collab.CodeOf(err) != collab.NotFound {
+		users, _, err := find[[]User](x, "/v2/users/get", data)
+		if err != nil {
 			return nil, err
 		}
-		for _, u := range page.Data {
+		for _, u := range users {
 			if !slices.ContainsFunc(all, func(o User) bool { return o.ID == u.ID }) {
 				all = append(all, u)
 			}
