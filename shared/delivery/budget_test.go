@@ -47,3 +47,24 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestBusyBudget holds what a post to a busy endpoint costs of the table, with the handling of its event: the lane's own writes are shared.
+func TestBusyBudget(t *testing.T) {
+	const n = 100
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("hook", r.URL+"/hook")
+	for range n {
+		w.send(a.quiet())
+	}
+	p := w.start()
+	var usage collab.Usage
+	p.ctx = collab.WithUsage(p.ctx, &usage)
+	w.settle(p)
+	read, write, _ := usage.Total()
+	t.Logf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts))
+	if len(r.posts) != n || write/n > 6 || read/n > 6 {
+		t.Errorf("%.2f read units, %.2f write units for each of %d posts", read/n, write/n, len(r.posts))
+	}
+}
