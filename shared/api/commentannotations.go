@@ -57,13 +57,13 @@ Returns the annotations that pass all filters given, with their comments. Within
 the creators. Without any filter these are all annotations of the organization. An empty array is refused, and so is null.
 
 **Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that exists but
-does not pass another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated, in each document in the order asked, or in
-one list where no document is named.
-Else it is in the order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
+does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated, in each document in the order asked, or in
+one list where no document is named, the earliest first unless order is desc. What is written while you page from the latest on may be passed over: it
+comes first the next time. Else it is in the order asked: of documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is
 named, of locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by comment id.
 
 **Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands alone on its
-page, with commentsTruncated: read the rest by comments/get.
+page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a page holds of a thread.
 
 With groupByDocumentId the response is an object by document id, in the same order.
 

@@ -88,13 +88,16 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // and so is null.
 //
 // Order. With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one
-// that exists but does not pass another filter is left out. Else, with updatedAfter or updatedBefore, it is by lastUpdated, in
-// each document in the order asked, or in one list where no document is named. Else it is in the order asked: of documents, in
-// each of locations (or creators, or statuses), and in each by annotation id; where no document is named, of locations, creators
-// or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by comment id.
+// that exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated,
+// in each document in the order asked, or in one list where no document is named, the earliest first unless order is desc. What is
+// written while you page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of
+// documents, in each of locations (or creators, or statuses), and in each by annotation id; where no document is named, of
+// locations, creators or statuses, and in each by document id and annotation id. Generated ids sort by time. Comments are by
+// comment id.
 //
 // Pages. A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself
-// stands alone on its page, with commentsTruncated: read the rest by comments/get.
+// stands alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a
+// page holds of a thread.
 //
 // NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the
 // organization is disabled.
@@ -784,6 +787,12 @@ type CommentAnnotationsGetRequest struct {
 	StatusID string `json:"statusId,omitzero"`
 	// Those in any of these statuses; at most 30
 	StatusIDs []string `json:"statusIds,omitzero"`
+	// Those in which a comment tags any of these users; at most 30
+	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
+	// Those that this user resolved: see resolvedByUserId
+	ResolvedBy string `json:"resolvedBy,omitzero"`
+	// By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above
+	Order collab.Order `json:"order,omitzero"`
 	// Last updated then or later
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier

@@ -126,11 +126,26 @@ type AnnotationQuery struct {
 	Locations     []string
 	Creators      []string
 	Statuses      []string
+	Mentioned     []string // tagged in a comment
+	ResolvedBy    []string
+	Order         Order   // by lastUpdated; "" is the order that the other fields imply, and IDs have theirs
 	UpdatedAfter  *Millis // bounds are inclusive
 	UpdatedBefore *Millis
 	CreatedAfter  *Millis
 	CreatedBefore *Millis
 }
+
+// Order is a direction of lists.
+type Order string
+
+// The directions.
+const (
+	Ascending  Order = "asc"
+	Descending Order = "desc"
+)
+
+// Values returns both.
+func (Order) Values() []string { return texts(Ascending, Descending) }
 
 // Selector narrows an update within its document; nil slices are no selector.
 type Selector struct {

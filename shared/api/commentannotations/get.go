@@ -19,6 +19,9 @@ type GetRequest struct {
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
 	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
 	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these statuses"`
+	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
+	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
+	Order             *collab.Order  `json:"order" rule:"notnull" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
@@ -50,6 +53,9 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		Locations:     rpc.Distinct(r.LocationIDs),
 		Creators:      rpc.Distinct(r.UserIDs),
 		Statuses:      union(r.StatusID, r.StatusIDs),
+		Mentioned:     rpc.Distinct(r.MentionedUserIDs),
+		ResolvedBy:    union(r.ResolvedBy, nil),
+		Order:         collab.Deref(r.Order),
 		UpdatedAfter:  r.UpdatedAfter,
 		UpdatedBefore: r.UpdatedBefore,
 		CreatedAfter:  r.CreatedAfter,

@@ -11,11 +11,13 @@ const (
 	mostEntries = 10_000 // index entries
 	mostSources = 500    // ranges of keys
 	mostUnits   = 330    // capacity units of index reads
+	mostSifted  = 150    // capacity units, with those of index reads, where threads were read that did not pass: one more read may take 250
 )
 
 const (
-	readAhead    = 16 // ranges that are read side by side, at most, when they turn out small
-	threadsAhead = 8  // threads that are fetched side by side while nothing is known of their size
+	siftedAtOnce = 100 // index entries that are read at once where a filter shows only in their threads
+	readAhead    = 16  // ranges that are read side by side, at most, when they turn out small
+	threadsAhead = 8   // threads that are fetched side by side while nothing is known of their size
 )
 
 // pageBytes is about the content that fits on a page: the walk reads no further ahead.
@@ -51,6 +53,8 @@ type budget struct {
 	content int // of the threads taken, in bytes
 	sources int // ranges examined to their end
 	spent   cost
+	sifted  float64 // capacity units of threads that did not pass
+	dearest float64 // of the largest of them
 }
 
 // count adds a read's cost.
@@ -67,7 +71,25 @@ func (b *budget) want() int { return b.most - b.taken }
 
 // over reports whether the page ends: it is full, or the walk has examined as much as it may.
 func (b *budget) over() bool {
-	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.sources >= mostSources
+	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources
+}
+
+// sift adds a thread of so many bytes that was read, and did not pass.
+func (b *budget) sift(bytes int, strong bool) {
+	units := readUnits(bytes)
+	if strong {
+		units *= 2
+	}
+	b.sifted += units
+	b.dearest = max(b.dearest, units)
+}
+
+// siftedEnough reports whether the page ends as much was read that did not pass.
+func (b *budget) siftedEnough() bool { return b.sifted > 0 && b.sifted+b.spent.units >= mostSifted }
+
+// siftAhead is how many threads are worth fetching side by side where most may not pass.
+func (b *budget) siftAhead() int {
+	return min(4, max(1, int((mostSifted-b.sifted)/max(1, b.dearest))))
 }
 
 // entryBytes is about the size of an index entry.

@@ -24,8 +24,15 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 	if len(w.others) > 0 && w.probed == 0 {
 		limit = min(limit, firstRead)
 	}
+	if w.sifts {
+		limit = min(limit, siftedAtOnce)
+	}
 	scan := src.scan()
 	scan.Limit = min(limit, w.allowance(beside))
+	seen := src.last // is read once more from the end of a range
+	if src.newest && seen != "" {
+		scan.Limit++
+	}
 	items, more, err := w.QueryPage(ctx, scan)
 	if err != nil {
 		return part{}, err
@@ -34,6 +41,9 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 	p.done = !more
 	sortKey := table.IndexOf(src.index).SortKey
 	for _, it := range items {
+		if it.Text(sortKey) == seen {
+			continue
+		}
 		src.last = it.Text(sortKey)
 		if !src.passes(it) {
 			continue
@@ -44,7 +54,7 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 		}
 	}
 	if src.last != "" {
-		src.keys = src.keys.After(src.last)
+		src.advance(src.last)
 	}
 	return p, nil
 }

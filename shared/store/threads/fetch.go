@@ -21,11 +21,15 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	begun := make([]<-chan *threadReader, len(entries))
 	ahead := 0
 	for i, e := range entries {
-		if w.want() == 0 {
+		if w.want() == 0 || i > 0 && w.siftedEnough() {
 			w.ended = true
 			return nil
 		}
-		for ; ahead < len(entries) && ahead < i+w.window(len(entries), store.Concurrency); ahead++ {
+		window := w.window(len(entries), store.Concurrency)
+		if w.sifts {
+			window = min(window, w.siftAhead())
+		}
+		for ; ahead < len(entries) && ahead < i+window; ahead++ {
 			begun[ahead] = w.fetch(ctx, entries[ahead])
 		}
 		r := <-begun[i]
@@ -47,6 +51,8 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 			}
 			w.taken++
 			w.content += r.bytes
+		} else if w.sifts {
+			w.sift(r.bytes, w.strong())
 		}
 		w.at = e.at
 	}
@@ -75,7 +81,7 @@ func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	}
 	go func() {
 		k := headKey(e.document, e.id)
-		r := &threadReader{Table: w.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: w.q.IDs != nil}, more: true}
+		r := &threadReader{Table: w.Table, scan: store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: w.strong()}, more: true}
 		r.read(ctx)
 		c <- r
 	}()

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"slices"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -41,6 +42,28 @@ var filters = [...]*filter{
 		func(t *collab.Thread, id string) bool { return t.StatusID == id },
 		&listing{table.IndexSt, table.Status, table.StatusPartition},
 	},
+	{
+		"mentioned", func(q *collab.AnnotationQuery) []string { return q.Mentioned }, mentions, nil,
+	},
+	{
+		"resolved by", func(q *collab.AnnotationQuery) []string { return q.ResolvedBy },
+		func(t *collab.Thread, id string) bool { return t.ResolvedBy == id }, nil,
+	},
+}
+
+// mentions reports whether a comment tags a user: the JSON of a tag names it so, and no text in it can.
+func mentions(t *collab.Thread, user string) bool {
+	id, err := collab.EncodeJSON(user)
+	if err != nil {
+		panic(err) // a text always has a JSON form
+	}
+	tag := `"userId":` + string(id)
+	return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return strings.Contains(string(c.TaggedUserContacts), tag) })
+}
+
+// sifts reports whether a query has a filter that no index knows: how many of the threads read pass it shows only then.
+func sifts(q *collab.AnnotationQuery) bool {
+	return slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
 
 // holds reports whether a thread passes the filter of a query.

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -40,7 +41,12 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	in := func(v collab.Millis, after, before *collab.Millis) bool {
 		return (after == nil || *after <= v) && (before == nil || v <= *before)
 	}
-	return has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
+	mentioned := q.Mentioned == nil || slices.ContainsFunc(t.Comments, func(c collab.Comment) bool {
+		var tags []struct{ UserID string }
+		_ = json.Unmarshal(c.TaggedUserContacts, &tags) // a comment that tags nobody has none
+		return slices.ContainsFunc(tags, func(tag struct{ UserID string }) bool { return slices.Contains(q.Mentioned, tag.UserID) })
+	})
+	return mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) && in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
 }
 
@@ -79,16 +85,22 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 		}
 	}
 	across := q.Documents == nil && q.Folder == ""
+	if q.Order == collab.Descending { // equal times too are in the opposite order
+		slices.Reverse(list)
+	}
 	order := func(key func(*modelThread) int64) {
 		slices.SortStableFunc(list, func(a, b *modelThread) int {
 			if !across && a.Document != b.Document {
 				return cmp.Compare(slices.Index(documents, a.Document), slices.Index(documents, b.Document))
 			}
+			if q.Order == collab.Descending {
+				a, b = b, a
+			}
 			return cmp.Compare(key(a), key(b))
 		})
 	}
 	switch {
-	case q.UpdatedAfter != nil || q.UpdatedBefore != nil:
+	case q.Order != "" || q.UpdatedAfter != nil || q.UpdatedBefore != nil:
 		order(func(t *modelThread) int64 { return t.key })
 	case q.Locations != nil:
 		order(func(t *modelThread) int64 { return int64(slices.Index(q.Locations, t.LocationID)) })
@@ -149,6 +161,8 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 		Statuses: drawSome(t, someStatuses, "status"),
 		Folder:   rapid.SampledFrom([]string{"", "", "f", collab.RootFolder}).Draw(t, "folder"),
 	}
+	q.Mentioned, q.ResolvedBy = drawSome(t, someUsers, "mentioned"), drawSome(t, someUsers[:1], "resolved by")
+	q.Order = rapid.SampledFrom([]collab.Order{"", "", collab.Ascending, collab.Descending}).Draw(t, "order")
 	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
 	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
 	return q
@@ -212,6 +226,9 @@ func testModel(t *testing.T, s *Store) {
 			comments := make([]collab.Comment, rapid.SampledFrom([]int{1, 1, 2, 3, 8, 30, 90}).Draw(t, "comments"))
 			for i := range comments {
 				comments[i] = newComment(first+int64(i), rapid.SampledFrom(someUsers).Draw(t, "author"), 5)
+				if tagged := drawSome(t, someUsers, "tagged"); tagged != nil {
+					comments[i].TaggedUserContacts = collab.JSON(fmt.Sprintf(`[{"userId":%q,"text":"\"userId\":\"u\""}]`, tagged[0]))
+				}
 				comments[i].CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
 				earliest := max(comments[i].CreatedAt, m.clock-rapid.SampledFrom([]int64{100, m.clock}).Draw(t, "lately"))
 				comments[i].LastUpdated = rapid.Int64Range(earliest, m.clock).Draw(t, "updated")
@@ -232,6 +249,7 @@ func testModel(t *testing.T, s *Store) {
 				if th.LocationID = rapid.SampledFrom(somePlaces).Draw(t, "location"); th.LocationID != "" {
 					th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
 				}
+				th.ResolvedBy = rapid.SampledFrom(someUsers).Draw(t, "resolved by")
 				th.CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
 				th.LastUpdated = th.CreatedAt
 				if rapid.IntRange(0, 4).Draw(t, "bare") > 0 {

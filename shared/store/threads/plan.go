@@ -23,7 +23,7 @@ func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	by := slices.IndexFunc(filters[:], func(f *filter) bool { return f.list != nil && f.asked(q) != nil })
 	switch {
 	case q.IDs != nil:
-	case updated.in(q):
+	case updated.in(q), q.Order != "":
 		p.index = table.IndexUpd
 	case by >= 0:
 		p.by = filters[by]
@@ -76,11 +76,22 @@ type keyRange struct {
 	index     string             // "" for the table itself
 	partition string
 	keys      store.Span
+	newest    bool   // it is walked from its end
 	last      string // the last key examined, "" for none
 }
 
 func (r *keyRange) scan() store.Scan {
-	return store.Scan{Index: r.index, PK: r.partition, Keys: r.keys}
+	return store.Scan{Index: r.index, PK: r.partition, Keys: r.keys, Newest: r.newest}
+}
+
+// advance narrows the range to what comes behind a key. From its end it keeps the key itself, as none comes right before another.
+func (r *keyRange) advance(key string) {
+	switch r.last = key; {
+	case !r.newest:
+		r.keys = r.keys.After(key)
+	case r.keys.To == "" || key < r.keys.To:
+		r.keys.To = key
+	}
 }
 
 func (r *keyRange) position() position {
@@ -89,7 +100,7 @@ func (r *keyRange) position() position {
 
 // keyRange returns the range of a document, the zero one for all, and the value of that number.
 func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
-	r := keyRange{document: document, value: value, index: p.index}
+	r := keyRange{document: document, value: value, index: p.index, newest: p.newest()}
 	switch {
 	case p.by != nil:
 		r.partition, r.keys = p.by.list.partition(p.org, p.values[value]), inDocument(document)
@@ -126,6 +137,12 @@ func (p *plan) times() store.Span {
 	}
 	return keys
 }
+
+// strong reports whether threads are read strongly consistent: those of ids, and those of named documents alone.
+func (p *plan) strong() bool { return p.q.IDs != nil || p.index == "" && p.q.Documents != nil }
+
+// newest reports whether a range of an index by time is walked from its end.
+func (p *plan) newest() bool { return p.q.Order == collab.Descending && p.q.IDs == nil }
 
 // alternatives returns the filters beside the driver whose indexes the query could be answered from, in so many named documents.
 func (p *plan) alternatives(documents int) []*filter {

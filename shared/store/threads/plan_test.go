@@ -50,6 +50,9 @@ func TestPlan(t *testing.T) {
 		{"created", collab.AnnotationQuery{CreatedAfter: at(7), CreatedBefore: at(9)}, []string{"index-org " + in + "T [000000000000007, ]"}, ""},
 		{"created and updated", collab.AnnotationQuery{CreatedAfter: at(7), UpdatedAfter: at(3), UpdatedBefore: at(collab.MaxMillis)},
 			[]string{"index-org " + in + "T [000000000000007, 253402300799999$]"}, ""},
+		{"in order of time, and a status", collab.AnnotationQuery{Order: collab.Descending, Statuses: []string{"s"}}, []string{"index-org " + in + "T [000000000000000, ]"}, ""},
+		{"in order of time in a document", collab.AnnotationQuery{Order: collab.Ascending, Documents: []string{"d#"}}, []string{"index-upd " + in + "D#d%23 [000000000000000, ]"}, ""},
+		{"resolved by", collab.AnnotationQuery{ResolvedBy: []string{"u"}}, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
 		{"all", collab.AnnotationQuery{}, []string{" " + in + "D#d%23 [ANN#, ANN$]"}, ""},
 	} {
 		p := newPlan(org, &tt.q)

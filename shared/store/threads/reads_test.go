@@ -42,6 +42,56 @@ func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.Annotat
 	}
 }
 
+// TestSiftedPagesEnd walks through threads that do not pass a filter which shows only in them: pages end before they cost more than 400 units.
+func TestSiftedPagesEnd(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	l := newLoader(t, s)
+	l.organization(org)
+	const small, large = 700, 16 // annotations of 1 and 250 KB
+	for d, n := range map[string]int{"small": small, "large": large} {
+		l.document(org.Document(d), collab.RootFolder)
+		for i := range n {
+			th := newThread(fmt.Sprintf("%s%04d", d, i), "u", 1, 700)
+			if d == "large" {
+				th = newThread(fmt.Sprintf("%s%04d", d, i), "u", 5, 50_000)
+			}
+			if i == n-1 {
+				th.ResolvedBy = "ann"
+			}
+			l.head(org.Document(d), &th.Annotation)
+			for i := range th.Comments {
+				l.comment(org.Document(d), th.ID, &th.Comments[i])
+			}
+		}
+	}
+	l.wait()
+	for name, q := range map[string]collab.AnnotationQuery{
+		"all":              {},
+		"latest first":     {Order: collab.Descending},
+		"earliest first":   {Order: collab.Ascending},
+		"by an index":      {Creators: []string{"u"}},
+		"in documents":     {Documents: []string{"large", "small"}},
+		"in one, by order": {Documents: []string{"large"}, Order: collab.Descending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q.ResolvedBy = []string{"ann"}
+			want := 2
+			if len(q.Documents) == 1 {
+				want = 1
+			}
+			found := 0
+			for _, n := range s.pages(t, org, q, 1000, 400) {
+				found += n
+			}
+			if found != want {
+				t.Errorf("%d annotations, want %d", found, want)
+			}
+		})
+	}
+}
+
 // TestWalkEndsPages walks through much that it does not take: pages end after 500 sources, after 10,000 entries, and before they cost more
 // than 400 units though all ids are at their longest.
 func TestWalkEndsPages(t *testing.T) {

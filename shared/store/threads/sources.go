@@ -73,8 +73,7 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 		}
 		r := l.w.keyRange(l.documents[0], l.value)
 		if r.document.Document == l.from.Document && r.value == l.from.Value && l.from.Key != "" {
-			r.last = l.from.Key
-			r.keys = r.keys.After(r.last)
+			r.advance(l.from.Key)
 		}
 		if r.index == "" {
 			group = append(group, &wholeThreads{w: l.w, keyRange: r})
@@ -112,7 +111,7 @@ type wholeThreads struct {
 func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	w := src.w
 	q := src.scan()
-	q.Limit, q.Strong = w.itemsFor(want), w.q.Documents != nil
+	q.Limit, q.Strong = w.itemsFor(want), w.strong()
 	var p part
 	for len(p.entries) == 0 && !p.done {
 		q.Keys = src.keys

@@ -21,6 +21,9 @@ import (
 // An annotation's lastUpdated is the latest of its own and of its comments, and windows are exact. Only where a thread is larger than a
 // page, so that not all of its comments are read, it is the time key of the head: at most a quarter of a second later.
 //
+// With q.Order it is by lastUpdated as in windows, and from the latest on with collab.Descending: what is written during such a walk may be missing
+// from the rest of it.
+//
 // Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index, which
 // may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as they
 // were from a second before it until its end, a window none that was not written in that time. A later walk has them.
@@ -30,7 +33,7 @@ import (
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
-	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take}
+	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take, sifts: sifts(&q)}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
 		return nil, collab.PageTokenError(nil)
 	}
@@ -52,6 +55,7 @@ type walk struct {
 	budget
 	take func(string, *collab.Thread) bool
 
+	sifts  bool      // a filter shows only in the threads
 	others []*filter // whose indexes may turn out narrower than the driver's
 	probed int       // how often they were looked into
 
