@@ -16,8 +16,9 @@ func V2NotificationsConfigGet() Endpoint {
 		Summary: "Returns a user's notification preferences",
 		Description: `
 Returns what a user wants to be told of each document, by channel: the user's preference for the document, else for the organization, else inbox ALL
-and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. ALL is everything; MINE is what concerns the
-user: tagged, assigned, taking part, named; NONE is nothing. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
+and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is the one
+preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what concerns the user: tagged, assigned,
+taking part, named; NONE is nothing. Further channels, such as slack, are as they were set, and are left out where they were not. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable,
 		Requires:  collab.NotificationPreferences,
 		Operation: operation(notification, (*notifications.Service).ConfigGet),
@@ -90,11 +91,15 @@ NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is d
 func V2NotificationsConfigSet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/notifications/config/set",
-		Summary: "Sets a user's notification preferences",
+		Summary: "Sets users' notification preferences",
 		Description: `
-Replaces what a user wants to be told of up to 30 documents, or without documentIds of the whole organization. A channel that is left out or null has
-no preference of its own: it falls back from the document to the organization, and from there to the default. config names at least one channel.
-Neither documents nor user need exist. It holds for what is delivered from then on. NOT_FOUND when the organization does not exist,
+Replaces what up to 30 users want to be told of up to 30 documents, or without documentIds of the whole organization. A channel that is left out or
+null has no preference of its own: it falls back from the document to the organization, and from there to the default. config names at least one
+channel. Beside inbox and email it may name 20 further ones, such as slack, each of at most 100 bytes: they are kept and returned, and nothing is sent
+on them.
+
+Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a documentId where
+the request names a single one. NOT_FOUND when the organization does not exist,
 FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable | WriteTable,
 		Requires:  collab.NotificationPreferences,

@@ -66,7 +66,7 @@ var effects = map[string]effect{
 	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
 		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME-1","NAME-2"],"updatedData":{"clicked":true}}`},
 	"/v2/notifications/config/set": {before: makeThread,
-		data: `{"organizationId":"o","userId":"NAME","documentIds":["d","e"],"config":{"email":"NONE"}}`},
+		data: `{"organizationId":"o","userIds":["NAME","u"],"documentIds":["d","e"],"config":{"email":"NONE"}}`},
 	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
 	"/v2/webhooks/update": {before: makeWebhook,
 		data: `{"webhookId":"NAME","updatedData":{"disabled":true}}`},

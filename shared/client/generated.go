@@ -249,8 +249,10 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 //
 // Returns what a user wants to be told of each document, by channel: the user's preference for the document, else for the
 // organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need
-// exist. ALL is everything; MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. NOT_FOUND when
-// the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// exist. With getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds
+// says. ALL is everything; MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further
+// channels, such as slack, are as they were set, and are left out where they were not. NOT_FOUND when the organization does not
+// exist, FAILED_PRECONDITION when it is disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
 	data, _, err := call[[]NotificationConfig](ctx, o.client, "/v2/notifications/config/get", request, nil)
 	return data, err
@@ -317,15 +319,19 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 	return data, err
 }
 
-// SetConfig sets a user's notification preferences, by POST /v2/notifications/config/set.
+// SetConfig sets users' notification preferences, by POST /v2/notifications/config/set.
 //
-// Replaces what a user wants to be told of up to 30 documents, or without documentIds of the whole organization. A channel that is
-// left out or null has no preference of its own: it falls back from the document to the organization, and from there to the
-// default. config names at least one channel. Neither documents nor user need exist. It holds for what is delivered from then on.
-// NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+// Replaces what up to 30 users want to be told of up to 30 documents, or without documentIds of the whole organization. A channel
+// that is left out or null has no preference of its own: it falls back from the document to the organization, and from there to
+// the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
+// most 100 bytes: they are kept and returned, and nothing is sent on them.
+//
+// Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user,
+// with a documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when
+// it is disabled.
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
-) (*NotificationsSetConfigData, error) {
-	data, _, err := call[*NotificationsSetConfigData](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
+) (Keyed[NotificationsSetConfigItem], error) {
+	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
 	return data, err
 }
 
@@ -1333,8 +1339,10 @@ type Folder struct {
 type NotificationsGetConfigRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The documents, which need not exist, in the order of the answer; required; at most 30
-	DocumentIDs []string `json:"documentIds"`
+	// The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true; at most 30
+	DocumentIDs []string `json:"documentIds,omitzero"`
+	// Return what the user prefers in the organization, and that alone
+	GetOrganizationConfig bool `json:"getOrganizationConfig,omitzero"`
 	// The user; required
 	UserID string `json:"userId"`
 }
@@ -1353,6 +1361,9 @@ type Channels struct {
 	Inbox collab.Preference `json:"inbox"`
 	// ALL: everything; MINE: what concerns the user; NONE
 	Email collab.Preference `json:"email"`
+
+	// What it has beside these fields
+	Further map[string]json.RawMessage `json:",embed"`
 }
 
 // Metadata is the value of metadata: what it is of.
@@ -1361,8 +1372,8 @@ type Metadata struct {
 	APIKey string `json:"apiKey"`
 	// The organization
 	OrganizationID string `json:"organizationId"`
-	// The document
-	DocumentID string `json:"documentId"`
+	// The document; none for the organization
+	DocumentID string `json:"documentId,omitzero"`
 	// The user
 	UserID string `json:"userId"`
 }
@@ -1522,8 +1533,8 @@ type NotificationsSetConfigRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The documents for which it holds, which need not exist; left out: the whole organization; at most 30
 	DocumentIDs []string `json:"documentIds,omitzero"`
-	// The user; required
-	UserID string `json:"userId"`
+	// The users whose preferences they are; required; at most 30
+	UserIDs []string `json:"userIds"`
 	// By channel; required
 	Config ChannelsChange `json:"config"`
 }
@@ -1534,14 +1545,23 @@ type ChannelsChange struct {
 	Inbox Field[collab.Preference] `json:"inbox,omitzero"`
 	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE
 	Email Field[collab.Preference] `json:"email,omitzero"`
+
+	// What it has beside these fields
+	Further map[string]json.RawMessage `json:",embed"`
 }
 
-// NotificationsSetConfigData is the answer of Notifications.SetConfig.
-type NotificationsSetConfigData struct {
+// NotificationsSetConfigItem is what became of one item of Notifications.SetConfig.
+type NotificationsSetConfigItem struct {
 	// Whether it was done
 	Success bool `json:"success"`
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// The user
+	UserID string `json:"userId"`
+	// Where the request names a single one
+	DocumentID string `json:"documentId,omitzero"`
 }
 
 // WebhooksAddRequest is the request of Webhooks.Add.

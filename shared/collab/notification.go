@@ -1,6 +1,9 @@
 package collab
 
-import "cmp"
+import (
+	"cmp"
+	"maps"
+)
 
 // Preference is which notifications a person wants on a channel.
 type Preference string
@@ -17,20 +20,27 @@ func (Preference) Values() []string { return texts(PreferAll, PreferMine, Prefer
 
 // Preferences are a person's preferences by channel.
 type Preferences struct {
-	Inbox Preference `dynamodbav:"inb"`
-	Email Preference `dynamodbav:"eml"`
+	Inbox   Preference            `dynamodbav:"inb,omitempty"`
+	Email   Preference            `dynamodbav:"eml,omitempty"`
+	Further map[string]Preference `dynamodbav:"chn,omitempty"` // by channels of the application's own: nothing is sent on them
 }
 
 // DefaultPreferences hold where neither the document nor the organization has a preference of the person.
 var DefaultPreferences = Preferences{Inbox: PreferAll, Email: PreferMine}
 
 // EffectivePreferences returns what holds for a person who has preferences for a document and for its organization, "" where none was set:
-// for each channel the document's, else the organization's, else the default.
+// for each channel the document's, else the organization's, else the default, which further channels do not have.
 func EffectivePreferences(document, organization Preferences) Preferences {
-	return Preferences{
+	p := Preferences{
 		Inbox: cmp.Or(document.Inbox, organization.Inbox, DefaultPreferences.Inbox),
 		Email: cmp.Or(document.Email, organization.Email, DefaultPreferences.Email),
 	}
+	if len(document.Further)+len(organization.Further) > 0 {
+		p.Further = map[string]Preference{}
+		maps.Copy(p.Further, organization.Further)
+		maps.Copy(p.Further, document.Further)
+	}
+	return p
 }
 
 // Notification is what notifications add stores, and what `deliver` makes of a comment event.

@@ -71,7 +71,7 @@ func scenarios() []scenario {
 					a.member(user)
 				}
 				for _, user := range []string{"ann", "bob"} {
-					a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, user, "", collab.Preferences{Email: collab.PreferAll}))
+					a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, nil, collab.Preferences{Email: collab.PreferAll}))
 				}
 				return a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
 			},
@@ -278,7 +278,7 @@ func TestDone(t *testing.T) {
 		w.settle(p)
 		a.member("cid")
 		a.webhook("late", r.URL+"/"+a.id)
-		a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, "cid", "", collab.Preferences{Email: collab.PreferAll}))
+		a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{"cid"}, nil, collab.Preferences{Email: collab.PreferAll}))
 		posts, inbox, mails := len(r.posts), a.inbox("bob"), w.mails()
 		for _, ev := range evs {
 			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.ParkedWork} {

@@ -171,8 +171,8 @@ func TestPreferences(t *testing.T) {
 				mail := a.address(address(u))
 				people = append(people, collab.User{UserID: u, Email: &mail})
 				a.memberIs(people[len(people)-1])
-				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "", set[u].org))
-				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, u, "doc", set[u].doc))
+				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{u}, nil, set[u].org))
+				w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{u}, []string{"doc"}, set[u].doc))
 			}
 			ev := a.notification(func(ev *collab.Event) {
 				if ev.NotifyAll = test.all; !test.all {
@@ -463,7 +463,7 @@ func TestRecipientPageIsKept(t *testing.T) {
 	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}
-	w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
+	w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
 	w.send(ev)
 	w.settle(w.start())
 	if inbox, mail := a.reached(ev, "bob", "cid"); len(inbox) != 2 || len(mail) != 2 {

@@ -19,7 +19,7 @@ func TestAskedAgain(t *testing.T) {
 	}{
 		{"nothing changes", func(*account) {}, 1},
 		{"a preference", func(a *account) {
-			a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Email: collab.PreferNone}))
+			a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: collab.PreferNone}))
 		}, 0},
 		{"access is taken away", func(a *account) {
 			a.put("doc", func(d *collab.Document) { d.Users = []string{"cid"} })
@@ -82,7 +82,7 @@ func TestDroppedMailStaysDropped(t *testing.T) {
 	a := w.account()
 	p := w.start()
 	prefer := func(email collab.Preference) {
-		w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, "bob", "", collab.Preferences{Email: email}))
+		w.must(a.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: email}))
 	}
 	w.send(a.comment("thread", a.user("bob")))
 	w.drain(p)

@@ -19,8 +19,6 @@ const (
 	Disabled    = "off"
 	Incarnation = "inc"  // of an organization or a document, none for the first
 	Parent      = "par"  // folder of a document or folder
-	Inbox       = "inb"  // preference
-	Mail        = "eml"  // preference
 	Body        = "body" // JSON of an event, a notification, an answer
 	Attempts    = "try"
 	Lease       = "until" // milliseconds

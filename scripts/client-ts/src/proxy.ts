@@ -298,7 +298,7 @@ class Exchange {
   /** What the caller is told of a document, after setting it where the request says what. */
   async preferences({documentId, config}: Body) {
     const {userId} = this.who.user;
-    if (config) await this.call('/v2/notifications/config/set', {userId, documentIds: [documentId], config});
+    if (config) await this.call('/v2/notifications/config/set', {userIds: [userId], documentIds: [documentId], config});
     const {data} = await this.call('/v2/notifications/config/get', {userId, documentIds: [documentId]});
     return pick(data[0], {config: {inbox: 1, email: 1}}) as object;
   }

@@ -2,6 +2,8 @@ package notifications
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -9,47 +11,78 @@ import (
 
 // ConfigGetRequest is the data of POST /v2/notifications/config/get.
 type ConfigGetRequest struct {
-	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"The documents, which need not exist, in the order of the answer"`
-	UserID         string   `json:"userId" rule:"required,id"`
+	OrganizationID        string   `json:"organizationId" rule:"required,id"`
+	DocumentIDs           []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"The documents, which need not exist, in the order of the answer; required unless getOrganizationConfig is true"`
+	GetOrganizationConfig bool     `json:"getOrganizationConfig" doc:"Return what the user prefers in the organization, and that alone"`
+	UserID                string   `json:"userId" rule:"required,id"`
 }
 
-// NotificationConfig is a user's notification configuration for a document.
+// Validate checks that the request says what it asks for.
+func (r *ConfigGetRequest) Validate(m *rpc.Violations) {
+	if r.DocumentIDs == nil && !r.GetOrganizationConfig {
+		m.Add("documentIds", "is required unless getOrganizationConfig is true")
+	}
+}
+
+// NotificationConfig is a user's notification configuration for a document, or for the organization.
 type NotificationConfig struct {
 	Config   Channels `json:"config"`
 	Metadata Metadata `json:"metadata" doc:"What it is of"`
 }
 
-// Channels are the preferences by channel.
+// Channels are the preferences by channel. Further channels stand beside these fields.
 type Channels struct {
 	Inbox collab.Preference `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE"`
 	Email collab.Preference `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	rpc.Open
+}
+
+// MarshalJSON writes the channels, the further ones by name.
+func (c Channels) MarshalJSON() ([]byte, error) {
+	channels := rpc.Keyed[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}}
+	for _, m := range c.Further {
+		channels = append(channels, rpc.Member[any]{Key: m.Key, Value: m.Value})
+	}
+	return channels.MarshalJSON()
+}
+
+func channelsOf(p collab.Preferences) Channels {
+	c := Channels{Inbox: p.Inbox, Email: p.Email}
+	for _, name := range slices.Sorted(maps.Keys(p.Further)) {
+		c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
+	}
+	return c
 }
 
 // Metadata says what a NotificationConfig is of.
 type Metadata struct {
 	APIKey         string `json:"apiKey" doc:"The API key of the request"`
 	OrganizationID string `json:"organizationId"`
-	DocumentID     string `json:"documentId"`
+	DocumentID     string `json:"documentId,omitempty" doc:"The document; none for the organization"`
 	UserID         string `json:"userId"`
 }
 
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
-// for the organization, else the default. Documents need not exist.
+// for the organization, else the default. Documents need not exist. Or it returns the one for the organization.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	documents := rpc.Distinct(req.DocumentIDs)
-	preferences, err := s.Directory.Preferences(ctx, org, req.UserID, documents)
+	documents, preferences := []string{""}, []collab.Preferences{{}}
+	if req.GetOrganizationConfig {
+		preferences[0], err = s.Directory.OrganizationPreferences(ctx, org, req.UserID)
+	} else {
+		documents = rpc.Distinct(req.DocumentIDs)
+		preferences, err = s.Directory.Preferences(ctx, org, req.UserID, documents)
+	}
 	if err != nil {
 		return nil, err
 	}
 	list := make([]NotificationConfig, len(documents))
 	for i, d := range documents {
 		list[i] = NotificationConfig{
-			Config:   Channels(preferences[i]),
+			Config:   channelsOf(preferences[i]),
 			Metadata: Metadata{APIKey: call.APIKey, OrganizationID: req.OrganizationID, DocumentID: d, UserID: req.UserID},
 		}
 	}

@@ -20,7 +20,8 @@ type Directory interface {
 	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
-	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
+	OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error)
+	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error

@@ -67,6 +67,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 		return err
 	}
 	var seen uint64
+	further := false
 	for d.dec.PeekKind() != '}' {
 		name, err := d.dec.ReadValue()
 		if err != nil {
@@ -80,8 +81,9 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 				return err
 			}
 			member.Value = compact(value)
-			further := v.FieldByIndex(o.further).Addr().Interface().(*Keyed[collab.JSON])
-			*further = append(*further, member)
+			members := v.FieldByIndex(o.further).Addr().Interface().(*Keyed[collab.JSON])
+			*members = append(*members, member)
+			further = true
 			continue
 		}
 		if !known {
@@ -103,7 +105,7 @@ func (d *decoder) object(p *Shape, v reflect.Value) error {
 			d.note(join(d.at(), o.Fields[i].Name), "is required")
 		}
 	}
-	if p.NonEmpty && seen == 0 {
+	if p.NonEmpty && seen == 0 && !further {
 		d.Add("", "must have at least one field")
 	}
 	if o.validates {

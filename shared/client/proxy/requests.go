@@ -308,7 +308,7 @@ func (x *exchange) readInbox(r *request) (any, error) {
 // preferences answers what the caller is told of a document, after setting it where the request says what.
 func (x *exchange) preferences(r *request) (any, error) {
 	if r.Config != nil {
-		data := fields{"userId": x.who.User.ID, "documentIds": []string{r.DocumentID}, "config": r.Config}
+		data := fields{"userIds": []string{x.who.User.ID}, "documentIds": []string{r.DocumentID}, "config": r.Config}
 		if _, _, err := call[any](x, "/v2/notifications/config/set", data); err != nil {
 			return nil, err
 		}

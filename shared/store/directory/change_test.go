@@ -192,23 +192,23 @@ func TestPreferences(t *testing.T) { onEach(t, testPreferences) }
 func testPreferences(t *testing.T, s *Store) {
 	docs := []string{"d#1", "d2", "d3"}
 	for _, set := range []struct {
-		document string
-		p        collab.Preferences
-		want     []collab.Preferences
+		documents []string
+		p         collab.Preferences
+		want      []collab.Preferences
 	}{
-		{"d#1", collab.Preferences{Inbox: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "MINE"}, collab.DefaultPreferences, collab.DefaultPreferences}},
-		{"", collab.Preferences{Email: "ALL"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}}},
-		{"d2", collab.Preferences{Email: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
-		{"d#1", collab.Preferences{}, []collab.Preferences{{Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
+		{[]string{"d#1"}, collab.Preferences{Inbox: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "MINE"}, collab.DefaultPreferences, collab.DefaultPreferences}},
+		{nil, collab.Preferences{Email: "ALL"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "ALL"}}},
+		{[]string{"d2"}, collab.Preferences{Email: "NONE"}, []collab.Preferences{{Inbox: "NONE", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
+		{[]string{"d#1", "d#1"}, collab.Preferences{}, []collab.Preferences{{Inbox: "ALL", Email: "ALL"}, {Inbox: "ALL", Email: "NONE"}, {Inbox: "ALL", Email: "ALL"}}},
 	} {
-		must(t, s.SetPreferences(t.Context(), acme, "u", set.document, set.p))
+		must(t, s.SetPreferences(t.Context(), acme, []string{"u", "w"}, set.documents, set.p))
 		got, err := s.Preferences(t.Context(), acme, "u", docs)
 		if diff := cmp.Diff(set.want, got); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
 		for i, d := range docs {
-			got, err := s.UserPreferences(t.Context(), acme.Document(d), []string{"v", "u"})
-			want := map[string]collab.Preferences{"u": set.want[i], "v": collab.DefaultPreferences}
+			got, err := s.UserPreferences(t.Context(), acme.Document(d), []string{"v", "u", "w"})
+			want := map[string]collab.Preferences{"u": set.want[i], "w": set.want[i], "v": collab.DefaultPreferences}
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%s: %v %s", d, err, diff)
 			}
@@ -294,7 +294,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
 		},
 		table.Preference(acme.Document("d"), "u"): func() error {
-			return s.SetPreferences(ctx, acme, "u", "d", collab.Preferences{Inbox: collab.PreferAll})
+			return s.SetPreferences(ctx, acme, []string{"u"}, []string{"d"}, collab.Preferences{Inbox: collab.PreferAll})
 		},
 		table.Idempotency("acct", claim.KeyHash): func() error {
 			claim = newClaim(1, 1, claim.Lease)

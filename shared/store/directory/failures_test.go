@@ -67,7 +67,7 @@ func TestFailures(t *testing.T) {
 					return err
 				},
 				"SetPreferences": func(ctx context.Context) error {
-					return s.SetPreferences(ctx, acme, "u", "d", collab.DefaultPreferences)
+					return s.SetPreferences(ctx, acme, []string{"u"}, []string{"d"}, collab.DefaultPreferences)
 				},
 				"BeginIdempotent": func(ctx context.Context) error {
 					_, err := s.BeginIdempotent(ctx, newClaim(1, 1, noon))

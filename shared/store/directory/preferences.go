@@ -5,9 +5,8 @@ import (
 	"errors"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
@@ -81,20 +80,27 @@ func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []stri
 	return list, err
 }
 
-// SetPreferences writes a user's preferences for a document, or for the organization when document is "". A channel that is "" has
-// none: it falls back. The last writer wins.
-func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error {
-	update := expression.
-		Set(expression.Name(table.Inbox), expression.Value(p.Inbox)).
-		Set(expression.Name(table.Mail), expression.Value(p.Email))
-	k := table.OrganizationPreference(org, user)
-	if document != "" {
-		docs, err := s.toBe(ctx, org, []string{document})
-		if err != nil {
-			return err
-		}
-		k = table.Preference(docs[0], user)
+// OrganizationPreferences returns a user's preferences for the organization, or the default. Strongly consistent.
+func (s *Store) OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error) {
+	p, _, err := store.Read[collab.Preferences](ctx, s.Table, table.OrganizationPreference(org, user))
+	return collab.EffectivePreferences(collab.Preferences{}, p), err
+}
+
+// SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A channel
+// that has none falls back. The last writer wins. Where it fails, some may be written.
+func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
+	var keys []table.Key
+	docs, err := s.toBe(ctx, org, documents)
+	if err != nil {
+		return err
 	}
-	_, err := s.Write(ctx, s.Update(k, update))
-	return err
+	for _, u := range users {
+		if documents == nil {
+			keys = append(keys, table.OrganizationPreference(org, u))
+		}
+		for _, d := range docs {
+			keys = append(keys, table.Preference(d, u))
+		}
+	}
+	return store.Each(ctx, len(keys), func(ctx context.Context, i int) error { return s.Put(ctx, store.ItemOf(keys[i], p)) })
 }

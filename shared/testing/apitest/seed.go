@@ -17,8 +17,8 @@ type Seeder interface {
 	ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error)
 	ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error)
 
-	// SetPreferences writes a user's preferences for a document, or for the organization when document is "".
-	SetPreferences(ctx context.Context, org collab.OrganizationRef, user, document string, p collab.Preferences) error
+	// SetPreferences writes the preferences of users for documents, or for the organization when documents is nil.
+	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 }
 
 // Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
@@ -118,7 +118,11 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		}
 	}
 	for _, p := range a.Preferences {
-		err := to.SetPreferences(ctx, in(p.Organization), p.User, p.Document, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
+		var documents []string
+		if p.Document != "" {
+			documents = []string{p.Document}
+		}
+		err := to.SetPreferences(ctx, in(p.Organization), []string{p.User}, documents, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
 		if err != nil {
 			return fmt.Errorf("seed preference of %q: %w", p.User, err)
 		}
