@@ -311,7 +311,7 @@ func TestLists(t *testing.T) {
 	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "a")
 	c.must(t, "document", "put", "acme", "north", "budget", "--access", "public")
 	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME",
-		"budget | root | public | TIME | budget", "plan | a | organization | TIME | plan")
+		"budget | root | public | TIME | budget", "plan | a | inherited | TIME | plan")
 	c.fails(t, "organization \"east\" does not exist", "document", "list", "acme", "east")
 	c.fails(t, "organization \"east\" does not exist", "folder", "list", "acme", "east")
 	c.fails(t, "account \"nobody\" does not exist", "organization", "list", "nobody")
@@ -377,7 +377,7 @@ func TestSettings(t *testing.T) {
 	// shown is what is shown of all settings, but for these with their default values.
 	shown := func(changed ...string) []string {
 		lines := []string{
-			"advanced-queries | on", "notification-preferences | on", "events | triggered", "mail-grouping | on", "mail-recipients | anyone",
+			"advanced-queries | on", "notification-preferences | on", "default-access | organizationPrivate", "events | triggered", "mail-grouping | on", "mail-recipients | anyone",
 			"mail-from-name | none", "mail-product | none", "mail-link | none", "write-units-per-second | 1000", "read-units-per-second | 4000", "events-per-minute | 6000",
 			"mails-per-day | 20000", "webhook-endpoints | 10", "permission-provider | none",
 		}
@@ -398,12 +398,13 @@ func TestSettings(t *testing.T) {
 	}
 	expect(t, c.must(t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret),
 		shown("events | all", "mail-grouping | off", "permission-provider | https://example.com/may")...)
-	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "mail-grouping=on",
+	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "default-access=public", "mail-grouping=on",
 		"mails-per-day=unlimited", "events-per-minute=7", "webhook-endpoints=50"),
-		shown("advanced-queries | off", "notification-preferences | off", "events | all", "permission-provider | https://example.com/may",
+		shown("advanced-queries | off", "notification-preferences | off", "default-access | public", "events | all", "permission-provider | https://example.com/may",
 			"mails-per-day | unlimited", "events-per-minute | 7", "webhook-endpoints | 50")...)
 	account, err := c.store.Account(t.Context(), "acme")
-	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true, EventsPerMinute: 7, MailsPerDay: collab.Unlimited, WebhookEndpoints: 50}
+	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true, EventsPerMinute: 7, MailsPerDay: collab.Unlimited, WebhookEndpoints: 50,
+		DefaultAccess: collab.AccessPublic}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -418,7 +419,7 @@ func TestSettings(t *testing.T) {
 
 	for _, test := range []struct{ text, value string }{
 		{"events must be triggered or all, not \"none\"", "events=none"},
-		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, write-units-per-second, read-units-per-second, events-per-minute, mails-per-day, webhook-endpoints, permission-provider", "event=all"},
+		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, default-access, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, write-units-per-second, read-units-per-second, events-per-minute, mails-per-day, webhook-endpoints, permission-provider", "event=all"},
 		{"webhook-endpoints must be a number from 1 to 50 or default, not \"unlimited\"", "webhook-endpoints=unlimited"},
 		{"mails-per-day must be a number from 1 to 1000000000, default or unlimited, not \"0\"", "mails-per-day=0"},
 		{"\"events\" is not of the form NAME=VALUE", "events"},
@@ -445,7 +446,7 @@ func TestSettings(t *testing.T) {
 	c.must(t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8")
 	kept(collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "other"})
 	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
-	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "events=triggered",
+	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "default-access=organizationPrivate", "events=triggered",
 		"mails-per-day=default", "events-per-minute=default", "webhook-endpoints=default"),
 		shown()...)
 	const link = "https://app.example/{documentId}"
@@ -476,7 +477,7 @@ func TestOrganization(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	expect(t, c.must(t, "organization", "enable", "acme", "north"), "north | enabled | North")
-	c.must(t, "organization", "put", "acme", "north", "--metadata", "{}")
+	c.must(t, "organization", "put", "acme", "north", "--metadata", `{"plan":null,"seats":null}`)
 	if list, err = c.store.Organizations(t.Context(), "acme", []string{"north"}); err != nil || list[0].Metadata != nil {
 		t.Errorf("%s, %v", list[0].Metadata, err)
 	}
@@ -502,7 +503,9 @@ func TestRollback(t *testing.T) {
 	}
 	member := func(s *directory.Store, user string) {
 		t.Helper()
-		if _, err := s.ChangeMember(t.Context(), org, user, func(*collab.Member) error { return nil }); err != nil {
+		in := collab.Resource{OrganizationRef: org}
+		err := s.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{user}, true, func(int, *collab.Member) {})[0]
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -525,7 +528,7 @@ func TestRollback(t *testing.T) {
 	c.fails(t, "--units must be 1 or more", append(rollback, "--units", "0", "--yes")...)
 	expect(t, c.must(t, append(rollback, "--yes")...), "north | 2 | 1")
 	expect(t, c.must(t, "organization", "list", "acme")[1:], "north | enabled | 1970-01-01T00:00:00Z | then")
-	expect(t, c.must(t, "member", "list", "acme", "north")[1:], "lost |  | never | ")
+	expect(t, c.must(t, "member", "list", "acme", "north")[1:], "lost |  | TIME | ")
 }
 
 func TestVersion(t *testing.T) {
@@ -543,30 +546,28 @@ func TestFolderAndDocument(t *testing.T) {
 	expect(t, c.must(t, "folder", "put", "acme", "north", "a", "--name", "A"), "a | root | A")
 	expect(t, c.must(t, "folder", "put", "acme", "north", "b", "--parent", "a"), "b | a | b")
 	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "b"), "c | b | c")
-	c.fails(t, "folder \"a\" cannot be put into \"c\"", "folder", "put", "acme", "north", "a", "--parent", "c")
-	c.fails(t, "folder \"a\" cannot be put into \"a\"", "folder", "put", "acme", "north", "a", "--parent", "a")
+	c.fails(t, "folder \"a\" cannot be in \"c\"", "folder", "put", "acme", "north", "a", "--parent", "c")
+	c.fails(t, "folder \"a\" cannot be in \"a\"", "folder", "put", "acme", "north", "a", "--parent", "a")
 	c.fails(t, "folder \"x\" does not exist: make it by `admin folder put acme north x`", "folder", "put", "acme", "north", "d", "--parent", "x")
 	c.fails(t, "root is no folder", "folder", "put", "acme", "north", "root")
 	c.fails(t, "organization \"south\" does not exist", "folder", "put", "acme", "south", "a")
 	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "root", "--name", "See"), "c | root | See")
-	folder, subs, err := c.store.Folder(t.Context(), org, "a")
-	if err != nil || folder.Name != "A" || len(subs) != 1 || subs[0].ID != "b" {
-		t.Errorf("%+v %+v %v", folder, subs, err)
+	within, err := c.store.FoldersWithin(t.Context(), org, "a", 1)
+	if err != nil || len(within["a"]) != 1 || within["a"][0].ID != "b" {
+		t.Errorf("%+v %v", within, err)
 	}
 
-	expect(t, c.must(t, "document", "put", "acme", "north", "plan"), "plan | root | organization | plan")
+	expect(t, c.must(t, "document", "put", "acme", "north", "plan"), "plan | root | inherited | plan")
 	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b", "--name", "The plan", "--access", "restricted", "--user", "ann", "--user", "b,ob"),
-		"plan | b | restricted | The plan", "user | ann", "user | b,ob")
-	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--user", "cid"), "plan | b | restricted | The plan", "user | cid")
-	d, err := c.store.Document(t.Context(), org.Document("plan"))
-	if err != nil || d.Access != collab.AccessRestricted || !slices.Equal(d.Users, []string{"cid"}) || d.Folder != "b" || d.CreatedAt == 0 {
-		t.Errorf("%+v %v", d, err)
+		"plan | b | restricted | The plan")
+	plan := org.Document("plan")
+	may, err := c.store.MaySee(t.Context(), plan, "", []string{"ann", "b,ob", "cid"})
+	if err != nil || !may["ann"] || !may["b,ob"] || may["cid"] {
+		t.Errorf("%v %v", may, err)
 	}
 	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan")
-	c.fails(t, "nobody could see the document", "document", "put", "acme", "north", "plan", "--access", "restricted")
-	c.fails(t, "--user is for restricted documents", "document", "put", "acme", "north", "plan", "--user", "ann")
 	c.fails(t, "folder \"x\" does not exist", "document", "put", "acme", "north", "plan", "--folder", "x")
-	c.fails(t, `--access must be one of "unchanged","public","organization","restricted"`, "document", "put", "acme", "north", "plan", "--access", "secret")
+	c.fails(t, `--access must be one of "unchanged","public","organizationPrivate","restricted"`, "document", "put", "acme", "north", "plan", "--access", "secret")
 }
 
 func TestMember(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/collab"
@@ -33,10 +34,11 @@ type folderList struct{ organization }
 
 // Run lists the folders.
 func (c *folderList) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := c.check(ctx, s); err != nil {
+	org, err := c.open(ctx, s)
+	if err != nil {
 		return err
 	}
-	folders, err := s.Folders(ctx, c.ref())
+	folders, err := s.FoldersBehind(ctx, org, "", 0)
 	if err != nil {
 		return err
 	}
@@ -54,11 +56,12 @@ type documentList struct{ organization }
 
 // Run lists the documents.
 func (c *documentList) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := c.check(ctx, s); err != nil {
+	org, err := c.open(ctx, s)
+	if err != nil {
 		return err
 	}
 	a.list("DOCUMENT", "FOLDER", "ACCESS", "CREATED", "NAME")
-	for d, err := range s.Documents(ctx, c.ref()) {
+	for d, err := range s.Documents(ctx, org) {
 		if err != nil {
 			return err
 		}
@@ -70,10 +73,7 @@ func (c *documentList) Run(ctx context.Context, a *admin, s *directory.Store) er
 	return nil
 }
 
-// accessOf is who may see a document.
-func accessOf(d collab.Document) collab.Access {
-	if d.Access == "" {
-		return collab.AccessOrganization
-	}
-	return d.Access
+// accessOf is the access type of a document, or that it has its folder's.
+func accessOf(d collab.Document) string {
+	return cmp.Or(string(d.Access), "inherited")
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 
+	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 )
@@ -23,22 +23,28 @@ type memberAdd struct {
 
 // Run adds the member.
 func (c *memberAdd) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := c.check(ctx, s); err != nil {
-		return err
-	}
-	m, err := s.ChangeMember(ctx, c.ref(), string(c.User), func(m *collab.Member) error {
-		m.CreatedAt, m.LastUpdated = cmp.Or(m.CreatedAt, a.millis()), a.millis()
-		if c.Name != "" {
-			m.Name = (*string)(&c.Name)
-		}
-		if c.Email != "" {
-			m.Email = (*string)(&c.Email)
-		}
-		return nil
-	})
+	org, err := c.open(ctx, s)
 	if err != nil {
 		return err
 	}
+	u := collab.User{UserID: string(c.User)}
+	if c.Name != "" {
+		u.Name = (*string)(&c.Name)
+	}
+	if c.Email != "" {
+		u.Email = (*string)(&c.Email)
+	}
+	add := &users.AddRequest{UpdateRequest: users.UpdateRequest{
+		Level: users.Level{OrganizationID: org.Organization}, Users: []users.NewUser{{User: u}},
+	}}
+	if err := done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add)); err != nil {
+		return err
+	}
+	members, err := s.Members(ctx, org, []string{u.UserID})
+	if err != nil {
+		return err
+	}
+	m := members[u.UserID]
 	a.record("user", m.UserID, "email", collab.Deref(m.Email), "name", collab.Deref(m.Name))
 	if m.Email == nil {
 		a.say("No mail reaches the member: give --email.")
@@ -50,11 +56,12 @@ type memberList struct{ organization }
 
 // Run lists the members.
 func (c *memberList) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := c.check(ctx, s); err != nil {
+	org, err := c.open(ctx, s)
+	if err != nil {
 		return err
 	}
 	a.list("USER", "EMAIL", "SINCE", "NAME")
-	for m, err := range s.ListMembers(ctx, c.ref(), "", collab.MaxPageSize) {
+	for m, err := range s.ListMembers(ctx, org, "", collab.MaxPageSize) {
 		if err != nil {
 			return err
 		}
@@ -71,12 +78,16 @@ type memberRemove struct {
 	User id `arg:"" help:"User id."`
 }
 
-// Run removes the member. One who is not there is gone already.
+// Run removes the member, with all grants in the organization. One who is not there is gone already.
 func (c *memberRemove) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := c.check(ctx, s); err != nil {
+	org, err := c.open(ctx, s)
+	if err != nil {
 		return err
 	}
-	if err := s.RemoveMember(ctx, c.ref(), string(c.User)); err != nil {
+	err = done((&users.Service{Directory: s}).Delete(ctx, a.call(c.Account), &users.DeleteRequest{
+		Level: users.Level{OrganizationID: org.Organization}, UserIDs: []string{string(c.User)},
+	}))
+	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return err
 	}
 	a.field("removed", c.User)

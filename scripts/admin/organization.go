@@ -4,64 +4,69 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/tx"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 type organizationCommands struct {
-	List    organizationList    `cmd:"" help:"List the organizations of an account."`
-	Put     organizationPut     `cmd:"" help:"Make an organization, or change the fields that are given."`
-	Disable organizationDisable `cmd:"" help:"Refuse every operation on an organization."`
-	Enable  organizationEnable  `cmd:"" help:"Allow operations on an organization again."`
-
+	List     organizationList     `cmd:"" help:"List the organizations of an account."`
+	Put      organizationPut      `cmd:"" help:"Make an organization, or change the fields that are given."`
+	Disable  organizationDisable  `cmd:"" help:"Refuse what is in an organization to everybody."`
+	Enable   organizationEnable   `cmd:"" help:"Allow operations on an organization again."`
 	Rollback organizationRollback `cmd:"" help:"Make an organization what it is in a table that was restored from a backup."`
+}
+
+// call is a request of an account, as one with its credentials makes it.
+func (a *admin) call(account id) *rpc.Call {
+	seed := make([]byte, 16)
+	_, _ = a.random.Read(seed) // crypto/rand never fails
+	return &rpc.Call{Tx: &tx.Tx{Identity: collab.Identity{Account: string(account)}, Now: a.now(), IDs: collab.NewIDs(a.now(), seed)}}
+}
+
+// done returns the error of a call about one thing, or of that thing.
+func done[T interface{ Err() error }](items rpc.Keyed[T], err error) error {
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	return items[0].Value.Err()
 }
 
 type organizationPut struct {
 	organization
 	Name     *string  `help:"Its name; a new one without has its id for a name."`
-	Metadata metadata `placeholder:"JSON" help:"Further fields that organizations get answers, as one JSON object; {} for none."`
+	Metadata metadata `placeholder:"JSON" help:"Further fields that organizations get answers, as one JSON object; null takes one away."`
 }
 
 // metadata is a JSON object on the command line.
 type metadata string
 
-// Validate reports text that is no object, or one whose fields organizations get could not answer.
+// Validate reports text that is no object.
 func (m metadata) Validate() error {
-	if m == "" {
-		return nil
-	}
-	value := jsontext.Value(m)
-	if !value.IsValid() || value.Kind() != '{' {
+	if value := jsontext.Value(m); m != "" && (!value.IsValid() || value.Kind() != '{') {
 		return errors.New("must be a JSON object such as {\"plan\":\"pro\"}")
-	}
-	if len(m) > 100_000 {
-		return errors.New("must be at most 100000 bytes")
 	}
 	return nil
 }
 
 // Run makes or changes the organization.
 func (c *organizationPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	return a.changeOrganization(ctx, s, c.organization, func(o *collab.Organization) error {
-		if o.CreatedAt == 0 {
-			o.Name, o.CreatedAt = o.ID, a.millis()
-		}
-		if c.Name != nil {
-			o.Name = *c.Name
-		}
-		if c.Metadata != "" {
-			o.Metadata = nil
-			if value := jsontext.Value(c.Metadata); value.Compact() == nil && string(value) != "{}" {
-				o.Metadata = collab.JSON(value)
-			}
-		}
-		return nil
-	})
+	if err := checkAccount(ctx, s, c.Account); err != nil {
+		return err
+	}
+	o := organizations.NewOrganization{OrganizationID: string(c.Organization), OrganizationName: c.Name}
+	for name, value := range rpc.Members(collab.JSON(c.Metadata)) {
+		o.Further = append(o.Further, rpc.Member[collab.JSON]{Key: name, Value: value})
+	}
+	service := organizations.Service{Directory: s}
+	err := done(service.Add(ctx, a.call(c.Account), &organizations.WriteRequest{Organizations: []organizations.NewOrganization{o}}))
+	return a.showOrganization(ctx, s, c.organization, err)
 }
 
 type organizationDisable struct{ organization }
@@ -82,30 +87,27 @@ func (c *organizationEnable) Run(ctx context.Context, a *admin, s *directory.Sto
 }
 
 func (a *admin) setOrganizationDisabled(ctx context.Context, s *directory.Store, org organization, disabled bool) error {
-	return a.changeOrganization(ctx, s, org, func(o *collab.Organization) error {
-		if o.CreatedAt == 0 {
-			return fmt.Errorf("organization %q does not exist: make it by `admin organization put %s %s`", o.ID, word(org.Account), word(org.Organization))
-		}
-		o.Disabled = disabled
-		return nil
-	})
-}
-
-// changeOrganization changes an organization and shows it. Functions that know it to be enabled go on for 5 s.
-func (a *admin) changeOrganization(ctx context.Context, s *directory.Store, org organization, change func(*collab.Organization) error) error {
-	if err := checkAccount(ctx, s, org.Account); err != nil {
+	if err := org.check(ctx, s); err != nil {
 		return err
 	}
-	o, err := s.ChangeOrganization(ctx, org.ref(), func(o *collab.Organization) error {
-		err := change(o)
-		o.LastUpdated = a.millis()
-		return err
-	})
+	service := organizations.Service{Directory: s}
+	err := done(service.DisableStateUpdate(ctx, a.call(org.Account), &organizations.DisableStateUpdateRequest{
+		OrganizationIDs: []string{string(org.Organization)}, Disabled: disabled,
+	}))
+	return a.showOrganization(ctx, s, org, err)
+}
+
+// showOrganization shows an organization that was written.
+func (a *admin) showOrganization(ctx context.Context, s *directory.Store, org organization, err error) error {
 	if err != nil {
 		return err
 	}
-	a.record("organization", o.ID, "state", state(o.Disabled), "name", o.Name)
-	if o.Disabled {
+	list, err := s.Organizations(ctx, string(org.Account), []string{string(org.Organization)})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	a.record("organization", list[0].ID, "state", state(list[0].Disabled), "name", list[0].Name)
+	if list[0].Disabled {
 		a.say("Every operation on it is refused within 5 s. `admin organization enable %s %s` allows them again.", word(org.Account), word(org.Organization))
 	}
 	return nil
@@ -128,60 +130,46 @@ func (c *folderPut) Run(ctx context.Context, a *admin, s *directory.Store) error
 	if c.Folder == collab.RootFolder {
 		return wrongf("root is no folder: it stands for the top level")
 	}
-	if err := c.check(ctx, s); err != nil {
-		return err
-	}
-	folders, err := s.Folders(ctx, c.ref())
+	org, err := c.open(ctx, s)
 	if err != nil {
 		return err
 	}
+	change := organizations.FolderChange{FolderID: string(c.Folder), FolderName: c.Name, ParentFolderID: (*string)(c.Parent)}
 	if c.Parent != nil {
-		if err := c.checkParent(folders); err != nil {
+		if err := c.checkFolder(ctx, s, org, *c.Parent); err != nil {
 			return err
 		}
 	}
-	f, err := s.ChangeFolder(ctx, c.ref(), string(c.Folder), func(f *collab.Folder) error {
-		if f.CreatedAt == 0 {
-			f.Name, f.CreatedAt = f.ID, a.millis()
-		}
-		if c.Name != nil {
-			f.Name = *c.Name
-		}
-		if c.Parent != nil {
-			f.Parent = string(*c.Parent)
-		}
-		f.LastUpdated = a.millis()
-		return nil
-	})
+	service := organizations.Service{Directory: s}
+	there, err := s.FoldersAbove(ctx, org, []string{change.FolderID})
+	if _, exists := there[change.FolderID]; exists {
+		err = done(service.FoldersUpdate(ctx, a.call(c.Account), &organizations.FoldersUpdateRequest{
+			OrganizationID: org.Organization, Folders: []organizations.FolderChange{change},
+		}))
+	} else if err == nil {
+		err = done(service.FoldersAdd(ctx, a.call(c.Account), &organizations.FoldersAddRequest{
+			OrganizationID: org.Organization, Folders: []organizations.NewFolder{{FolderChange: change}},
+		}))
+	}
 	if err != nil {
 		return err
 	}
+	if there, err = s.FoldersAbove(ctx, org, []string{change.FolderID}); err != nil {
+		return err
+	}
+	f := there[change.FolderID]
 	a.record("folder", f.ID, "parent", f.Parent, "name", f.Name)
 	a.say("`admin document put %s %s DOCUMENT --folder %s` puts a document into it.", word(c.Account), word(c.Organization), word(c.Folder))
 	return nil
 }
 
-// checkParent fails when the parent does not exist, or lies in the folder itself.
-func (c *folderPut) checkParent(folders []collab.Folder) error {
-	at := string(*c.Parent)
-	for range len(folders) + 1 {
-		if at == collab.RootFolder {
-			return nil
-		}
-		if at == string(c.Folder) {
-			return fmt.Errorf("folder %q cannot be put into %q: that is, or lies in, the folder itself", c.Folder, *c.Parent)
-		}
-		i := slices.IndexFunc(folders, func(f collab.Folder) bool { return f.ID == at })
-		if i < 0 {
-			return c.folderMissing(at)
-		}
-		at = folders[i].Parent
+// checkFolder fails when the folder does not exist.
+func (o organization) checkFolder(ctx context.Context, s *directory.Store, org collab.OrganizationRef, folder id) error {
+	there, err := s.FoldersAbove(ctx, org, []string{string(folder)})
+	if _, exists := there[string(folder)]; err == nil && !exists && folder != collab.RootFolder {
+		err = fmt.Errorf("folder %q does not exist: make it by `admin folder put %s %s %s`", folder, word(o.Account), word(o.Organization), word(folder))
 	}
-	return fmt.Errorf("folder %q lies in itself: put it to the top by --parent root before", at)
-}
-
-func (o organization) folderMissing(folder string) error {
-	return fmt.Errorf("folder %q does not exist: make it by `admin folder put %s %s %s`", folder, word(o.Account), word(o.Organization), word(folder))
+	return err
 }
 
 type documentCommands struct {
@@ -194,64 +182,55 @@ type documentPut struct {
 	Document documentID `arg:"" help:"Document."`
 	Name     *string    `help:"Its name; a new one without has its id for a name."`
 	Folder   *id        `help:"The folder it is in; root for none."`
-	Access   string     `enum:"unchanged,public,organization,restricted" default:"unchanged" help:"Who may see it: public (everyone), organization (members: what a new one has), restricted (the users given by --user)."`
-	User     []id       `sep:"none" help:"A user who may see a restricted document. May be repeated; those given replace those there."`
+	Access   string     `enum:"unchanged,public,organizationPrivate,restricted" default:"unchanged" help:"Who may see it: public (everyone), organizationPrivate (members), restricted (those with a grant); a new one has its folder's."`
+	User     []id       `sep:"none" help:"A user who gets a grant on it. May be repeated."`
 }
 
 // Run makes or changes the document.
 func (c *documentPut) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if len(c.User) > collab.MaxPeople {
-		return wrongf("at most %d users may be listed: make them members and use --access organization", collab.MaxPeople)
-	}
-	if err := c.check(ctx, s); err != nil {
-		return err
-	}
-	if c.Folder != nil && *c.Folder != collab.RootFolder {
-		if _, _, err := s.Folder(ctx, c.ref(), string(*c.Folder)); collab.CodeOf(err) == collab.NotFound {
-			return c.folderMissing(string(*c.Folder))
-		} else if err != nil {
-			return err
-		}
-	}
-	d, err := s.ChangeDocument(ctx, c.ref().Document(string(c.Document)), func(d *collab.Document) error {
-		if d.CreatedAt == 0 {
-			d.Name, d.CreatedAt = d.ID, a.millis()
-		}
-		d.LastUpdated = a.millis()
-		return c.change(d)
-	})
+	org, err := c.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	a.record("document", d.ID, "folder", d.Folder, "access", accessOf(d), "name", d.Name)
-	a.all("users", "user", d.Users)
-	return nil
-}
-
-// change makes the changes that are given.
-func (c *documentPut) change(d *collab.Document) error {
-	if c.Name != nil {
-		d.Name = *c.Name
-	}
 	if c.Folder != nil {
-		d.Folder = string(*c.Folder)
+		if err := c.checkFolder(ctx, s, org, *c.Folder); err != nil {
+			return err
+		}
 	}
-	if c.Access != "unchanged" {
-		d.Access = collab.Access(c.Access)
+	ids := []string{string(c.Document)}
+	service := organizations.Service{Directory: s}
+	write := organizations.DocumentsUpdateRequest{
+		OrganizationID: org.Organization, Documents: []organizations.NewDocument{{DocumentID: ids[0], DocumentName: c.Name}},
 	}
-	if c.User != nil {
-		d.Users = nil
+	there, err := s.DocumentsByID(ctx, org, ids)
+	if err == nil && len(there) > 0 {
+		err = done(service.DocumentsUpdate(ctx, a.call(c.Account), &write))
+	} else if err == nil {
+		err = done(service.DocumentsAdd(ctx, a.call(c.Account), &organizations.DocumentsAddRequest{DocumentsUpdateRequest: write}))
+	}
+	if err == nil && c.Folder != nil {
+		err = done(service.DocumentsMove(ctx, a.call(c.Account), &organizations.DocumentsMoveRequest{
+			OrganizationID: org.Organization, DocumentIDs: ids, FolderID: string(*c.Folder),
+		}))
+	}
+	if err == nil && c.Access != "unchanged" {
+		err = done(service.DocumentsAccessUpdate(ctx, a.call(c.Account), &organizations.DocumentsAccessUpdateRequest{
+			OrganizationID: org.Organization, DocumentIDs: ids, AccessType: collab.Access(c.Access),
+		}))
+	}
+	if err == nil && len(c.User) > 0 {
+		add := &users.AddRequest{UpdateRequest: users.UpdateRequest{Level: users.Level{OrganizationID: org.Organization, DocumentID: &ids[0]}}}
 		for _, u := range c.User {
-			d.Users = append(d.Users, string(u))
+			add.Users = append(add.Users, users.NewUser{User: collab.User{UserID: string(u)}})
 		}
+		err = done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add))
 	}
-	if d.Access != collab.AccessRestricted {
-		if c.User != nil {
-			return wrongf("--user is for restricted documents: give --access restricted as well")
-		}
-		d.Users = nil
-	} else if len(d.Users) == 0 {
-		return wrongf("nobody could see the document: give --user for each user who may")
+	if err != nil {
+		return err
 	}
+	if there, err = s.DocumentsByID(ctx, org, ids); err != nil || len(there) == 0 {
+		return err
+	}
+	a.record("document", there[0].ID, "folder", there[0].Folder, "access", accessOf(there[0]), "name", there[0].Name)
 	return nil
 }

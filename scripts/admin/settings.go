@@ -120,6 +120,7 @@ func (a *admin) known(secret []byte) []setting {
 	return []setting{
 		toggle("advanced-queries", "on", "off", func(s *settings) *bool { return &s.AdvancedQueriesOff }),
 		toggle("notification-preferences", "on", "off", func(s *settings) *bool { return &s.NotificationPreferencesOff }),
+		{"default-access", getDefaultAccess, setDefaultAccess},
 		toggle("events", "triggered", "all", func(s *settings) *bool { return &s.AllEvents }),
 		toggle("mail-grouping", "on", "off", func(s *settings) *bool { return &s.MailGroupingOff }),
 		toggle("mail-recipients", "anyone", "members", func(s *settings) *bool { return &s.MailToMembersOnly }),
@@ -133,6 +134,22 @@ func (a *admin) known(secret []byte) []setting {
 		amount("webhook-endpoints", collab.WebhookEndpoints, collab.MaxWebhooks, func(s *settings) *int64 { return &s.WebhookEndpoints }),
 		{permissionProvider, getProvider, func(s *settings, value string) error { return a.setProvider(s, value, secret) }},
 	}
+}
+
+func getDefaultAccess(s settings) string {
+	return cmp.Or(string(s.DefaultAccess), string(collab.AccessOrganizationPrivate))
+}
+
+func setDefaultAccess(s *settings, value string) error {
+	switch access := collab.Access(value); access {
+	case collab.AccessOrganizationPrivate:
+		s.DefaultAccess = ""
+		return nil
+	case collab.AccessPublic:
+		s.DefaultAccess = access
+		return nil
+	}
+	return fmt.Errorf("default-access must be %s or %s, not %q", collab.AccessOrganizationPrivate, collab.AccessPublic, value)
 }
 
 func getProvider(s settings) string {
@@ -200,7 +217,7 @@ func (a *admin) show(s settings) {
 
 type settingsSet struct {
 	Account id       `arg:"" help:"Account."`
-	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, write-units-per-second=N, read-units-per-second=N, events-per-minute=N, mails-per-day=N, webhook-endpoints=N, permission-provider=URL|none."`
+	Values  []string `arg:"" name:"name=value" help:"advanced-queries=on|off, notification-preferences=on|off, default-access=organizationPrivate|public, events=triggered|all, mail-grouping=on|off, mail-recipients=anyone|members, mail-from-name=NAME|none, mail-product=NAME|none, mail-link=URL|none, write-units-per-second=N, read-units-per-second=N, events-per-minute=N, mails-per-day=N, webhook-endpoints=N, permission-provider=URL|none."`
 	Secret  []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
 }
 

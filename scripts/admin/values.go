@@ -154,6 +154,14 @@ func (o organization) check(ctx context.Context, s *directory.Store) error {
 	return err
 }
 
+// open returns the organization, disabled or not. It fails when the account or the organization does not exist.
+func (o organization) open(ctx context.Context, s *directory.Store) (collab.OrganizationRef, error) {
+	if err := o.check(ctx, s); err != nil {
+		return collab.OrganizationRef{}, err
+	}
+	return s.FindOrganization(ctx, string(o.Account), string(o.Organization), false)
+}
+
 // checkAccount fails when the account does not exist.
 func checkAccount(ctx context.Context, s *directory.Store, account id) error {
 	_, err := s.Account(ctx, string(account))

@@ -6,10 +6,12 @@ import (
 	"net/http"
 	"reflect"
 
+	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/users"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
 )
@@ -58,6 +60,8 @@ type Deps struct {
 	Server        *rpc.Server
 	Annotations   *commentannotations.Service
 	Organizations *organizations.Service
+	Users         *users.Service
+	Permissions   *auth.Service
 	Notifications *notifications.Service
 	Webhooks      *webhooks.Service
 }
@@ -87,6 +91,10 @@ func operation[S, Req, Data any](service func(Deps) S, method func(S, context.Co
 func annotations(d Deps) *commentannotations.Service { return d.Annotations }
 
 func organization(d Deps) *organizations.Service { return d.Organizations }
+
+func user(d Deps) *users.Service { return d.Users }
+
+func permission(d Deps) *auth.Service { return d.Permissions }
 
 func notification(d Deps) *notifications.Service { return d.Notifications }
 

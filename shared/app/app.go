@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"collabdata/shared/api"
+	permissions "collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/users"
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
@@ -110,6 +112,8 @@ func (s *Service) deps() api.Deps {
 		},
 		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
 		Organizations: &organizations.Service{Directory: s.Directory},
+		Users:         &users.Service{Directory: s.Directory},
+		Permissions:   &permissions.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
 		Webhooks: &webhooks.Service{
 			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },

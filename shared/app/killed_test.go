@@ -36,6 +36,12 @@ const (
 		"commentAnnotations":[{"annotationId":"a","location":{"id":"l"},"assignedTo":{"userId":"ann"},"commentData":[
 			{"commentId":1,"commentText":"x","from":{"userId":"bob"}},{"commentId":2,"commentText":"x","from":{"userId":"bob"}}]},
 		{"annotationId":"b","location":{"id":"l"},"commentData":[{"commentId":1,"commentText":"x","from":{"userId":"bob"}}]}]}`
+	makeFolders = `/v2/organizations/folders/add {"organizationId":"NAME","createOrganization":true,
+		"folders":[{"folderId":"a"},{"folderId":"b","parentFolderId":"a"}]}`
+	makeDocuments = `/v2/organizations/documents/add {"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
+		"documents":[{"documentId":"a"},{"documentId":"b"}]}`
+	makeGroup   = `/v2/organizations/usergroups/add {"organizationId":"NAME","createOrganization":true,"organizationUserGroups":[{"groupId":"g"}]}`
+	makeUsers   = `/v2/users/add {"organizationId":"NAME","createOrganization":true,"users":[{"userId":"ann"},{"userId":"bob"}]}`
 	makeWebhook = `/v2/webhooks/add {"webhookId":"NAME","url":"https://example.com"}`
 )
 
@@ -67,7 +73,36 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME-1","NAME-2"],"updatedData":{"clicked":true}}`},
 	"/v2/notifications/config/set": {before: makeThread,
 		data: `{"organizationId":"o","userIds":["NAME","u"],"documentIds":["d","e"],"config":{"email":"NONE"}}`},
-	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
+	"/v2/organizations/add": {data: `{"organizations":[{"organizationId":"NAME","organizationName":"x"},{"organizationId":"NAME-2","tier":1}]}`},
+	"/v2/organizations/update": {before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME","a":1,"b":2}]}`,
+		data: `{"organizations":[{"organizationId":"NAME","a":null,"c":3}]}`},
+	"/v2/organizations/access/disablestate/update": {before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME"},{"organizationId":"NAME-2"}]}`,
+		data: `{"organizationIds":["NAME","NAME-2"],"disabled":true}`},
+	"/v2/organizations/folders/add": {data: `{"organizationId":"NAME","createOrganization":true,
+		"folders":[{"folderId":"a"},{"folderId":"b","parentFolderId":"a"}]}`},
+	"/v2/organizations/folders/update": {before: makeFolders,
+		data: `{"organizationId":"NAME","folders":[{"folderId":"b","parentFolderId":"root"},{"folderId":"a","parentFolderId":"b","folderName":"x"}]}`},
+	"/v2/organizations/folders/access/update": {before: makeFolders, data: `{"organizationId":"NAME","folderIds":["a","b"],"accessType":"public"}`},
+	"/v2/organizations/documents/add": {data: `{"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
+		"documents":[{"documentId":"a"},{"documentId":"b"}]}`},
+	"/v2/organizations/documents/update":                     {before: makeDocuments, data: `{"organizationId":"NAME","documents":[{"documentId":"a","x":1},{"documentId":"b"}]}`},
+	"/v2/organizations/documents/move":                       {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"folderId":"root"}`},
+	"/v2/organizations/documents/access/update":              {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"accessType":"public"}`},
+	"/v2/organizations/documents/access/disablestate/update": {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"disabled":true}`},
+	"/v2/organizations/usergroups/add": {data: `{"organizationId":"NAME","createOrganization":true,
+		"organizationUserGroups":[{"groupId":"a"},{"groupId":"b"}]}`},
+	"/v2/organizations/usergroups/users/add":    {before: makeGroup, data: `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`},
+	"/v2/organizations/usergroups/users/delete": {before: makeGroup, data: `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`},
+	"/v2/users/add": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
+		"users":[{"userId":"ann","name":"Ann"},{"userId":"bob"}]}`},
+	"/v2/users/update": {before: makeUsers, data: `{"organizationId":"NAME","users":[{"userId":"ann","name":"Ann"},{"userId":"bob","accessRole":"viewer"}]}`},
+	"/v2/users/delete": {before: makeUsers, data: `{"organizationId":"NAME","userIds":["ann","bob"]}`},
+	"/v2/users/delete at a folder": {before: `/v2/users/add {"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
+		"users":[{"userId":"ann"},{"userId":"bob"}]}`, data: `{"organizationId":"NAME","folderId":"f","userIds":["ann","bob"]}`},
+	"/v2/auth/permissions/add": {before: makeDocuments, data: `{"user":{"userId":"ann"},"permissions":{"resources":[{"type":"organization","id":"NAME"},
+		{"type":"folder","id":"f","organizationId":"NAME"},{"type":"document","id":"a","organizationId":"NAME"}]}}`},
+	"/v2/auth/permissions/remove": {before: makeUsers, data: `{"userId":"ann","permissions":{"resources":[{"type":"organization","id":"NAME"}]}}`},
+	"/v2/webhooks/add":            {data: `{"webhookId":"NAME","url":"https://example.com"}`},
 	"/v2/webhooks/update": {before: makeWebhook,
 		data: `{"webhookId":"NAME","updatedData":{"disabled":true}}`},
 	"/v2/webhooks/delete":            {before: makeWebhook, data: `{"webhookId":"NAME"}`},

@@ -42,6 +42,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
@@ -180,14 +181,15 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 func (a *Answer) Failure() *collab.Error {
 	var envelope struct {
 		Error struct {
-			Message string              `json:"message"`
-			Status  collab.Code         `json:"status"`
-			Details []collab.FieldError `json:"details"`
+			Message string         `json:"message"`
+			Status  collab.Code    `json:"status"`
+			Details jsontext.Value `json:"details"`
 		} `json:"error"`
 	}
 	e := &collab.Error{Code: collab.Unavailable}
 	if err := json.Unmarshal(a.Body, &envelope); err == nil && envelope.Error.Status != "" {
-		e.Code, e.Message, e.Details = envelope.Error.Status, envelope.Error.Message, envelope.Error.Details
+		e.Code, e.Message = envelope.Error.Status, envelope.Error.Message
+		_ = json.Unmarshal(envelope.Error.Details, &e.Details) // those of some failures are no list of mistakes
 	} else {
 		// Something in between answered: a proxy, a wrong address.
 		e.Message = fmt.Sprintf("the answer is none of the service: HTTP status %d", a.Status)

@@ -15,6 +15,8 @@ type Client struct {
 	CommentAnnotations CommentAnnotations
 	Organizations      Organizations
 	Notifications      Notifications
+	Users              Users
+	Auth               Auth
 	Webhooks           Webhooks
 
 	config Config
@@ -25,6 +27,8 @@ func newClient(config Config) *Client {
 	c.CommentAnnotations.client = c
 	c.Organizations.client = c
 	c.Notifications.client = c
+	c.Users.client = c
+	c.Auth.client = c
 	c.Webhooks.client = c
 	return c
 }
@@ -32,12 +36,18 @@ func newClient(config Config) *Client {
 // CommentAnnotations has the operations below the path commentannotations. Threads of comments on documents.
 type CommentAnnotations struct{ client *Client }
 
-// Organizations has the operations below the path organizations. Organizations and their folders.
+// Organizations has the operations below the path organizations. Organizations, and their folders, documents and groups of users.
 type Organizations struct{ client *Client }
 
 // Notifications has the operations below the path notifications. What people are told in the app and by mail, and what they want
 // to be told.
 type Notifications struct{ client *Client }
+
+// Users has the operations below the path users. Users of organizations, folders and documents.
+type Users struct{ client *Client }
+
+// Auth has the operations below the path auth. What users may see and write.
+type Auth struct{ client *Client }
 
 // Webhooks has the operations below the path webhooks. Endpoints to which events are posted, and what became of that.
 type Webhooks struct{ client *Client }
@@ -240,8 +250,8 @@ func (o Organizations) GetPage(ctx context.Context, request *OrganizationsGetReq
 // Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the
 // folders directly in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist
 // (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response of 5 MB does not hold the folders.
-func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsGetFoldersV1Request) ([]Folder, error) {
-	data, _, err := call[[]Folder](ctx, o.client, "/v1/organizations/folders/get", request, nil)
+func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsGetFoldersV1Request) ([]FolderV1, error) {
+	data, _, err := call[[]FolderV1](ctx, o.client, "/v1/organizations/folders/get", request, nil)
 	return data, err
 }
 
@@ -332,6 +342,272 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetConfigRequest, options ...Option,
 ) (Keyed[NotificationsSetConfigItem], error) {
 	data, _, err := call[Keyed[NotificationsSetConfigItem]](ctx, o.client, "/v2/notifications/config/set", request, writing(options))
+	return data, err
+}
+
+// Add adds organizations, or updates those that are there, by POST /v2/organizations/add.
+//
+// Makes organizations, or updates those that are there: a name or further field that is not sent stays, null takes a further field
+// away. At most 500, each with any further fields (100,000 bytes of them), which organizations/get returns beside its own; names
+// that the service uses itself are refused. An organization that was deleted may be added again a few seconds later, and is empty;
+// until then it fails with UNAVAILABLE.
+func (o Organizations) Add(ctx context.Context, request *OrganizationsAddRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/add", request, writing(options))
+	return data, err
+}
+
+// Update updates organizations, by POST /v2/organizations/update.
+//
+// As organizations/add, but an organization that does not exist fails with NOT_FOUND.
+func (o Organizations) Update(ctx context.Context, request *OrganizationsUpdateRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/update", request, writing(options))
+	return data, err
+}
+
+// UpdateAccessDisableState disables organizations, or enables them again, by POST /v2/organizations/access/disablestate/update.
+//
+// Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written:
+// FAILED_PRECONDITION; only operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.
+func (o Organizations) UpdateAccessDisableState(ctx context.Context, request *OrganizationsUpdateAccessDisableStateRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/access/disablestate/update", request, writing(options))
+	return data, err
+}
+
+// AddFolders adds folders, by POST /v2/organizations/folders/add.
+//
+// Makes folders, in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
+// ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.
+func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAddFoldersRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/add", request, writing(options))
+	return data, err
+}
+
+// GetFolders lists the folders of an organization, in pages, or one with its subfolders, by POST /v2/organizations/folders/get. It
+// asks for one page after the other. An error ends the items.
+//
+// Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with those in
+// it, to maxDepth levels, each by id. Which folders are in another may be known a second late. NOT_FOUND when the organization or
+// the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does not hold the subfolders, or there
+// are more than 10,000.
+func (o Organizations) GetFolders(ctx context.Context, request *OrganizationsGetFoldersRequest) iter.Seq2[Folder, error] {
+	return items(request.PageToken, func(token string) (*Page[Folder], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetFoldersPage(ctx, &asked)
+	})
+}
+
+// GetFoldersPage returns one page of GetFolders.
+func (o Organizations) GetFoldersPage(ctx context.Context, request *OrganizationsGetFoldersRequest) (*Page[Folder], error) {
+	data, next, err := call[[]Folder](ctx, o.client, "/v2/organizations/folders/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[Folder]{Items: data, NextPageToken: next}, nil
+}
+
+// UpdateFolders renames folders, or moves them, by POST /v2/organizations/folders/update.
+//
+// Changes folders, one after the other: a field left out stays. Another parent moves a folder with all that is in it; what
+// inherits its access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not
+// exist, and with FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.
+func (o Organizations) UpdateFolders(ctx context.Context, request *OrganizationsUpdateFoldersRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/update", request, writing(options))
+	return data, err
+}
+
+// UpdateFoldersAccess says who may see what is in folders, by POST /v2/organizations/folders/access/update.
+//
+// Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with
+// inheritFromParent, so that the parent's holds. A folder that does not exist fails with NOT_FOUND.
+func (o Organizations) UpdateFoldersAccess(ctx context.Context, request *OrganizationsUpdateFoldersAccessRequest, options ...Option,
+) (Keyed[FolderAccess], error) {
+	data, _, err := call[Keyed[FolderAccess]](ctx, o.client, "/v2/organizations/folders/access/update", request, writing(options))
+	return data, err
+}
+
+// AddDocuments adds documents, by POST /v2/organizations/documents/add.
+//
+// Makes documents: each with any further fields (100,000 bytes of them), which documents/get returns beside its own; names that
+// the service uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a
+// few seconds later, and is empty. NOT_FOUND when the folder does not exist.
+func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsAddDocumentsRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/add", request, writing(options))
+	return data, err
+}
+
+// GetDocuments lists documents, in pages, by POST /v2/organizations/documents/get. It asks for one page after the other. An error
+// ends the items.
+//
+// Returns documents: those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id.
+// Disabled ones are listed. A list by folder may be a second behind. NOT_FOUND when the folder does not exist.
+func (o Organizations) GetDocuments(ctx context.Context, request *OrganizationsGetDocumentsRequest) iter.Seq2[Document, error] {
+	return items(request.PageToken, func(token string) (*Page[Document], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetDocumentsPage(ctx, &asked)
+	})
+}
+
+// GetDocumentsPage returns one page of GetDocuments.
+func (o Organizations) GetDocumentsPage(ctx context.Context, request *OrganizationsGetDocumentsRequest) (*Page[Document], error) {
+	data, next, err := call[[]Document](ctx, o.client, "/v2/organizations/documents/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[Document]{Items: data, NextPageToken: next}, nil
+}
+
+// UpdateDocuments updates documents, by POST /v2/organizations/documents/update.
+//
+// Changes documents: a name or further field that is not sent stays, null takes a further field away. A document that does not
+// exist fails with NOT_FOUND.
+func (o Organizations) UpdateDocuments(ctx context.Context, request *OrganizationsUpdateDocumentsRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/update", request, writing(options))
+	return data, err
+}
+
+// MoveDocuments moves documents to another folder, by POST /v2/organizations/documents/move.
+//
+// Puts documents into a folder, or with root into none. A document keeps its own access type; one without has the new folder's. A
+// document that does not exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.
+func (o Organizations) MoveDocuments(ctx context.Context, request *OrganizationsMoveDocumentsRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/move", request, writing(options))
+	return data, err
+}
+
+// UpdateDocumentsAccess says who may see documents, by POST /v2/organizations/documents/access/update.
+//
+// Gives documents an access type of their own, whatever holds for their folders. A document that does not exist fails with
+// NOT_FOUND.
+func (o Organizations) UpdateDocumentsAccess(ctx context.Context, request *OrganizationsUpdateDocumentsAccessRequest, options ...Option,
+) (Keyed[DocumentAccess], error) {
+	data, _, err := call[Keyed[DocumentAccess]](ctx, o.client, "/v2/organizations/documents/access/update", request, writing(options))
+	return data, err
+}
+
+// UpdateDocumentsAccessDisableState disables documents, or enables them again, by POST
+// /v2/organizations/documents/access/disablestate/update.
+//
+// Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION;
+// those about its organization or folder leave it out. One that does not exist fails with NOT_FOUND.
+func (o Organizations) UpdateDocumentsAccessDisableState(ctx context.Context, request *OrganizationsUpdateDocumentsAccessDisableStateRequest, options ...Option,
+) (Keyed[DocumentDisabled], error) {
+	data, _, err := call[Keyed[DocumentDisabled]](ctx, o.client, "/v2/organizations/documents/access/disablestate/update", request, writing(options))
+	return data, err
+}
+
+// AddUserGroups adds groups of users, or renames them, by POST /v2/organizations/usergroups/add.
+//
+// Makes groups of users, or renames those that are there.
+func (o Organizations) AddUserGroups(ctx context.Context, request *OrganizationsAddUserGroupsRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/usergroups/add", request, writing(options))
+	return data, err
+}
+
+// AddUserGroupsUsers puts users into a group, by POST /v2/organizations/usergroups/users/add.
+//
+// Puts users into a group; they need not be users of the organization. NOT_FOUND when the group does not exist.
+func (o Organizations) AddUserGroupsUsers(ctx context.Context, request *OrganizationsAddUserGroupsUsersRequest, options ...Option,
+) (Keyed[GroupUser], error) {
+	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/add", request, writing(options))
+	return data, err
+}
+
+// DeleteUserGroupsUsers takes users out of a group, by POST /v2/organizations/usergroups/users/delete.
+//
+// Takes users out of a group, or all of it; one who is not in it is no error. NOT_FOUND when the group does not exist;
+// FAILED_PRECONDITION when deleteAll meets more than 10,000 users.
+func (o Organizations) DeleteUserGroupsUsers(ctx context.Context, request *OrganizationsDeleteUserGroupsUsersRequest, options ...Option,
+) (Keyed[GroupUser], error) {
+	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/delete", request, writing(options))
+	return data, err
+}
+
+// Add adds users to an organization, a folder or a document, by POST /v2/users/add.
+//
+// Adds users at one level: the organization, or a folder or a document of it alone; or changes those who are there: a field that
+// is not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder
+// or document may see it, and what is in it, whatever its access type. NOT_FOUND when the organization, folder or document does
+// not exist.
+func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
+	return data, err
+}
+
+// Get lists users, in pages, by POST /v2/users/get. It asks for one page after the other. An error ends the items.
+//
+// Returns users at one level: of the organization, of a folder, of a document, or with allDocuments of any document of the
+// organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
+// group. All filters combine: of the users in a group, those who are at the level. Lists by folder or document may be a second
+// behind. NOT_FOUND when the organization, folder or document does not exist.
+func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
+	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetPage(ctx, &asked)
+	})
+}
+
+// GetPage returns one page of Get.
+func (o Users) GetPage(ctx context.Context, request *UsersGetRequest) (*Page[UserWithRole], error) {
+	data, next, err := call[[]UserWithRole](ctx, o.client, "/v2/users/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[UserWithRole]{Items: data, NextPageToken: next}, nil
+}
+
+// Update updates users, by POST /v2/users/update.
+//
+// Changes users at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.
+func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/update", request, writing(options))
+	return data, err
+}
+
+// Delete takes users away from an organization, a folder or a document, by POST /v2/users/delete.
+//
+// Takes users away at one level. At that of the organization their access to everything in it ends: their grants on its folders
+// and documents go, and they leave its groups; what they wrote stays. A user who is not there fails with NOT_FOUND.
+func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
+	return data, err
+}
+
+// AddPermissions gives a user grants on organizations, folders and documents, by POST /v2/auth/permissions/add.
+//
+// Gives a user grants, all or none: on an organization (she is then one of its users), on a folder with all in it, or on a
+// document. They replace those on the same resources, role and end. An end in the past is accepted, and the grant is none.
+// NOT_FOUND when a resource does not exist.
+func (o Auth) AddPermissions(ctx context.Context, request *AuthAddPermissionsRequest, options ...Option) (json.RawMessage, error) {
+	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/add", request, writing(options))
+	return data, err
+}
+
+// GetPermissions says what users may do, by POST /v2/auth/permissions/get.
+//
+// Says what users may do in an organization, and with folders and documents of it. What counts is the nearest grant that has not
+// ended: on the thing itself, on its folder, on that one's parent and so on; then, but where access is restricted, that of being a
+// user of the organization. Who has none may still see and write what is public. NOT_FOUND when a folder or document does not
+// exist: error.details then has the same answer, with errorCode does_not_exist there; skipResourceExistenceValidation answers that
+// as a success.
+func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsRequest) (Keyed[UserPermissions], error) {
+	data, _, err := call[Keyed[UserPermissions]](ctx, o.client, "/v2/auth/permissions/get", request, nil)
+	return data, err
+}
+
+// RemovePermissions takes grants from a user, by POST /v2/auth/permissions/remove.
+//
+// Takes grants from a user, all or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.
+func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissionsRequest, options ...Option) (json.RawMessage, error) {
+	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/remove", request, writing(options))
 	return data, err
 }
 
@@ -1317,8 +1593,8 @@ type OrganizationsGetFoldersV1Request struct {
 	FolderID string `json:"folderId,omitzero"`
 }
 
-// Folder is the value of subFolders: the folders directly in it, where one folder was asked for.
-type Folder struct {
+// FolderV1 is the value of subFolders: the folders directly in it, where one folder was asked for.
+type FolderV1 struct {
 	// The folder
 	FolderID string `json:"folderId"`
 	// Its name
@@ -1332,7 +1608,7 @@ type Folder struct {
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
 	// The folders directly in it, where one folder was asked for
-	SubFolders []Folder `json:"subFolders,omitzero"`
+	SubFolders []FolderV1 `json:"subFolders,omitzero"`
 }
 
 // NotificationsGetConfigRequest is the request of Notifications.GetConfig.
@@ -1562,6 +1838,577 @@ type NotificationsSetConfigItem struct {
 	UserID string `json:"userId"`
 	// Where the request names a single one
 	DocumentID string `json:"documentId,omitzero"`
+}
+
+// OrganizationsAddRequest is the request of Organizations.Add.
+type OrganizationsAddRequest struct {
+	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	Organizations []NewOrganization `json:"organizations"`
+}
+
+// NewOrganization is the value of organizations: at most 500, each with any further fields, which are kept and given back.
+type NewOrganization struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// Its name; a new one without has its id for a name: at most 1000 bytes
+	OrganizationName string `json:"organizationName,omitzero"`
+
+	// What it has beside these fields
+	Further map[string]json.RawMessage `json:",embed"`
+}
+
+// Item is an answer, or a part of one, of Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState,
+// Organizations.AddFolders, Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments,
+// Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
+type Item struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// Its id
+	ID string `json:"id"`
+}
+
+// OrganizationsUpdateRequest is the request of Organizations.Update.
+type OrganizationsUpdateRequest struct {
+	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	Organizations []NewOrganization `json:"organizations"`
+}
+
+// OrganizationsUpdateAccessDisableStateRequest is the request of Organizations.UpdateAccessDisableState.
+type OrganizationsUpdateAccessDisableStateRequest struct {
+	// At most 500; required; at most 500
+	OrganizationIDs []string `json:"organizationIds"`
+	// true: nobody reads or writes in them; false: they are as before; required
+	Disabled bool `json:"disabled"`
+}
+
+// OrganizationsAddFoldersRequest is the request of Organizations.AddFolders.
+type OrganizationsAddFoldersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// Make the organization, named by its id, where it is missing; false where it is left out
+	CreateOrganization bool `json:"createOrganization,omitzero"`
+	// At most 500; a parent may come before in the same call; required; at most 500
+	Folders []NewFolder `json:"folders"`
+}
+
+// NewFolder is the value of folders: at most 500; a parent may come before in the same call.
+type NewFolder struct {
+	// The folder; root is none; required
+	FolderID string `json:"folderId"`
+	// Its name; a new one without has its id for a name: at most 1000 bytes
+	FolderName string `json:"folderName,omitzero"`
+	// The folder that it is in; root: at the top, where a new one is without
+	ParentFolderID string `json:"parentFolderId,omitzero"`
+	// Who may see what is in it and has no type of its own; left out: who may see its parent
+	AccessType collab.Access `json:"accessType,omitzero"`
+}
+
+// OrganizationsGetFoldersRequest is the request of Organizations.GetFolders.
+type OrganizationsGetFoldersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// This folder alone, with the folders directly in it; left out: all folders
+	FolderID string `json:"folderId,omitzero"`
+	// With folderId: how many levels of subfolders; 1 where it is left out
+	MaxDepth int64 `json:"maxDepth,omitzero"`
+	// At most so many items; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// Folder is the value of subFolders: the folders in it, to maxDepth levels, where one folder was asked for.
+type Folder struct {
+	// The folder
+	FolderID string `json:"folderId"`
+	// Its name
+	FolderName string `json:"folderName"`
+	// The organization
+	OrganizationID string `json:"organizationId"`
+	// The folder in which it is; root for none
+	ParentFolderID string `json:"parentFolderId"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was last changed
+	LastUpdated time.Time `json:"lastUpdated"`
+	// The API key of the request
+	APIKey string `json:"apiKey"`
+	// The folders above it, from root down to its parent
+	Ancestors []string `json:"ancestors"`
+	// The type that holds for it
+	AccessType collab.Access `json:"accessType"`
+	// That type is its parent's, or the account's default
+	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
+	// The folders in it, to maxDepth levels, where one folder was asked for
+	SubFolders []Folder `json:"subFolders,omitzero"`
+}
+
+// OrganizationsUpdateFoldersRequest is the request of Organizations.UpdateFolders.
+type OrganizationsUpdateFoldersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500, carried out one after the other; required; at most 500
+	Folders []FolderChange `json:"folders"`
+}
+
+// FolderChange is a change of a folder: what is left out stays.
+type FolderChange struct {
+	// The folder; root is none; required
+	FolderID string `json:"folderId"`
+	// Its name; a new one without has its id for a name: at most 1000 bytes
+	FolderName string `json:"folderName,omitzero"`
+	// The folder that it is in; root: at the top, where a new one is without
+	ParentFolderID string `json:"parentFolderId,omitzero"`
+}
+
+// OrganizationsUpdateFoldersAccessRequest is the request of Organizations.UpdateFoldersAccess.
+type OrganizationsUpdateFoldersAccessRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500; required; at most 500
+	FolderIDs []string `json:"folderIds"`
+	// Who may see what is in them and has no type of its own; required unless inheritFromParent is true
+	AccessType collab.Access `json:"accessType,omitzero"`
+	// They have no type of their own any more, but their parent's
+	InheritFromParent bool `json:"inheritFromParent,omitzero"`
+}
+
+// FolderAccess is an answer, or a part of one, of Organizations.UpdateFoldersAccess.
+type FolderAccess struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// The one that was asked for; null for the parent's
+	AccessType collab.Access `json:"accessType"`
+	// Its type is its parent's
+	InheritFromParent bool `json:"inheritFromParent,omitzero"`
+}
+
+// OrganizationsAddDocumentsRequest is the request of Organizations.AddDocuments.
+type OrganizationsAddDocumentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	Documents []NewDocument `json:"documents"`
+	// Make the organization, named by its id, where it is missing; false where it is left out
+	CreateOrganization bool `json:"createOrganization,omitzero"`
+	// The folder that they are put in; left out, or root: none
+	FolderID string `json:"folderId,omitzero"`
+	// Make the folder, at the top and named by its id, where it is missing; false where it is left out
+	CreateFolder bool `json:"createFolder,omitzero"`
+}
+
+// NewDocument is the value of documents: at most 500, each with any further fields, which are kept and given back.
+type NewDocument struct {
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// Its name; a new one without has its id for a name: at most 1000 bytes
+	DocumentName string `json:"documentName,omitzero"`
+
+	// What it has beside these fields
+	Further map[string]json.RawMessage `json:",embed"`
+}
+
+// OrganizationsGetDocumentsRequest is the request of Organizations.GetDocuments.
+type OrganizationsGetDocumentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// These documents, in this order; those that do not exist are left out; at most 30
+	DocumentIDs []string `json:"documentIds,omitzero"`
+	// Those directly in this folder; root: those in none
+	FolderID string `json:"folderId,omitzero"`
+	// At most so many items; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// Document is an answer, or a part of one, of Organizations.GetDocuments.
+type Document struct {
+	// Its id
+	ID string `json:"id"`
+	// Its name
+	DocumentName string `json:"documentName"`
+	// Whether it is switched off
+	Disabled bool `json:"disabled"`
+	// The type that holds for it
+	AccessType collab.Access `json:"accessType"`
+	// That type is its folder's, or the account's default
+	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
+	// The folder that it is in; root for none
+	FolderID string `json:"folderId"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was last changed
+	LastUpdated time.Time `json:"lastUpdated"`
+
+	// What it has beside these fields
+	Further map[string]json.RawMessage `json:",embed"`
+}
+
+// OrganizationsUpdateDocumentsRequest is the request of Organizations.UpdateDocuments.
+type OrganizationsUpdateDocumentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500, each with any further fields, which are kept and given back; required; at most 500
+	Documents []NewDocument `json:"documents"`
+}
+
+// OrganizationsMoveDocumentsRequest is the request of Organizations.MoveDocuments.
+type OrganizationsMoveDocumentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 30; required; at most 30
+	DocumentIDs []string `json:"documentIds"`
+	// Where they are put; root: in no folder; required
+	FolderID string `json:"folderId"`
+}
+
+// OrganizationsUpdateDocumentsAccessRequest is the request of Organizations.UpdateDocumentsAccess.
+type OrganizationsUpdateDocumentsAccessRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500; required; at most 500
+	DocumentIDs []string `json:"documentIds"`
+	// Who may see them, whatever holds for their folders; required
+	AccessType collab.Access `json:"accessType"`
+}
+
+// DocumentAccess is an answer, or a part of one, of Organizations.UpdateDocumentsAccess.
+type DocumentAccess struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// The one that was asked for
+	AccessType collab.Access `json:"accessType"`
+}
+
+// OrganizationsUpdateDocumentsAccessDisableStateRequest is the request of Organizations.UpdateDocumentsAccessDisableState.
+type OrganizationsUpdateDocumentsAccessDisableStateRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500; required; at most 500
+	DocumentIDs []string `json:"documentIds"`
+	// true: nobody reads or writes in them; false: they are as before; required
+	Disabled bool `json:"disabled"`
+}
+
+// DocumentDisabled is an answer, or a part of one, of Organizations.UpdateDocumentsAccessDisableState.
+type DocumentDisabled struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// The state that was asked for
+	Disabled bool `json:"disabled"`
+}
+
+// OrganizationsAddUserGroupsRequest is the request of Organizations.AddUserGroups.
+type OrganizationsAddUserGroupsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// Make the organization, named by its id, where it is missing; false where it is left out
+	CreateOrganization bool `json:"createOrganization,omitzero"`
+	// At most 500; required; at most 500
+	OrganizationUserGroups []NewGroup `json:"organizationUserGroups"`
+}
+
+// NewGroup is the value of organizationUserGroups: at most 500.
+type NewGroup struct {
+	// The group; required
+	GroupID string `json:"groupId"`
+	// Its name; a new one without has its id for a name: at most 1000 bytes
+	GroupName string `json:"groupName,omitzero"`
+}
+
+// OrganizationsAddUserGroupsUsersRequest is the request of Organizations.AddUserGroupsUsers.
+type OrganizationsAddUserGroupsUsersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The group; required
+	OrganizationUserGroupID string `json:"organizationUserGroupId"`
+	// At most 500, who need not be users of the organization; required; at most 500
+	UserIDs []string `json:"userIds"`
+}
+
+// GroupUser is an answer, or a part of one, of Organizations.AddUserGroupsUsers, Organizations.DeleteUserGroupsUsers.
+type GroupUser struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// The group
+	OrganizationUserGroupID string `json:"organizationUserGroupId"`
+}
+
+// OrganizationsDeleteUserGroupsUsersRequest is the request of Organizations.DeleteUserGroupsUsers.
+type OrganizationsDeleteUserGroupsUsersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The group; required
+	OrganizationUserGroupID string `json:"organizationUserGroupId"`
+	// At most 500; this or deleteAll is required; at most 500
+	UserIDs []string `json:"userIds,omitzero"`
+	// All users of the group, of which there may be 10,000
+	DeleteAll bool `json:"deleteAll,omitzero"`
+}
+
+// UsersAddRequest is the request of Users.Add.
+type UsersAddRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At the level of this document; left out, with folderId: at that of the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// At the level of this folder; not beside documentId
+	FolderID string `json:"folderId,omitzero"`
+	// At most 500; required; at most 500
+	Users []NewUser `json:"users"`
+	// Make the organization, named by its id, where it is missing; false where it is left out
+	CreateOrganization bool `json:"createOrganization,omitzero"`
+	// Make the document, named by its id, where it is missing; false where it is left out
+	CreateDocument bool `json:"createDocument,omitzero"`
+	// Make the folder, at the top and named by its id, where it is missing; false where it is left out
+	CreateFolder bool `json:"createFolder,omitzero"`
+}
+
+// NewUser is the value of users: at most 500.
+type NewUser struct {
+	// The user; required
+	UserID string `json:"userId"`
+	// For people
+	Name string `json:"name,omitzero"`
+	// E-mail address
+	Email string `json:"email,omitzero"`
+	// Address of a picture
+	PhotoURL string `json:"photoUrl,omitzero"`
+	// The user's organization, as your application names it
+	OrganizationID string `json:"organizationId,omitzero"`
+	// Of the user's picture and cursor
+	Color string `json:"color,omitzero"`
+	// Of the text on it
+	TextColor string `json:"textColor,omitzero"`
+	// Shown where there is no picture; kept as sent, never made of the name
+	Initial string `json:"initial,omitzero"`
+	// Of your application
+	Plan string `json:"plan,omitzero"`
+	// Of your application
+	Type string `json:"type,omitzero"`
+	// Of your application: it takes no right away
+	IsReadOnly *bool `json:"isReadOnly,omitzero"`
+	// Of your application
+	IsAnonymous *bool `json:"isAnonymous,omitzero"`
+	// Of your application
+	IsGuest *bool `json:"isGuest,omitzero"`
+	// Of your application: it grants nothing
+	IsAdmin *bool `json:"isAdmin,omitzero"`
+	// Deprecated
+	GroupID string `json:"groupId,omitzero"`
+	// Deprecated
+	ClientGroupID string `json:"clientGroupId,omitzero"`
+	// editor reads and writes, viewer reads; a new user without is an editor
+	AccessRole collab.Role `json:"accessRole,omitzero"`
+}
+
+// UsersGetRequest is the request of Users.Get.
+type UsersGetRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At the level of this document; left out, with folderId: at that of the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// At the level of this folder; not beside documentId
+	FolderID string `json:"folderId,omitzero"`
+	// These users, in this order; those who are not there are left out; at most 30
+	UserIDs []string `json:"userIds,omitzero"`
+	// Those in any of these groups; at most 30
+	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
+	// Those added at any document, instead of those of the organization
+	AllDocuments bool `json:"allDocuments,omitzero"`
+	// At most so many items; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// UserWithRole is an answer, or a part of one, of Users.Get.
+type UserWithRole struct {
+	// The user
+	UserID string `json:"userId"`
+	// For people
+	Name string `json:"name,omitzero"`
+	// E-mail address
+	Email string `json:"email,omitzero"`
+	// Address of a picture
+	PhotoURL string `json:"photoUrl,omitzero"`
+	// The user's organization, as your application names it
+	OrganizationID string `json:"organizationId,omitzero"`
+	// Of the user's picture and cursor
+	Color string `json:"color,omitzero"`
+	// Of the text on it
+	TextColor string `json:"textColor,omitzero"`
+	// Shown where there is no picture; kept as sent, never made of the name
+	Initial string `json:"initial,omitzero"`
+	// Of your application
+	Plan string `json:"plan,omitzero"`
+	// Of your application
+	Type string `json:"type,omitzero"`
+	// Of your application: it takes no right away
+	IsReadOnly bool `json:"isReadOnly,omitzero"`
+	// Of your application
+	IsAnonymous bool `json:"isAnonymous,omitzero"`
+	// Of your application
+	IsGuest bool `json:"isGuest,omitzero"`
+	// Of your application: it grants nothing
+	IsAdmin bool `json:"isAdmin,omitzero"`
+	// Deprecated
+	GroupID string `json:"groupId,omitzero"`
+	// Deprecated
+	ClientGroupID string `json:"clientGroupId,omitzero"`
+	// What the user may do at that level
+	AccessRole collab.Role `json:"accessRole"`
+}
+
+// UsersUpdateRequest is the request of Users.Update.
+type UsersUpdateRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At the level of this document; left out, with folderId: at that of the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// At the level of this folder; not beside documentId
+	FolderID string `json:"folderId,omitzero"`
+	// At most 500; required; at most 500
+	Users []NewUser `json:"users"`
+}
+
+// UsersDeleteRequest is the request of Users.Delete.
+type UsersDeleteRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At the level of this document; left out, with folderId: at that of the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// At the level of this folder; not beside documentId
+	FolderID string `json:"folderId,omitzero"`
+	// At most 500; required; at most 500
+	UserIDs []string `json:"userIds"`
+}
+
+// AuthAddPermissionsRequest is the request of Auth.AddPermissions.
+type AuthAddPermissionsRequest struct {
+	// Who gets the grants; required
+	User PermissionsUser `json:"user"`
+	// The grants; required
+	Permissions NewPermissions `json:"permissions"`
+}
+
+// PermissionsUser is the value of user: who gets the grants.
+type PermissionsUser struct {
+	// The user; required
+	UserID string `json:"userId"`
+}
+
+// NewPermissions is the value of permissions: the grants.
+type NewPermissions struct {
+	// At most 100, all or none; required; at most 100
+	Resources []NewPermission `json:"resources"`
+}
+
+// NewPermission is the value of resources: at most 100, all or none.
+type NewPermission struct {
+	// organization, folder or document; required
+	Type ResourceType `json:"type"`
+	// The organization, folder or document; required
+	ID string `json:"id"`
+	// The organization of the folder or document; required for these
+	OrganizationID string `json:"organizationId,omitzero"`
+	// editor reads and writes, viewer reads; editor where it is left out
+	AccessRole collab.Role `json:"accessRole,omitzero"`
+	// When it ends, in seconds since epoch; never where it is left out
+	ExpiresAt *int64 `json:"expiresAt,omitzero"`
+}
+
+// ResourceType is one of these texts.
+type ResourceType string
+
+// The values of ResourceType.
+const (
+	ResourceTypeOrganization ResourceType = "organization"
+	ResourceTypeFolder       ResourceType = "folder"
+	ResourceTypeDocument     ResourceType = "document"
+)
+
+// AuthGetPermissionsRequest is the request of Auth.GetPermissions.
+type AuthGetPermissionsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 30; required; at most 30
+	UserIDs []string `json:"userIds"`
+	// At most 30; at most 30
+	FolderIDs []string `json:"folderIds,omitzero"`
+	// At most 30; at most 30
+	DocumentIDs []string `json:"documentIds,omitzero"`
+	// Answer what does not exist among the others, instead of NOT_FOUND for the call
+	SkipResourceExistenceValidation bool `json:"skipResourceExistenceValidation,omitzero"`
+}
+
+// UserPermissions is an answer, or a part of one, of Auth.GetPermissions.
+type UserPermissions struct {
+	// By the id of the organization
+	Organization json.RawMessage `json:"organization"`
+	// By folder id, where folders were asked for
+	Folders json.RawMessage `json:"folders,omitzero"`
+	// By document id, where documents were asked for
+	Documents json.RawMessage `json:"documents,omitzero"`
+}
+
+// Permission is the value of documents, folders, organization.
+type Permission struct {
+	// editor reads and writes, viewer reads
+	AccessRole collab.Role `json:"accessRole,omitzero"`
+	// Of folders and documents: the type that holds for it
+	AccessType collab.Access `json:"accessType,omitzero"`
+	// When the grant that says so ends, in seconds since epoch
+	ExpiresAt int64 `json:"expiresAt,omitzero"`
+	// Why the user may do nothing
+	Error string `json:"error,omitzero"`
+	// permission_denied or does_not_exist
+	ErrorCode string `json:"errorCode,omitzero"`
+}
+
+// AuthRemovePermissionsRequest is the request of Auth.RemovePermissions.
+type AuthRemovePermissionsRequest struct {
+	// The user; required
+	UserID string `json:"userId"`
+	// What the user has no grant on any more; required
+	Permissions Permissions `json:"permissions"`
+}
+
+// Permissions is the value of permissions: what the user has no grant on any more.
+type Permissions struct {
+	// At most 100, all or none; required; at most 100
+	Resources []Resource `json:"resources"`
+}
+
+// Resource is the value of resources: at most 100, all or none.
+type Resource struct {
+	// organization, folder or document; required
+	Type ResourceType `json:"type"`
+	// The organization, folder or document; required
+	ID string `json:"id"`
+	// The organization of the folder or document; required for these
+	OrganizationID string `json:"organizationId,omitzero"`
 }
 
 // WebhooksAddRequest is the request of Webhooks.Add.

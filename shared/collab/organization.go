@@ -29,40 +29,74 @@ func (l Lifetime) Next() int {
 type Folder struct {
 	ID          string `dynamodbav:"-"`
 	Name        string `dynamodbav:"name"`
-	Parent      string `dynamodbav:"par"` // RootFolder for a top-level folder
+	Parent      string `dynamodbav:"par"`           // RootFolder for a top-level folder
+	Access      Access `dynamodbav:"acc,omitempty"` // "" for that of its parent
+	AddedBy     string `dynamodbav:"m,omitempty"`   // mark of the request that added it
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
 }
-
-// Access says who may see a document, for verifyUserPermissions.
-type Access string
-
-// The access kinds of a document.
-const (
-	AccessPublic       Access = "public"       // everyone
-	AccessOrganization Access = "organization" // members of the organization: the default
-	AccessRestricted   Access = "restricted"   // the listed users only
-)
 
 // Document is one document of an organization.
 type Document struct {
-	ID          string   `dynamodbav:"-"`
-	Name        string   `dynamodbav:"name"`
-	Folder      string   `dynamodbav:"par"`           // RootFolder when it is in no folder
-	Access      Access   `dynamodbav:"acc,omitempty"` // "" is AccessOrganization
-	Users       []string `dynamodbav:"usr,omitempty"` // who may see it when Access is AccessRestricted
-	CreatedAt   Millis   `dynamodbav:"ca"`
-	LastUpdated Millis   `dynamodbav:"lu"`
-	Disabled    bool     `dynamodbav:"off,omitempty"` // every operation on it alone is FailedPrecondition
+	ID          string `dynamodbav:"-"`
+	Name        string `dynamodbav:"name"`
+	Folder      string `dynamodbav:"par"`            // RootFolder when it is in no folder
+	Access      Access `dynamodbav:"acc,omitempty"`  // "" for that of its folder: see Folders.Access
+	Disabled    bool   `dynamodbav:"off,omitempty"`  // it is neither read nor written
+	Metadata    JSON   `dynamodbav:"meta,omitempty"` // object with further fields, or nil
+	AddedBy     string `dynamodbav:"m,omitempty"`    // mark of the request that added it
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
 	Lifetime
 }
 
-// Member is a user of an organization as the operator recorded it: people named in requests do not become members.
+// Ref is the reference to the document, as one of an organization.
+func (d Document) Ref(org OrganizationRef) DocumentRef {
+	return DocumentRef{OrganizationRef: org, Document: d.ID, Incarnation: d.Incarnation}
+}
+
+// Member is a user who was added to an organization, a folder or a document, with what the user may do there. People whom other requests name
+// do not become members.
 type Member struct {
 	User
+	Grant
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
 }
+
+// MemberQuery asks for members: of a resource, or of all documents of its organization.
+type MemberQuery struct {
+	In           Resource
+	AllDocuments bool     // of all documents
+	EachDocument bool     // with AllDocuments: a user once for each, not once
+	Users        []string // these alone, in this order; nil for all
+	Groups       []string // those in any of these groups alone; nil for all
+}
+
+// FoundMember is a member that a MemberQuery found.
+type FoundMember struct {
+	Member
+	Document string         // where the query asks for those of all documents
+	Position MemberPosition // where the list goes on behind it
+}
+
+// MemberPosition is a place in the list of a MemberQuery.
+type MemberPosition struct {
+	Group int    `json:"g,omitempty"` // of its Groups
+	User  string `json:"u,omitempty"`
+	Grant string `json:"k,omitempty"` // the key of the user's last grant; "" where the user is done
+}
+
+// UserGroup is a group of users of an organization.
+type UserGroup struct {
+	ID          string `dynamodbav:"-"`
+	Name        string `dynamodbav:"name"`
+	CreatedAt   Millis `dynamodbav:"ca"`
+	LastUpdated Millis `dynamodbav:"lu"`
+}
+
+// MaxGroupDelete is how many users one request takes out of a group without naming them.
+const MaxGroupDelete = 10_000
 
 // CreateFlags says what a request asks to be made when it is missing.
 type CreateFlags struct {

@@ -3,6 +3,7 @@ package collab
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 )
 
 // User is the user object of the contract.
@@ -28,6 +29,18 @@ type UserDetails struct {
 	IsAdmin        *bool   `json:"isAdmin,omitempty" doc:"Of your application: it grants nothing"`
 	GroupID        *string `json:"groupId,omitempty" doc:"Deprecated"`
 	ClientGroupID  *string `json:"clientGroupId,omitempty" doc:"Deprecated"`
+}
+
+// Over returns the user with the fields of another object of the same user where u has none.
+func (u User) Over(stored User) User {
+	sent, err := EncodeJSON(u)
+	if err == nil {
+		err = json.Unmarshal(sent, &stored)
+	}
+	if err != nil {
+		panic(err) // users always marshal
+	}
+	return stored
 }
 
 // DisplayName is the user's name, else e-mail address, else id.
@@ -58,6 +71,7 @@ type Settings struct {
 	MailGroupingOff            bool     `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
 	MailToMembersOnly          bool     `json:"mailToMembersOnly,omitempty"`          // no mail to addresses that members do not have
 	MailLook                   MailLook `json:"mailLook,omitzero"`                    // what is empty is as the deployment has it
+	DefaultAccess              Access   `json:"defaultAccess,omitempty"`              // of folders and documents that inherit none; "" is AccessOrganizationPrivate
 
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
 	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"`  // the same of reads

@@ -41,8 +41,8 @@ type Directory interface {
 	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
 	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
-	MaySee(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]bool, error)
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)

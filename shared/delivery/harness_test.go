@@ -504,11 +504,15 @@ func (a *account) member(user string) {
 
 func (a *account) memberIs(u collab.User) {
 	a.Helper()
-	_, err := a.directory.ChangeMember(a.Context(), a.doc.OrganizationRef, u.UserID, func(m *collab.Member) error {
-		m.User = u
-		return nil
-	})
-	a.must(err)
+	in := collab.Resource{OrganizationRef: a.doc.OrganizationRef}
+	a.must(a.directory.ChangeMembers(a.Context(), a.request(), in, []string{u.UserID}, true, func(_ int, m *collab.Member) { m.User = u })[0])
+}
+
+// grant gives a user a grant on the document.
+func (a *account) grant(user string) {
+	a.Helper()
+	on := []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}
+	a.must(a.directory.AddGrants(a.Context(), a.request(), user, on, []collab.Grant{{Role: collab.RoleViewer}}))
 }
 
 // provider sets the permission provider of the account.

@@ -171,5 +171,5 @@ func (d *Deliverer) allowed(ctx context.Context, w *work, users []string) (map[s
 		}
 		return allowed, nil
 	}
-	return d.Directory.MaySee(ctx, w.document, users)
+	return d.Directory.MaySee(ctx, w.document, w.settings.DefaultAccess, users)
 }

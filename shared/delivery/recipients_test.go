@@ -208,12 +208,12 @@ func TestAccess(t *testing.T) {
 		inbox, mail []string
 	}{
 		{collab.AccessPublic, false, users, users},
-		{collab.AccessOrganization, false, []string{"member", "listed"}, []string{"member", "listed"}},
+		{collab.AccessOrganizationPrivate, false, []string{"member", "listed"}, []string{"member", "listed"}},
 		{"", false, []string{"member", "listed"}, []string{"member", "listed"}},
 		{collab.AccessRestricted, false, []string{"listed"}, []string{"listed"}},
 		{"no such document", false, nil, nil},
 		{collab.AccessPublic, true, []string{"member", "listed"}, nil},
-		{collab.AccessOrganization, true, []string{"member", "listed"}, nil},
+		{collab.AccessOrganizationPrivate, true, []string{"member", "listed"}, nil},
 		{collab.AccessRestricted, true, []string{"listed"}, nil},
 	} {
 		t.Run(fmt.Sprint(test.access, ", to all: ", test.all), func(t *testing.T) {
@@ -225,7 +225,8 @@ func TestAccess(t *testing.T) {
 				document = "another"
 				a.doc = a.doc.OrganizationRef.Document("gone")
 			}
-			a.put(document, func(d *collab.Document) { d.Access, d.Users = test.access, []string{"listed"} })
+			a.put(document, func(d *collab.Document) { d.Access = test.access })
+			a.grant("listed")
 			ev := a.notification(func(ev *collab.Event) {
 				ev.VerifyAccess, ev.NotifyAll, ev.DocumentID = true, test.all, a.doc.Document
 				for _, u := range users {

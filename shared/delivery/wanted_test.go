@@ -22,7 +22,7 @@ func TestAskedAgain(t *testing.T) {
 			a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Email: collab.PreferNone}))
 		}, 0},
 		{"access is taken away", func(a *account) {
-			a.put("doc", func(d *collab.Document) { d.Users = []string{"cid"} })
+			a.must(a.directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
 		}, 0},
 		{"the user unsubscribes", func(a *account) {
 			a.must(a.directory.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
@@ -50,7 +50,8 @@ func TestAskedAgain(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account()
-			a.put("doc", func(d *collab.Document) { d.Access, d.Users = collab.AccessRestricted, []string{"bob"} })
+			a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
+			a.grant("bob")
 			ev := a.event(collab.CommentAdded)
 			ev.AnnotationID, ev.VerifyAccess, ev.People = "thread", true, []collab.User{a.user("bob")}
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}

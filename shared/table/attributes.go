@@ -19,6 +19,8 @@ const (
 	Disabled    = "off"
 	Incarnation = "inc"  // of an organization or a document, none for the first
 	Parent      = "par"  // folder of a document or folder
+	Added       = "n"    // folders, ever
+	Moved       = "mvd"  // folders, ever
 	Body        = "body" // JSON of an event, a notification, an answer
 	Attempts    = "try"
 	Lease       = "until" // milliseconds

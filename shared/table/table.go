@@ -22,7 +22,10 @@
 //	account in the operator's list  ACCOUNTS                          <acct>
 //	account's use of its quotas     A#<acct>#QUOTA                    QUOTA
 //	organization                    A#<acct>                          ORG#<org>
-//	document, folder, member        A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>
+//	document, folder, user, group   A#<acct>#O#<org>                  DOC#<doc>, FLD#<folder>, USR#<user>, GRP#<group>
+//	  which folder is in which      the same                          TREE
+//	user of a group                 A#<acct>#O#<org>#GRP#<group>      <user>
+//	grant of a user; her groups     A#<acct>#O#<org>#GRANT            <user>#F#<folder>, <user>#D#<doc>; <user>#G#<group>
 //	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
 //	comment                         the same                          ANN#<ann>#CMT#<16 digits>
 //	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
@@ -56,6 +59,7 @@
 //	index  partition key                                   sort key                          holds
 //	in     …#O#<org>#L#<location>                          <doc>#<ann>                       heads
 //	       …#O#<org>#F#<folder>                            DOC#<doc>, FLD#<folder>           documents and folders of a folder
+//	       …#O#<org>#G#F#<folder>, …#G#D#<doc>             USR#<user>                        grants on a folder or document
 //	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
 //	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
 //	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads

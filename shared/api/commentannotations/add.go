@@ -162,7 +162,7 @@ func (s *Service) add(
 	for i := range list {
 		all = append(all, list[i].comments...)
 	}
-	allowed, err := s.authors(ctx, doc, verify, all)
+	allowed, err := s.authors(ctx, call, doc, verify, all)
 	if err != nil {
 		return nil, err
 	}

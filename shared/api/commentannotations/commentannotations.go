@@ -22,8 +22,8 @@ type Service struct {
 
 // Access knows who may do what.
 type Access interface {
-	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true.
-	MayWrite(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]bool, error)
+	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true. byDefault is the account's access.
+	MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 }
 
 // Directory knows organizations and documents: see package directory.
@@ -66,7 +66,7 @@ type VerifyFlag struct {
 }
 
 // authors returns which users may write in a document, by id, where that is asked for. The zero value lets everybody.
-func (s *Service) authors(ctx context.Context, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment) (authors, error) {
+func (s *Service) authors(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment) (authors, error) {
 	if !verify.VerifyUserPermissions {
 		return authors{}, nil
 	}
@@ -74,7 +74,7 @@ func (s *Service) authors(ctx context.Context, doc collab.DocumentRef, verify Ve
 	for i := range comments {
 		ids[i] = comments[i].From.UserID
 	}
-	allowed, err := s.Access.MayWrite(ctx, doc, rpc.Distinct(ids))
+	allowed, err := s.Access.MayWrite(ctx, doc, call.Settings.DefaultAccess, rpc.Distinct(ids))
 	return authors{asked: true, allowed: allowed}, err
 }
 

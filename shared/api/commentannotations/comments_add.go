@@ -43,7 +43,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	allowed, err := s.authors(ctx, doc, req.VerifyFlag, sent)
+	allowed, err := s.authors(ctx, call, doc, req.VerifyFlag, sent)
 	if err == nil {
 		err = allowed.check(sent)
 	}

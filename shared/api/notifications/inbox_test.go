@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/testing/heaptest"
+	"collabdata/shared/testing/storetest"
 )
 
 // give puts a notification into the inbox of users, or of everyone where there are none, a minute after the one with the number before.
@@ -83,10 +84,10 @@ func (f *fixture) walk(t *testing.T, user string, size int) (ids []string, pages
 
 func TestGet(t *testing.T) {
 	f := newFixture(t)
-	if _, err := f.directory.ChangeMember(t.Context(), org, "ann", func(m *collab.Member) error {
+	in := collab.Resource{OrganizationRef: org}
+	if err := f.directory.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{"ann"}, true, func(_ int, m *collab.Member) {
 		m.Name = ptr("Ann")
-		return nil
-	}); err != nil {
+	})[0]; err != nil {
 		t.Fatal(err)
 	}
 	f.give(t, 0, collab.Notification{

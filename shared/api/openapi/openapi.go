@@ -197,13 +197,14 @@ func (op *operation) post(s *schemas) object {
 	}
 	properties := obj("status", obj("type", "string", "const", "success"), "message", text("What was done, for people"), "data", op.data)
 	if op.paged {
-		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"))
+		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"),
+			"pageToken", text("The same, in the lists of documents and of users"))
 	}
 	result := s.named(name+"Result", structure(properties, []string{"status", "message", "data"}))
 	answer := s.named(name+"Response", structure(obj("result", result), []string{"result"}))
 	responses := obj("200", obj("description", "Success", "content", content(answer, "examples", answers)))
 	for _, r := range refusalTable {
-		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") ||
+		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") && !hasField(op.Endpoint, "permissions") ||
 			r.status == http.StatusConflict && !op.Idempotent() {
 			continue
 		}

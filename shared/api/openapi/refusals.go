@@ -84,8 +84,9 @@ func refusals() object {
 
 // failure makes the components of an answer that is no success.
 func (s *schemas) failure() {
-	details := with(listOf(s.answer("", reflect.TypeFor[collab.FieldError]())), "maxItems", rpc.MaxViolations,
-		"description", "Every mistake of the request, where the status is INVALID_ARGUMENT")
+	mistakes := with(listOf(s.answer("", reflect.TypeFor[collab.FieldError]())), "maxItems", rpc.MaxViolations)
+	details := obj("anyOf", []object{mistakes, open()}, "description",
+		"Every mistake of the request, where the status is INVALID_ARGUMENT; what permissions/get would answer, where it is NOT_FOUND there")
 	code := s.answer("", reflect.TypeFor[collab.Code]())
 	properties := obj("message", text("What is wrong, for people"), "status", with(code, "description", "For programs"), "details", details)
 	s.named("ErrorResponse", structure(obj("error", s.named("Error", structure(properties, []string{"message", "status"}))), []string{"error"}))

@@ -28,7 +28,9 @@ notificationSourceData is always whole, and may come on top. Fields may be added
 // nouns say what the operations are about, by the first word of their paths behind the version.
 var nouns = map[string]string{
 	"commentannotations": "Threads of comments on documents",
-	"organizations":      "Organizations and their folders",
+	"organizations":      "Organizations, and their folders, documents and groups of users",
+	"users":              "Users of organizations, folders and documents",
+	"auth":               "What users may see and write",
 	"notifications":      "What people are told in the app and by mail, and what they want to be told",
 	"webhooks":           "Endpoints to which events are posted, and what became of that",
 }

@@ -60,15 +60,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 
 // organization returns an organization as it is answered: its metadata stand beside the fields of its own, which win.
 func organization(o collab.Organization) collab.JSON {
-	fields := rpc.Keyed[any]{
-		{Key: "id", Value: o.ID},
-		{Key: "organizationName", Value: o.Name},
-		{Key: "disabled", Value: o.Disabled},
-	}
-	for name, value := range rpc.Members(o.Metadata) {
-		if !slices.ContainsFunc(fields, func(f rpc.Member[any]) bool { return f.Key == name }) {
-			fields = append(fields, rpc.Member[any]{Key: name, Value: value})
-		}
-	}
-	return rpc.JSON(fields)
+	return withFurther(rpc.Keyed[any]{
+		{Key: "id", Value: o.ID}, {Key: "organizationName", Value: o.Name}, {Key: "disabled", Value: o.Disabled},
+	}, o.Metadata)
 }

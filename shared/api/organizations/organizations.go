@@ -1,4 +1,4 @@
-// Package organizations has the operations on organizations and their folders.
+// Package organizations has the operations on organizations, and on their folders, documents and groups of users.
 package organizations
 
 import (
@@ -6,16 +6,36 @@ import (
 	"iter"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/tx"
 )
 
 // Service carries out the operations.
 type Service struct{ Directory Directory }
 
-// Directory knows organizations and folders: see package directory.
+// Directory knows organizations and what is in them: see package directory. Errors in a slice stand at the places of what they are about.
 type Directory interface {
 	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
 	ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error]
+	ChangeOrganizations(ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
 	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
-	Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error)
-	Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error)
+	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
+	FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
+
+	DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error)
+	DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
+	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
+	ChangeDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error) []error
+
+	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) error
+	FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
+	FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error)
+	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)
+	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
+	ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
+
+	CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error
+	ChangeGroups(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
+	GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error)
+	AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, group string, users []string) []error
+	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error
 }

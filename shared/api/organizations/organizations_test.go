@@ -120,11 +120,10 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 	put := func(parent string, n int) {
 		t.Helper()
 		for i := range n {
-			_, err := f.directory.ChangeFolder(t.Context(), org, fmt.Sprintf("%s-%02d", parent, i), func(f *collab.Folder) error {
-				f.Parent, f.Name = parent, strings.Repeat("x", 300_000)
-				return nil
-			})
-			if err != nil {
+			err := f.directory.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{
+				ID: fmt.Sprintf("%s-%02d", parent, i), Parent: parent, Name: strings.Repeat("x", 300_000),
+			}})[0]
+			if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 				t.Fatal(err)
 			}
 		}
@@ -140,16 +139,16 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 		{`"folderId":"root-01"`, http.StatusOK},
 		{`"pageSize":1`, http.StatusBadRequest},
 	} {
-		if p := post(t, f, f.FoldersGet, `"organizationId":"org",`+test.data); p.code != test.code || p.size > maxAnswer {
+		if p := post(t, f, f.FoldersGetV1, `"organizationId":"org",`+test.data); p.code != test.code || p.size > maxAnswer {
 			t.Errorf("%s: %d %s, %d bytes", test.data, p.code, p.Error.Message, p.size)
 		}
 	}
-	p := post(t, f, f.FoldersGet, `"organizationId":"org"`)
+	p := post(t, f, f.FoldersGetV1, `"organizationId":"org"`)
 	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition || p.Error.Message != "one answer does not hold these 18 folders" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)
-	if p := post(t, f, f.FoldersGet, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.FailedPrecondition {
+	if p := post(t, f, f.FoldersGetV1, `"organizationId":"org","folderId":"root-00"`); p.Error.Status != collab.FailedPrecondition {
 		t.Errorf("a folder with many: %d %s", p.code, p.Error.Message)
 	}
 }

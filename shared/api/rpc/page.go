@@ -70,6 +70,9 @@ func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
 	return true
 }
 
+// BothTokens has the answer say where the list goes on under the name pageToken, too, as the contract does for some lists.
+func (p *Page[T]) BothTokens() { p.call.bothTokens = true }
+
 // Next says that the list goes on behind a position: see Call.PageToken.
 func (p *Page[T]) Next(position any) { p.call.NextPageToken = p.call.PageToken(position) }
 

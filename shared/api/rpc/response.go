@@ -48,6 +48,9 @@ func successResponse(call *Call, data any) response {
 	result := Keyed[any]{{"status", "success"}, {"message", cmp.Or(call.Message, "done")}, {"data", data}}
 	if call.NextPageToken != "" {
 		result = append(result, Member[any]{"nextPageToken", call.NextPageToken})
+		if call.bothTokens {
+			result = append(result, Member[any]{"pageToken", call.NextPageToken})
+		}
 	}
 	s := make(segments, 0, 16)
 	s.add(`{"result":`)
@@ -55,6 +58,17 @@ func successResponse(call *Call, data any) response {
 	s.add("}")
 	return response{http: http.StatusOK, body: s}
 }
+
+// WithDetails is a failure whose details are a value of the operation, instead of a list of mistakes.
+func WithDetails(reason *collab.Error, details any) error { return &detailed{reason, details} }
+
+type detailed struct {
+	reason  *collab.Error
+	details any
+}
+
+func (d *detailed) Error() string { return d.reason.Error() }
+func (d *detailed) Unwrap() error { return d.reason }
 
 // Count returns a number of things as a message tells it, such as "1 comment" or "2 deliveries". The noun is one with a regular plural.
 func Count(n int, noun string) string {
@@ -72,6 +86,14 @@ type Outcome struct {
 	Success bool        `json:"success"`
 	Message string      `json:"message"`
 	Code    collab.Code `json:"code,omitempty" doc:"Of a failure: as the status of an error"`
+}
+
+// Err returns the failure, nil for success.
+func (o Outcome) Err() error {
+	if o.Success {
+		return nil
+	}
+	return &collab.Error{Code: o.Code, Message: o.Message}
 }
 
 // Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller cannot
@@ -157,15 +179,21 @@ func failureResponse(ctx context.Context, err error) response {
 		a.http = r.http
 	}
 	type failure struct {
-		Message string              `json:"message"`
-		Status  collab.Code         `json:"status"`
-		Details []collab.FieldError `json:"details,omitempty"`
+		Message string      `json:"message"`
+		Status  collab.Code `json:"status"`
+		Details any         `json:"details,omitempty"`
+	}
+	var details any
+	if d, ok := errors.AsType[*detailed](err); ok {
+		details = d.details
+	} else if len(e.Details) > 0 {
+		details = e.Details
 	}
 	message := collab.MessageOf(e)
 	if id := collab.RequestIDOf(ctx); id != "" && a.http >= 500 {
 		message += " (request " + id + ")"
 	}
-	a.body = segments{JSON(map[string]failure{"error": {message, e.Code, e.Details}})}
+	a.body = segments{JSON(map[string]failure{"error": {message, e.Code, details}})}
 	return a
 }
 

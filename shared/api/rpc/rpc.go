@@ -85,6 +85,7 @@ type Call struct {
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 
+	bothTokens bool  // see Page.BothTokens
 	failed     int   // items
 	unfinished bool  // an item failed that a repetition of the request may carry out
 	cause      error // of a failure that the caller cannot mend, for the log

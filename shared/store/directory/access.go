@@ -2,42 +2,188 @@ package directory
 
 import (
 	"context"
-	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
-// MayWrite returns, by id, which of the users may write in a document: those who may see it.
-func (s *Store) MayWrite(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]bool, error) {
-	return s.MaySee(ctx, doc, users)
+// OpenResources returns the resources of names, which are there and enabled. It fails like OpenDocument where one is not, and with NOT_FOUND
+// where a folder does not exist.
+func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error) {
+	list := make([]collab.Resource, len(named))
+	err := store.Each(ctx, len(named), func(ctx context.Context, i int) (err error) {
+		n := named[i]
+		if n.Document != "" {
+			list[i].Document, err = s.OpenDocument(ctx, acct, n.Organization, n.Document, collab.CreateFlags{})
+			list[i].OrganizationRef = list[i].Document.OrganizationRef
+			return err
+		}
+		list[i].Folder = n.Folder
+		if list[i].OrganizationRef, err = s.OpenOrganization(ctx, acct, n.Organization); err != nil || n.Folder == "" {
+			return err
+		}
+		it, err := s.Get(ctx, table.Folder(list[i].OrganizationRef, n.Folder))
+		if err == nil && it == nil {
+			err = folderMissing(n.Folder)
+		}
+		return err
+	})
+	return list, err
 }
 
-// MaySee returns, by id, which of the users may see a document: everyone where it is public, the users of its organization, or those whom
-// the document names. Nobody may where it does not exist. Eventually consistent.
-func (s *Store) MaySee(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]bool, error) {
-	d, err := s.Document(ctx, doc)
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, nil
+// AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there.
+func (s *Store) AddGrants(ctx context.Context, t *tx.Tx, user string, on []collab.Resource, grants []collab.Grant) error {
+	keys := make([]table.Key, len(on))
+	for i, in := range on {
+		keys[i] = memberKey(in, user)
 	}
+	return s.Try(ctx, "the permissions", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		there, err := s.GetAll(ctx, keys, true)
+		if err != nil || t.Repeat && there[keys[0]].Text(table.Writer) == t.Mark() {
+			return nil, err
+		}
+		writes := make([]store.Write, len(keys))
+		for i, k := range keys {
+			var it memberItem
+			change := changeMember(t, on[i], user, func(m *collab.Member) { m.Grant = grants[i] })
+			writes[i], err = store.Rewritten(s.Table, k, there[k], t.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
+			if err != nil {
+				return nil, err
+			}
+		}
+		return writes, nil
+	})
+}
+
+// DeleteGrants takes grants on resources from a user, all or none; one that is not there is gone already.
+func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
+	writes := make([]store.Write, len(on))
+	for i, in := range on {
+		writes[i] = s.Remove(memberKey(in, user))
+	}
+	_, err := s.Write(ctx, writes...)
+	return err
+}
+
+// Standings returns what decides what users may do with the organization, and with those of the folders and documents that exist. byDefault is the
+// account's access. Strongly consistent: one round trip for each level of folders, and two more.
+func (s *Store) Standings(
+	ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
+) (*collab.Standings, error) {
+	docs, err := s.DocumentsByID(ctx, org, documents)
 	if err != nil {
 		return nil, err
 	}
-	var members map[string]collab.Member
-	if d.Access == collab.AccessOrganization || d.Access == "" {
-		if members, err = s.Members(ctx, doc.OrganizationRef, users); err != nil {
+	ask := folders
+	for _, d := range docs {
+		ask = append(ask[:len(ask):len(ask)], d.Folder)
+	}
+	tree, err := s.FoldersAbove(ctx, org, ask)
+	if err != nil {
+		return nil, err
+	}
+	g := grants{org: org, users: users, found: map[table.Key]store.Item{}}
+	for id := range tree {
+		g.ask(collab.Resource{OrganizationRef: org, Folder: id})
+	}
+	for _, d := range docs {
+		g.ask(collab.Resource{OrganizationRef: org, Document: d.Ref(org)})
+	}
+	g.ask(collab.Resource{OrganizationRef: org})
+	if g.found, err = s.GetAll(ctx, g.keys, true); err != nil {
+		return nil, err
+	}
+	of := &collab.Standings{Folders: map[string]collab.UserStandings{}, Documents: map[string]collab.UserStandings{}}
+	if of.Members, err = g.on(collab.Resource{OrganizationRef: org}); err != nil {
+		return nil, err
+	}
+	for _, id := range folders {
+		if f, ok := tree[id]; ok {
+			if of.Folders[id], err = g.standings(tree, f.Access, f.Parent, byDefault, of.Members, collab.Resource{OrganizationRef: org, Folder: id}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, d := range docs {
+		in := collab.Resource{OrganizationRef: org, Document: d.Ref(org)}
+		if of.Documents[d.ID], err = g.standings(tree, d.Access, d.Folder, byDefault, of.Members, in); err != nil {
 			return nil, err
 		}
 	}
+	return of, nil
+}
+
+// grants are those of some users on some resources.
+type grants struct {
+	org   collab.OrganizationRef
+	users []string
+	keys  []table.Key
+	found map[table.Key]store.Item
+}
+
+func (g *grants) ask(in collab.Resource) {
+	for _, u := range g.users {
+		g.keys = append(g.keys, memberKey(in, u))
+	}
+}
+
+// on returns the grants on a resource by user.
+func (g *grants) on(in collab.Resource) (map[string]*collab.Grant, error) {
+	list := map[string]*collab.Grant{}
+	for _, u := range g.users {
+		if it := g.found[memberKey(in, u)]; it != nil {
+			list[u] = &collab.Grant{}
+			if err := it.Decode(list[u]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// standings returns those of the users with a thing that has an access type of its own, or none, and lies in a folder.
+func (g *grants) standings(
+	tree collab.Folders, own collab.Access, folder string, byDefault collab.Access, members map[string]*collab.Grant, in collab.Resource,
+) (of collab.UserStandings, err error) {
+	of = collab.UserStandings{Access: tree.Access(own, folder, byDefault), Grants: map[string][]*collab.Grant{}, Members: members}
+	resources := []collab.Resource{in}
+	for _, id := range tree.Up(folder) {
+		resources = append(resources, collab.Resource{OrganizationRef: g.org, Folder: id})
+	}
+	for _, r := range resources {
+		list, err := g.on(r)
+		if err != nil {
+			return of, err
+		}
+		for _, u := range g.users {
+			of.Grants[u] = append(of.Grants[u], list[u])
+		}
+	}
+	return of, nil
+}
+
+// MayWrite returns, by id, which of the users may write in a document; byDefault is the account's access. One that does not exist is nobody's.
+func (s *Store) MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error) {
+	return s.may(ctx, doc, byDefault, users, collab.Standing.MayWrite)
+}
+
+// MaySee returns, by id, which of the users may see a document, as MayWrite does.
+func (s *Store) MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error) {
+	return s.may(ctx, doc, byDefault, users, func(of collab.Standing, now collab.Millis) bool { return of.Grant(now) != nil })
+}
+
+func (s *Store) may(
+	ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string, allows func(collab.Standing, collab.Millis) bool,
+) (map[string]bool, error) {
+	of, err := s.Standings(ctx, doc.OrganizationRef, byDefault, users, nil, []string{doc.Document})
+	if err != nil {
+		return nil, err
+	}
 	allowed := make(map[string]bool, len(users))
 	for _, u := range users {
-		switch d.Access {
-		case collab.AccessPublic:
-			allowed[u] = true
-		case collab.AccessRestricted:
-			allowed[u] = slices.Contains(d.Users, u)
-		default:
-			_, allowed[u] = members[u]
-		}
+		allowed[u] = allows(of.Documents[doc.Document].Of(u), s.Millis())
 	}
 	return allowed, nil
 }

@@ -57,8 +57,8 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 	return list, nil
 }
 
-// readThose reads those of the ids that have items, in their order and each once, each by read.
-func readThose[T any](
+// readByIDs reads those of the ids that have items, in their order and each once, each by read.
+func readByIDs[T any](
 	ctx context.Context, s *Store, ids []string, key func(id string) table.Key, strong bool, read func(store.Item) (T, error),
 ) ([]T, error) {
 	keys := make([]table.Key, len(ids))

@@ -64,10 +64,10 @@ func (s *Store) putDocument(t *testing.T, id, folder string) {
 // putFolder makes a folder of acme, or moves it.
 func (s *Store) putFolder(t *testing.T, id, parent string) {
 	t.Helper()
-	_, err := s.ChangeFolder(t.Context(), acme, id, func(f *collab.Folder) error {
-		f.Parent = parent
-		return nil
-	})
+	err := s.AddFolders(t.Context(), storetest.Request(noon), acme, []collab.Folder{{ID: id, Parent: parent}})[0]
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		err = s.ChangeFolder(t.Context(), storetest.Request(noon), acme, id, func(f *collab.Folder) { f.Parent = parent })
+	}
 	must(t, err)
 }
 

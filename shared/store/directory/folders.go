@@ -8,6 +8,9 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // folderItem is the item of a folder. In and DocAnn list it in its parent.
@@ -17,59 +20,252 @@ type folderItem struct {
 	DocAnn string `dynamodbav:"da"`
 }
 
+func newFolderItem(org collab.OrganizationRef, f collab.Folder) folderItem {
+	return folderItem{f, table.FolderPartition(org, f.Parent), table.Folder(org, f.ID).SK}
+}
+
 var readFolder = reader(table.Folders, func(f *collab.Folder) *string { return &f.ID })
 
 func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 }
 
-// ChangeFolder changes a folder, or makes it, as ChangeOrganization does. Its parent, collab.RootFolder at first, is not checked.
-func (s *Store) ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error) {
-	k := table.Folder(org, id)
-	it, err := store.Rewrite(ctx, s.Table, k, "the folder", func(f *folderItem, _ bool) error {
-		f.ID, f.Parent = id, cmp.Or(f.Parent, collab.RootFolder)
-		err := change(&f.Folder)
-		f.In, f.DocAnn = table.FolderPartition(org, f.Parent), k.SK
+// OpenFolder fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and with its id as its name.
+// collab.RootFolder exists.
+func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) error {
+	if id == collab.RootFolder {
+		return nil
+	}
+	it, err := s.Get(ctx, table.Folder(org, id))
+	switch {
+	case err != nil || it != nil:
 		return err
-	})
-	return it.Folder, err
+	case !create:
+		return folderMissing(id)
+	}
+	err = s.AddFolders(ctx, t, org, []collab.Folder{{
+		ID: id, Name: id, Parent: collab.RootFolder, CreatedAt: t.Millis(), LastUpdated: t.Millis(),
+	}})[0]
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		return nil
+	}
+	return err
 }
 
-// Folders returns all folders of the organization by id.
-func (s *Store) Folders(ctx context.Context, org collab.OrganizationRef) ([]collab.Folder, error) {
-	items, err := s.Query(ctx, store.Scan{
-		PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return readAll(items, readFolder)
+// FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly consistent.
+func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
+	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders), Strong: true}
+	return behind(ctx, s, q, table.Folders, after, most, readFolder)
 }
 
-// Folder returns a folder and the folders directly in it by id. It fails with NOT_FOUND when the folder does
-// not exist.
-func (s *Store) Folder(ctx context.Context, org collab.OrganizationRef, id string) (folder collab.Folder, in []collab.Folder, err error) {
-	key := func(id string) table.Key { return table.Folder(org, id) }
-	found, err := s.find(ctx, []table.Key{key(id)})
-	if err == nil && found[key(id)] == nil {
-		err = folderMissing(id)
+// FoldersAbove returns those of the folders that exist, and all above them. One round trip for each level. Strongly consistent.
+func (s *Store) FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error) {
+	all := collab.Folders{}
+	for len(ids) > 0 {
+		found, err := s.readFolders(ctx, org, ids)
+		if err != nil {
+			return nil, err
+		}
+		ids = nil
+		for _, f := range found {
+			all[f.ID] = f
+		}
+		for _, f := range found {
+			if _, known := all[f.Parent]; !known {
+				ids = append(ids, f.Parent)
+			}
+		}
 	}
-	if err == nil {
-		folder, err = readFolder(found[key(id)])
+	return all, nil
+}
+
+func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Folder, error) {
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == collab.RootFolder })
+	return readByIDs(ctx, s, ids, func(id string) table.Key { return table.Folder(org, id) }, true, readFolder)
+}
+
+// maxWithin bounds the folders that one question reads below another.
+const maxWithin = 10_000
+
+// FoldersWithin returns the folders in a folder, and those in these, to so many levels, by the folder that they are in and then by id. It fails with
+// FAILED_PRECONDITION where there are more than 10,000. Which folders there are is read by an index, which may be a second behind.
+func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error) {
+	within := map[string][]collab.Folder{}
+	level := map[string]int{id: 0}
+	above := []string{id}
+	for n := 1; n <= levels && len(above) > 0; n++ {
+		lists := make([][]string, len(above))
+		err := store.Each(ctx, len(above), func(ctx context.Context, i int) error {
+			entries, err := s.Query(ctx, store.Scan{
+				Index: table.IndexIn, PK: table.FolderPartition(org, above[i]), Keys: store.Children(table.Folders),
+			})
+			if err != nil {
+				return err
+			}
+			lists[i], err = readAll(entries, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		below := slices.Concat(lists...)
+		if len(level)+len(below) > maxWithin {
+			return nil, collab.Errorf(collab.FailedPrecondition, "folder %q has more than %d folders in it", id, maxWithin)
+		}
+		found, err := s.readFolders(ctx, org, below)
+		if err != nil {
+			return nil, err
+		}
+		above = nil
+		for _, f := range found {
+			in, known := level[f.Parent]
+			if _, seen := level[f.ID]; seen || !known || in != n-1 {
+				continue // it was moved meanwhile
+			}
+			level[f.ID] = n
+			within[f.Parent] = append(within[f.Parent], f)
+			above = append(above, f.ID)
+		}
 	}
-	if err != nil {
-		return folder, nil, err
+	return within, nil
+}
+
+// AddFolders makes folders, in their order: one may be the parent of those behind it. One that exists fails with ALREADY_EXISTS, one whose parent does
+// not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
+func (s *Store) AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error {
+	const most = store.MaxWrites - 1 // in one transaction, beside the tree
+	var errs []error
+	for part := range slices.Chunk(folders, most) {
+		errs = append(errs, s.addFolders(ctx, t, org, part)...)
 	}
-	entries, err := s.Query(ctx, store.Scan{
-		Index: table.IndexIn, PK: table.FolderPartition(org, id), Keys: store.Children(table.Folders),
+	return errs
+}
+
+func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error {
+	errs := make([]error, len(folders))
+	err := s.Try(ctx, "the folders", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		tree, err := s.folderTree(ctx, org)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]string, 0, 2*len(folders))
+		for _, f := range folders {
+			ids = append(ids, f.ID, f.Parent)
+		}
+		known, err := s.FoldersAbove(ctx, org, ids)
+		if err != nil {
+			return nil, err
+		}
+		var writes []store.Write
+		for i, f := range folders {
+			if present, exists := known[f.ID]; exists {
+				errs[i] = collab.Errorf(collab.AlreadyExists, "folder %q exists already", f.ID)
+				if t.Repeat && present.AddedBy == t.Mark() {
+					errs[i] = nil
+				}
+				continue
+			}
+			if errs[i] = known.CheckPlace(f.ID, f.Parent, 1); errs[i] != nil {
+				continue
+			}
+			f.AddedBy = t.Mark()
+			known[f.ID] = f
+			writes = append(writes, s.Create(store.ItemOf(table.Folder(org, f.ID), newFolderItem(org, f))))
+		}
+		if len(writes) == 0 {
+			return nil, nil
+		}
+		return append(writes, s.grow(org, tree)), nil
 	})
 	if err != nil {
-		return folder, nil, err
+		for i := range errs {
+			errs[i] = cmp.Or[error](errs[i], err)
+		}
 	}
-	ids, err := readAll(entries, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
-	if err != nil {
-		return folder, nil, err
+	return errs
+}
+
+// folderTree is the state of which folder is in which: folders are added where nothing was moved since it was read, and moved where nothing was
+// added either. So no two requests together make a circle, or too many levels.
+type folderTree struct {
+	Added int64 `dynamodbav:"n"`
+	Moved int64 `dynamodbav:"mvd"`
+}
+
+func (s *Store) folderTree(ctx context.Context, org collab.OrganizationRef) (folderTree, error) {
+	tree, _, err := store.Read[folderTree](ctx, s.Table, table.FolderTree(org))
+	return tree, err
+}
+
+// grow counts folders that are added, on condition that none was moved.
+func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
+	moved := expression.Name(table.Moved)
+	same := moved.Equal(expression.Value(read.Moved))
+	if read.Moved == 0 {
+		same = moved.AttributeNotExists()
 	}
-	in, err = readThose(ctx, s, ids, key, false, readFolder)
-	return folder, slices.DeleteFunc(in, func(f collab.Folder) bool { return f.Parent != id }), err // that was moved meanwhile
+	return s.Update(table.FolderTree(org), expression.Add(expression.Name(table.Added), expression.Value(1)), same)
+}
+
+// move counts a folder that is moved, on condition that none was added or moved.
+func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
+	added, moved := expression.Name(table.Added), expression.Name(table.Moved)
+	update := expression.Set(moved, expression.Value(read.Moved+1))
+	same := added.Equal(expression.Value(read.Added))
+	if read.Moved == 0 {
+		return s.Update(table.FolderTree(org), update, same, moved.AttributeNotExists())
+	}
+	return s.Update(table.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
+}
+
+// ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does not exist,
+// and with FAILED_PRECONDITION where it would lie in itself or be too deep.
+func (s *Store) ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error {
+	k := table.Folder(org, id)
+	return s.Try(ctx, "the folder", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		tree, err := s.folderTree(ctx, org)
+		if err != nil {
+			return nil, err
+		}
+		before, err := s.Get(ctx, k)
+		if err == nil && before == nil {
+			err = collab.Errorf(collab.NotFound, "Folder does not exist")
+		}
+		if err != nil || t.Repeat && before.Text(table.Writer) == t.Mark() {
+			return nil, err
+		}
+		var f folderItem
+		parent := before.Text(table.Parent)
+		w, err := store.Rewritten(s.Table, k, before, t.Mark(), &f, func(f *folderItem, _ bool) error {
+			f.ID = id
+			change(&f.Folder)
+			f.LastUpdated = t.Millis()
+			*f = newFolderItem(org, f.Folder)
+			return nil
+		})
+		if err != nil || f.Parent == parent {
+			return []store.Write{w}, err
+		}
+		above, err := s.FoldersAbove(ctx, org, []string{f.Parent})
+		if err != nil {
+			return nil, err
+		}
+		if err := above.CheckPlace(id, f.Parent, 1); err != nil {
+			return nil, err
+		}
+		within, err := s.FoldersWithin(ctx, org, id, collab.MaxFolderDepth)
+		if err != nil {
+			return nil, err
+		}
+		return []store.Write{w, s.move(org, tree)}, above.CheckPlace(id, f.Parent, height(within, id))
+	})
+}
+
+// height returns how many levels a folder has with those within.
+func height(within map[string][]collab.Folder, id string) int {
+	most := 0
+	for _, f := range within[id] {
+		most = max(most, height(within, f.ID))
+	}
+	return most + 1
 }

@@ -95,6 +95,15 @@ func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.O
 	return org, err
 }
 
+// OpenOrMakeOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see OpenDocument.
+func (s *Store) OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
+	org, err := s.OpenOrganization(ctx, acct, id)
+	if create && collab.CodeOf(err) == collab.NotFound {
+		return s.makeOrganization(ctx, acct, id)
+	}
+	return org, err
+}
+
 // OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create names is
 // made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted less than
 // Belief ago it fails with UNAVAILABLE then.

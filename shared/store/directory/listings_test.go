@@ -39,23 +39,29 @@ func TestFolders(t *testing.T) { onEach(t, testFolders) }
 func testFolders(t *testing.T, s *Store) {
 	ctx := t.Context()
 	s.putOrganization(t, collab.Organization{ID: "org"})
-	for id, parent := range map[string]string{"f#1": "root", "f": "root", "sub": "f", "s b": "f", "subsub": "sub"} {
-		s.putFolder(t, id, parent)
+	for _, f := range [][2]string{{"f#1", "root"}, {"f", "root"}, {"sub", "f"}, {"s b", "f"}, {"subsub", "sub"}} {
+		s.putFolder(t, f[0], f[1])
 	}
 	s.putDocument(t, "d", "f")
-	all, err := s.Folders(ctx, acme)
+	all, err := s.FoldersBehind(ctx, acme, "", 0)
 	if diff := cmp.Diff([]string{"f", "f#1", "s b", "sub", "subsub"}, folderIDs(all)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
-	f, subs, err := s.Folder(ctx, acme, "f")
-	if diff := cmp.Diff([]string{"s b", "sub"}, folderIDs(subs)); err != nil || diff != "" || f.ID != "f" || f.Parent != collab.RootFolder {
-		t.Errorf("%+v, %v %s", f, err, diff)
+	within, err := s.FoldersWithin(ctx, acme, "f", 2)
+	if diff := cmp.Diff([]string{"s b", "sub"}, folderIDs(within["f"])); err != nil || diff != "" || fmt.Sprint(folderIDs(within["sub"])) != "[subsub]" {
+		t.Errorf("%+v, %v %s", within, err, diff)
 	}
-	_, _, err = s.Folder(ctx, acme, "none")
-	mustCode(t, "unknown folder", err, collab.NotFound)
 	s.putFolder(t, "sub", "f#1")
-	if _, subs, err = s.Folder(ctx, acme, "f"); err != nil || fmt.Sprint(folderIDs(subs)) != "[s b]" {
-		t.Errorf("%+v, %v", subs, err)
+	if within, err = s.FoldersWithin(ctx, acme, "f", 2); err != nil || fmt.Sprint(folderIDs(within["f"])) != "[s b]" || len(within) != 1 {
+		t.Errorf("%+v, %v", within, err)
+	}
+	above, err := s.FoldersAbove(ctx, acme, []string{"subsub", "none"})
+	if err != nil || fmt.Sprint(above.Up("subsub")) != "[subsub sub f#1]" || len(above) != 3 {
+		t.Errorf("%+v, %v", above, err)
+	}
+	behind, err := s.FoldersBehind(ctx, acme, "f", 2)
+	if err != nil || fmt.Sprint(folderIDs(behind)) != "[f#1 s b]" {
+		t.Errorf("%+v, %v", behind, err)
 	}
 }
 
@@ -78,6 +84,7 @@ func testListDocuments(t *testing.T, s *Store) {
 		s.putDocument(t, id, folder)
 		lists[""], lists[folder] = append(lists[""], id), append(lists[folder], id)
 	}
+	s.putFolder(t, "f", collab.RootFolder)
 	s.putFolder(t, "sub", "f") // is no document
 	for folder, want := range lists {
 		for _, limit := range []int{0, 2, 3, 100} {

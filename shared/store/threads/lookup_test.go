@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -23,7 +25,7 @@ func TestLookUps(t *testing.T) {
 		documents = append(documents, fmt.Sprintf("d%03d", i))
 	}
 	org := s.mustOrganization(t, "org", documents...)
-	if _, err := s.Directory.ChangeFolder(t.Context(), org, "f", func(*collab.Folder) error { return nil }); err != nil {
+	if err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, "f", true); err != nil {
 		t.Fatal(err)
 	}
 	var many, few, odd []string

@@ -11,9 +11,11 @@ import (
 	"strconv"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 
 	gocmp "github.com/google/go-cmp/cmp"
@@ -205,8 +207,7 @@ func testModel(t *testing.T, s *Store) {
 		}
 		_, err := s.Directory.ChangeOrganization(ctx, org, func(*collab.Organization) error { return nil })
 		must(err)
-		_, err = s.Directory.ChangeFolder(ctx, org, "f", func(*collab.Folder) error { return nil })
-		must(err)
+		must(s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true))
 		for i, d := range someDocuments[:4] { // the last one does not exist
 			folder := []string{collab.RootFolder, "f"}[i%2]
 			_, err = s.Directory.ChangeDocument(ctx, org.Document(d), func(d *collab.Document) error {

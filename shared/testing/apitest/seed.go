@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/tx"
 )
 
 // Seeder writes what no operation makes: see package directory, whose Store is one.
@@ -14,7 +15,7 @@ type Seeder interface {
 	AddAccount(ctx context.Context, a collab.Account) error
 	AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
 	ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error)
-	ChangeFolder(ctx context.Context, org collab.OrganizationRef, id string, change func(*collab.Folder) error) (collab.Folder, error)
+	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
 	ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error)
 
 	// SetPreferences writes the preferences of users for documents, or for the organization when documents is nil.
@@ -62,7 +63,6 @@ type Document struct {
 	Name         string        `json:"documentName"`
 	Folder       string        `json:"folderId"`
 	Access       collab.Access `json:"access"`
-	Users        []string      `json:"users"`
 }
 
 // Preference is what a user of a Seed prefers: for a document, or for the organization where that is "". A channel that is "" falls back.
@@ -96,12 +96,10 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		}
 	}
 	for _, f := range a.Folders {
-		_, err := to.ChangeFolder(ctx, in(f.Organization), f.ID, func(to *collab.Folder) error {
-			*to = collab.Folder{
-				ID: f.ID, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
-			}
-			return nil
-		})
+		t := &tx.Tx{Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(f.ID))}
+		err := to.AddFolders(ctx, t, in(f.Organization), []collab.Folder{{
+			ID: f.ID, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
+		}})[0]
 		if err != nil {
 			return fmt.Errorf("seed folder %q: %w", f.ID, err)
 		}
@@ -109,7 +107,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 	for _, d := range a.Documents {
 		_, err := to.ChangeDocument(ctx, in(d.Organization).Document(d.ID), func(to *collab.Document) error {
 			*to = collab.Document{
-				ID: d.ID, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, Users: d.Users, CreatedAt: now, LastUpdated: now,
+				ID: d.ID, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, CreatedAt: now, LastUpdated: now,
 			}
 			return nil
 		})

@@ -1,0 +1,94 @@
+package organizations
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// DocumentsGetRequest is the data of POST /v2/organizations/documents/get. Without filters it asks for all documents of the organization.
+type DocumentsGetRequest struct {
+	OrganizationID string   `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"These documents, in this order; those that do not exist are left out"`
+	FolderID       *string  `json:"folderId" rule:"notnull,id" doc:"Those directly in this folder; root: those in none"`
+	rpc.PageRequest
+}
+
+// Document is a document as it is answered. Its further fields stand beside these, which win.
+type Document struct {
+	ID                      string           `json:"id"`
+	DocumentName            string           `json:"documentName" doc:"Its name"`
+	Disabled                bool             `json:"disabled"`
+	AccessType              collab.Access    `json:"accessType" doc:"The type that holds for it"`
+	InheritAccessFromParent bool             `json:"inheritAccessFromParent" doc:"That type is its folder's, or the account's default"`
+	FolderID                string           `json:"folderId" doc:"The folder that it is in; root for none"`
+	CreatedAt               collab.Timestamp `json:"createdAt"`
+	LastUpdated             collab.Timestamp `json:"lastUpdated"`
+	rpc.Open
+}
+
+// DocumentsGet returns a page of documents: those asked for that exist, in the order asked and each once, or all, or those of a folder, by id.
+// It fails with NOT_FOUND when the folder does not exist.
+func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *DocumentsGetRequest) (*rpc.Page[Document], error) {
+	var last string // the last document of the page before
+	page, err := rpc.NewPage[Document](call, "document", req.PageRequest, &last)
+	if err != nil {
+		return nil, err
+	}
+	page.BothTokens()
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	folder := collab.Deref(req.FolderID)
+	if folder != "" {
+		if err := s.Directory.OpenFolder(ctx, call.Tx, org, folder, false); err != nil {
+			return nil, err
+		}
+	}
+	var list []collab.Document // of the page, and one more
+	if asked := rpc.Distinct(req.DocumentIDs); asked != nil {
+		list, err = s.Directory.DocumentsByID(ctx, org, asked[slices.Index(asked, last)+1:])
+		list = slices.DeleteFunc(list, func(d collab.Document) bool { return folder != "" && d.Folder != folder })
+	} else {
+		list, err = s.Directory.DocumentsBehind(ctx, org, folder, last, page.Most()+1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	above, err := s.Directory.FoldersAbove(ctx, org, inheriting(list, func(d collab.Document) (collab.Access, string) { return d.Access, d.Folder }))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range list {
+		text := document(d, above.Access(d.Access, d.Folder, call.Settings.DefaultAccess))
+		if !page.AddEncoded(text, rpc.WrappedLen(text)) {
+			page.Next(last)
+			break
+		}
+		last = d.ID
+	}
+	call.Message = "Document(s) retrieved successfully."
+	return page, nil
+}
+
+// document returns a document as it is answered, with the access type that holds for it.
+func document(d collab.Document, access collab.Access) collab.JSON {
+	return withFurther(rpc.Keyed[any]{
+		{Key: "id", Value: d.ID}, {Key: "documentName", Value: d.Name}, {Key: "disabled", Value: d.Disabled},
+		{Key: "accessType", Value: access}, {Key: "inheritAccessFromParent", Value: d.Access == ""}, {Key: "folderId", Value: d.Folder},
+		{Key: "createdAt", Value: collab.Timestamp(d.CreatedAt)}, {Key: "lastUpdated", Value: collab.Timestamp(d.LastUpdated)},
+	}, d.Metadata)
+}
+
+// inheriting returns the folders from which things without an access type of their own have theirs.
+func inheriting[T any](list []T, of func(T) (own collab.Access, folder string)) (folders []string) {
+	for _, v := range list {
+		if own, folder := of(v); own == "" {
+			folders = append(folders, folder)
+		}
+	}
+	return folders
+}

@@ -1,0 +1,144 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// FoldersAddRequest is the data of POST /v2/organizations/folders/add.
+type FoldersAddRequest struct {
+	OrganizationID     string      `json:"organizationId" rule:"required,id"`
+	CreateOrganization bool        `json:"createOrganization"`
+	Folders            []NewFolder `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500; a parent may come before in the same call"`
+}
+
+// NewFolder is a folder to add.
+type NewFolder struct {
+	FolderChange
+	AccessType *collab.Access `json:"accessType" doc:"Who may see what is in it and has no type of its own; left out: who may see its parent"`
+}
+
+// FoldersUpdateRequest is the data of POST /v2/organizations/folders/update.
+type FoldersUpdateRequest struct {
+	OrganizationID string         `json:"organizationId" rule:"required,id"`
+	Folders        []FolderChange `json:"folders" rule:"required,nonempty,max=500" doc:"At most 500, carried out one after the other"`
+}
+
+// FolderChange is a folder to update.
+type FolderChange struct {
+	FolderID       string  `json:"folderId" rule:"required,id" doc:"The folder; root is none"`
+	FolderName     *string `json:"folderName" rule:"max=1000" doc:"Its name; a new one without has its id for a name"`
+	ParentFolderID *string `json:"parentFolderId" rule:"id" doc:"The folder that it is in; root: at the top, where a new one is without"`
+}
+
+// Validate refuses root.
+func (f *FolderChange) Validate(m *rpc.Violations) {
+	if f.FolderID == collab.RootFolder {
+		m.Add("folderId", "must not be root: it stands for the top, and is no folder")
+	}
+}
+
+// Validate is that of FolderChange.
+func (f *NewFolder) Validate(m *rpc.Violations) { f.FolderChange.Validate(m) }
+
+// Validate refuses ids given twice.
+func (r *FoldersAddRequest) Validate(m *rpc.Violations) {
+	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *NewFolder) *string { return &f.FolderID })
+}
+
+// Validate refuses ids given twice.
+func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
+	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *FolderChange) *string { return &f.FolderID })
+}
+
+// FoldersAdd makes folders, in the order sent. One that exists fails with ALREADY_EXISTS, one whose parent does not with NOT_FOUND, and one that
+// would be too deep with FAILED_PRECONDITION.
+func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAddRequest) (rpc.Keyed[rpc.Item], error) {
+	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
+	if err != nil {
+		return nil, err
+	}
+	folders := make([]collab.Folder, len(req.Folders))
+	for i, f := range req.Folders {
+		folders[i] = collab.Folder{
+			ID: f.FolderID, Name: f.FolderID, Parent: cmp.Or(collab.Deref(f.ParentFolderID), collab.RootFolder),
+			Access: collab.Deref(f.AccessType).Canonical(), CreatedAt: call.Millis(), LastUpdated: call.Millis(),
+		}
+		if f.FolderName != nil {
+			folders[i].Name = *f.FolderName
+		}
+	}
+	call.Message = "Folder created successfully."
+	ids := idsOf(folders, func(f collab.Folder) string { return f.ID })
+	return call.Outcomes(ids, s.Directory.AddFolders(ctx, call.Tx, org, folders), "Folder added."), nil
+}
+
+// FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose parent
+// does not, fails with NOT_FOUND; one that would lie in itself, or be too deep, with FAILED_PRECONDITION.
+func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *FoldersUpdateRequest) (rpc.Keyed[rpc.Item], error) {
+	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
+	if err != nil {
+		return nil, err
+	}
+	ids := idsOf(req.Folders, func(f FolderChange) string { return f.FolderID })
+	errs := make([]error, len(ids))
+	for i, sent := range req.Folders {
+		errs[i] = s.Directory.ChangeFolder(ctx, call.Tx, org, sent.FolderID, func(f *collab.Folder) {
+			f.Parent = cmp.Or(collab.Deref(sent.ParentFolderID), f.Parent)
+			if sent.FolderName != nil {
+				f.Name = *sent.FolderName
+			}
+		})
+	}
+	call.Message = "Folder Updated successfully."
+	return call.Outcomes(ids, errs, "Folder Updated."), nil
+}
+
+// FoldersAccessUpdateRequest is the data of POST /v2/organizations/folders/access/update.
+type FoldersAccessUpdateRequest struct {
+	OrganizationID    string         `json:"organizationId" rule:"required,id"`
+	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
+	AccessType        *collab.Access `json:"accessType" doc:"Who may see what is in them and has no type of its own; required unless inheritFromParent is true"`
+	InheritFromParent bool           `json:"inheritFromParent" doc:"They have no type of their own any more, but their parent's"`
+}
+
+// Validate refuses both ways of saying the type, and none.
+func (r *FoldersAccessUpdateRequest) Validate(m *rpc.Violations) {
+	switch {
+	case r.InheritFromParent && r.AccessType != nil:
+		m.Add("accessType", "must not stand beside inheritFromParent")
+	case !r.InheritFromParent && r.AccessType == nil:
+		m.Add("accessType", "is required")
+	}
+}
+
+// FolderAccess is what became of the access type of one folder.
+type FolderAccess struct {
+	rpc.Outcome
+	AccessType        *collab.Access `json:"accessType" doc:"The one that was asked for; null for the parent's"`
+	InheritFromParent bool           `json:"inheritFromParent,omitempty" doc:"Its type is its parent's"`
+}
+
+// FoldersAccessUpdate gives folders an access type of their own, or their parent's; one that does not exist fails with NOT_FOUND.
+func (s *Service) FoldersAccessUpdate(ctx context.Context, call *rpc.Call, req *FoldersAccessUpdateRequest) (rpc.Keyed[FolderAccess], error) {
+	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
+	if err != nil {
+		return nil, err
+	}
+	ids, access := rpc.Distinct(req.FolderIDs), collab.Deref(req.AccessType).Canonical()
+	answer := FolderAccess{InheritFromParent: req.InheritFromParent}
+	if access != "" {
+		answer.AccessType = &access
+	}
+	items := make(rpc.Keyed[FolderAccess], len(ids))
+	for i, id := range ids {
+		err := s.Directory.ChangeFolder(ctx, call.Tx, org, id, func(f *collab.Folder) { f.Access = access })
+		answer.Outcome = call.Outcome(err, "Folder access type updated.")
+		items[i] = rpc.Member[FolderAccess]{Key: id, Value: answer}
+	}
+	call.Message = "Updated access for folders successfully."
+	return items, nil
+}

@@ -1,0 +1,125 @@
+package organizations
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// UsergroupsAddRequest is the data of POST /v2/organizations/usergroups/add.
+type UsergroupsAddRequest struct {
+	OrganizationID         string     `json:"organizationId" rule:"required,id"`
+	CreateOrganization     bool       `json:"createOrganization"`
+	OrganizationUserGroups []NewGroup `json:"organizationUserGroups" rule:"required,nonempty,max=500" doc:"At most 500"`
+}
+
+// NewGroup is a group of users to add, or to rename.
+type NewGroup struct {
+	GroupID   string  `json:"groupId" rule:"required,id" doc:"The group"`
+	GroupName *string `json:"groupName" rule:"max=1000" doc:"Its name; a new one without has its id for a name"`
+}
+
+// Validate refuses ids given twice.
+func (r *UsergroupsAddRequest) Validate(m *rpc.Violations) {
+	rpc.Unique(m, "organizationUserGroups[%d].groupId", r.OrganizationUserGroups, func(g *NewGroup) *string { return &g.GroupID })
+}
+
+// UsergroupsAdd makes groups of users, or renames those that are there.
+func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *UsergroupsAddRequest) (rpc.Keyed[rpc.Item], error) {
+	org, err := s.Directory.OpenOrMakeOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
+	if err != nil {
+		return nil, err
+	}
+	ids := idsOf(req.OrganizationUserGroups, func(g NewGroup) string { return g.GroupID })
+	errs := s.Directory.ChangeGroups(ctx, call.Tx, org, ids, func(i int, g *collab.UserGroup) {
+		g.Name = cmp.Or(g.Name, g.ID)
+		if name := req.OrganizationUserGroups[i].GroupName; name != nil {
+			g.Name = *name
+		}
+	})
+	call.Message = "Organization User Groups added successfully."
+	return call.Outcomes(ids, errs, "Organization user group added."), nil
+}
+
+// UsergroupsUsersAddRequest is the data of POST /v2/organizations/usergroups/users/add.
+type UsergroupsUsersAddRequest struct {
+	OrganizationID          string   `json:"organizationId" rule:"required,id"`
+	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
+	UserIDs                 []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500, who need not be users of the organization"`
+}
+
+// UsergroupsUsersDeleteRequest is the data of POST /v2/organizations/usergroups/users/delete.
+type UsergroupsUsersDeleteRequest struct {
+	OrganizationID          string   `json:"organizationId" rule:"required,id"`
+	OrganizationUserGroupID string   `json:"organizationUserGroupId" rule:"required,id" doc:"The group"`
+	UserIDs                 []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"At most 500; this or deleteAll is required"`
+	DeleteAll               bool     `json:"deleteAll" doc:"All users of the group, of which there may be 10,000"`
+}
+
+// Validate refuses both ways of naming users, and none.
+func (r *UsergroupsUsersDeleteRequest) Validate(m *rpc.Violations) {
+	switch {
+	case r.DeleteAll && r.UserIDs != nil:
+		m.Add("deleteAll", "must not stand beside userIds")
+	case !r.DeleteAll && r.UserIDs == nil:
+		m.Add("userIds", "is required, unless deleteAll is true")
+	}
+}
+
+// GroupUser is what became of one user of a group.
+type GroupUser struct {
+	rpc.Outcome
+	OrganizationUserGroupID string `json:"organizationUserGroupId" doc:"The group"`
+}
+
+// UsergroupsUsersAdd puts users into a group. It fails with NOT_FOUND when the group does not exist.
+func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *UsergroupsUsersAddRequest) (rpc.Keyed[GroupUser], error) {
+	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
+	if err != nil {
+		return nil, err
+	}
+	users := rpc.Distinct(req.UserIDs)
+	errs := s.Directory.AddGroupUsers(ctx, call.Tx, org, req.OrganizationUserGroupID, users)
+	call.Message = "Added organization users to group successfully."
+	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User added to organization user group."), nil
+}
+
+// UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not exist, and
+// with FAILED_PRECONDITION where deleteAll meets more users than one call deletes.
+func (s *Service) UsergroupsUsersDelete(ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest) (rpc.Keyed[GroupUser], error) {
+	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
+	if err != nil {
+		return nil, err
+	}
+	users := rpc.Distinct(req.UserIDs)
+	if req.DeleteAll {
+		if users, err = s.Directory.GroupUsers(ctx, org, req.OrganizationUserGroupID, "", collab.MaxGroupDelete+1); err != nil {
+			return nil, err
+		}
+		if len(users) > collab.MaxGroupDelete {
+			return nil, collab.Errorf(collab.FailedPrecondition, "the group has more than %d users: delete some by userIds before", collab.MaxGroupDelete)
+		}
+	}
+	errs := s.Directory.DeleteGroupUsers(ctx, org, req.OrganizationUserGroupID, users)
+	call.Message = "Deleted users from group successfully."
+	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User deleted from organization user group."), nil
+}
+
+// openGroup opens an organization that has a group.
+func (s *Service) openGroup(ctx context.Context, call *rpc.Call, organization, group string) (collab.OrganizationRef, error) {
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, organization)
+	if err == nil {
+		err = s.Directory.CheckGroup(ctx, org, group)
+	}
+	return org, err
+}
+
+func groupUsers(call *rpc.Call, group string, users []string, errs []error, done string) rpc.Keyed[GroupUser] {
+	items := make(rpc.Keyed[GroupUser], len(users))
+	for i, u := range users {
+		items[i] = rpc.Member[GroupUser]{Key: u, Value: GroupUser{call.Outcome(errs[i], done), group}}
+	}
+	return items
+}

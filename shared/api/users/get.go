@@ -1,0 +1,71 @@
+package users
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// GetRequest is the data of POST /v2/users/get.
+type GetRequest struct {
+	Level
+	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"These users, in this order; those who are not there are left out"`
+	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these groups"`
+	AllDocuments             bool     `json:"allDocuments" doc:"Those added at any document, instead of those of the organization"`
+	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id; false where it is left out"`
+	rpc.PageRequest
+}
+
+// Validate refuses two levels, and groups of what is not of documents.
+func (r *GetRequest) Validate(m *rpc.Violations) {
+	r.Level.Validate(m)
+	if r.AllDocuments && (r.DocumentID != nil || r.FolderID != nil) {
+		m.Add("allDocuments", "must not stand beside documentId or folderId")
+	}
+	if r.GroupByDocumentID && !r.AllDocuments {
+		m.Add("groupByDocumentId", "must stand beside allDocuments")
+	}
+}
+
+// UserWithRole is a user as it is answered: as it was sent.
+type UserWithRole struct {
+	collab.User
+	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
+}
+
+// Get returns a page of the users at a level: those asked for, in the order asked and each once, those of groups, group by group, or all, by id.
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[UserWithRole], error) {
+	var position collab.MemberPosition // of the last user of the page before
+	list, err := rpc.NewPage[UserWithRole](call, "user", req.PageRequest, &position)
+	if err != nil {
+		return nil, err
+	}
+	page := list.Group(req.GroupByDocumentID)
+	page.BothTokens()
+	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
+	if err != nil {
+		return nil, err
+	}
+	call.Message = "User(s) retrieved successfully."
+	q := collab.MemberQuery{
+		In: in, Users: rpc.Distinct(req.UserIDs), Groups: rpc.Distinct(req.OrganizationUserGroupIDs),
+		AllDocuments: req.AllDocuments, EachDocument: req.GroupByDocumentID,
+	}
+	members, next, err := s.Directory.FindMembers(ctx, q, position, page.Most())
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range members {
+		text := rpc.JSON(UserWithRole{m.User, m.Role})
+		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
+			page.Next(position)
+			return page, nil
+		}
+		position = m.Position
+	}
+	if next != nil {
+		page.Next(next)
+	}
+	return page, nil
+}

@@ -1,0 +1,89 @@
+package users
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// AddRequest is the data of POST /v2/users/add.
+type AddRequest struct {
+	UpdateRequest
+	CreateOrganization bool `json:"createOrganization"`
+	CreateDocument     bool `json:"createDocument"`
+	CreateFolder       bool `json:"createFolder" doc:"Make the folder, at the top and named by its id, where it is missing; false where it is left out"`
+}
+
+// UpdateRequest is the data of POST /v2/users/update.
+type UpdateRequest struct {
+	Level
+	Users []NewUser `json:"users" rule:"required,nonempty,max=500" doc:"At most 500"`
+}
+
+// NewUser is a user to add or update.
+type NewUser struct {
+	collab.User
+	AccessRole collab.Role `json:"accessRole" doc:"editor reads and writes, viewer reads; a new user without is an editor"`
+}
+
+// Validate refuses two levels, and ids given twice.
+func (r *UpdateRequest) Validate(m *rpc.Violations) {
+	r.Level.Validate(m)
+	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
+}
+
+// Add adds users at a level, or changes those who are there.
+func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[rpc.Item], error) {
+	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
+	in, err := s.open(ctx, call, req.Level, create, req.CreateFolder)
+	if err != nil {
+		return nil, err
+	}
+	return s.write(ctx, call, in, req.Users, true, "User added.")
+}
+
+// Update changes users of a level; one who is not there fails with NOT_FOUND.
+func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
+	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.write(ctx, call, in, req.Users, false, "User updated.")
+}
+
+// write changes users, and adds those that are missing where create is true. Fields that are not sent stay.
+func (s *Service) write(ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string) (rpc.Keyed[rpc.Item], error) {
+	ids := make([]string, len(users))
+	for i, u := range users {
+		ids[i] = u.UserID
+	}
+	errs := s.Directory.ChangeMembers(ctx, call.Tx, in, ids, create, func(i int, m *collab.Member) {
+		m.User = users[i].Over(m.User)
+		m.Role = cmp.Or(users[i].AccessRole, m.Role)
+	})
+	call.Message = "User(s) processed successfully."
+	return call.Outcomes(ids, errs, done), nil
+}
+
+// DeleteRequest is the data of POST /v2/users/delete.
+type DeleteRequest struct {
+	Level
+	UserIDs []string `json:"userIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
+}
+
+// Validate refuses two levels.
+func (r *DeleteRequest) Validate(m *rpc.Violations) { r.Level.Validate(m) }
+
+// Delete takes users away at a level: at that of the organization with all their grants in it, and from its groups. One who is not there
+// fails with NOT_FOUND.
+func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
+	in, err := s.open(ctx, call, req.Level, collab.CreateFlags{}, false)
+	if err != nil {
+		return nil, err
+	}
+	ids := rpc.Distinct(req.UserIDs)
+	call.Message = "User(s) deleted successfully."
+	return call.Outcomes(ids, s.Directory.DeleteMembers(ctx, call.Tx, in, ids), "User removed."), nil
+}

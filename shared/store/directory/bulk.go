@@ -1,0 +1,86 @@
+package directory
+
+import (
+	"context"
+	"errors"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+)
+
+// errDone says that an earlier attempt at the request did what it asks for.
+var errDone = errors.New("done by an earlier attempt")
+
+// changeAll changes the items of keys, or makes them, side by side: see store.Rewrite. To change, what is deleted does not exist; made again it is
+// empty, and the next incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the places of their keys.
+func changeAll[T any](
+	ctx context.Context, s *Store, t *tx.Tx, what func(i int) string, keys []table.Key, change func(i int, v *T, exists bool) error,
+) []error {
+	errs := make([]error, len(keys))
+	store.All(len(keys), func(i int) {
+		errs[i] = s.Try(ctx, what(i), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+			before, err := s.Get(ctx, keys[i])
+			if err != nil || t.Repeat && before.Text(table.Writer) == t.Mark() {
+				return nil, err
+			}
+			var of collab.Lifetime
+			if err := before.Decode(&of); err != nil {
+				return nil, err
+			}
+			var v T
+			if of.DeletedAt == 0 {
+				w, err := store.Rewritten(s.Table, keys[i], before, t.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
+				return []store.Write{w}, err
+			}
+			if err := change(i, &v, false); err != nil {
+				return nil, err
+			}
+			if err := settled(of, what(i), s.Now()); err != nil {
+				return nil, err
+			}
+			after := store.ItemOf(keys[i], v)
+			after[table.Incarnation] = store.Number(int64(of.Next()))
+			return []store.Write{s.Change(before, after, t.Mark())}, nil
+		})
+		if errors.Is(errs[i], errDone) {
+			errs[i] = nil
+		}
+	})
+	return errs
+}
+
+// keysOf returns the key of each id.
+func keysOf(ids []string, key func(id string) table.Key) []table.Key {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = key(id)
+	}
+	return keys
+}
+
+// always returns what says the same of everything.
+func always(what string) func(int) string { return func(int) string { return what } }
+
+// behind returns so many of what q finds under a prefix behind an id, "" for all, each by read; 0 for as many as there are.
+func behind[T any](ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, error) {
+	if after != "" {
+		q.Keys = q.Keys.After(prefix + table.Escape(after))
+	}
+	q.Limit = most
+	var list []T
+	for it, err := range s.Items(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		v, err := read(it)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, v); len(list) == most {
+			break
+		}
+	}
+	return list, nil
+}

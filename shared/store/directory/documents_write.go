@@ -1,0 +1,97 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+)
+
+// AddDocuments makes documents, side by side, each filled by fill. One that exists fails with ALREADY_EXISTS. The folder is not checked. Errors stand
+// at the places of their documents.
+func (s *Store) AddDocuments(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error,
+) []error {
+	return s.writeDocuments(ctx, t, org, ids, func(i int, d *collab.Document, exists bool) error {
+		switch {
+		case exists && t.Repeat && d.AddedBy == t.Mark():
+			return errDone
+		case exists:
+			return collab.Errorf(collab.AlreadyExists, "Document already exists")
+		}
+		d.CreatedAt, d.AddedBy = t.Millis(), t.Mark()
+		return fill(i, d)
+	})
+}
+
+// ChangeDocuments changes documents, side by side; one that does not exist fails with NOT_FOUND. Errors stand at the places of their documents.
+func (s *Store) ChangeDocuments(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+) []error {
+	return s.writeDocuments(ctx, t, org, ids, func(i int, d *collab.Document, exists bool) error {
+		if !exists {
+			return collab.Errorf(collab.NotFound, "Document does not exist")
+		}
+		return change(i, d)
+	})
+}
+
+func (s *Store) writeDocuments(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
+) []error {
+	keys := keysOf(ids, func(id string) table.Key { return table.Document(org, id) })
+	what := func(i int) string { return documentNamed(ids[i]) }
+	return changeAll(ctx, s, t, what, keys, func(i int, it *documentItem, exists bool) error {
+		it.ID = ids[i]
+		if err := write(i, &it.Document, exists); err != nil {
+			return err
+		}
+		it.Folder, it.LastUpdated = cmp.Or(it.Folder, collab.RootFolder), t.Millis()
+		*it = newDocumentItem(org.Document(ids[i]), it.Document)
+		return nil
+	})
+}
+
+// DocumentsByID returns those of the documents that exist, in the order asked, each once. Strongly consistent.
+func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error) {
+	list, err := readByIDs(ctx, s, ids, func(id string) table.Key { return table.Document(org, id) }, true, readDocument)
+	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
+}
+
+// DocumentsBehind returns so many documents behind an id, "" for all, by id: those directly in a folder, or for "" of the organization. Those of a
+// folder may be a second behind.
+func (s *Store) DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) (list []collab.Document, err error) {
+	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Strong: true}
+	if folder != "" {
+		q = store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, folder), Keys: store.Children(table.Documents)}
+	}
+	for more := true; more && len(list) < most; {
+		left := most - len(list)
+		page, err := behind(ctx, s, q, table.Documents, after, left, readDocument)
+		if err != nil {
+			return nil, err
+		}
+		if more = len(page) == left; more {
+			after = page[left-1].ID
+		}
+		if folder != "" {
+			ids := make([]string, len(page))
+			for i, d := range page {
+				ids[i] = d.ID
+			}
+			if page, err = s.DocumentsByID(ctx, org, ids); err != nil {
+				return nil, err
+			}
+		}
+		for _, d := range page {
+			if d.DeletedAt == 0 && (folder == "" || d.Folder == folder) {
+				list = append(list, d)
+			}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,71 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+)
+
+// CheckGroup fails with NOT_FOUND when the group does not exist.
+func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error {
+	it, err := s.Get(ctx, table.Group(org, group))
+	if err == nil && it == nil {
+		err = collab.Errorf(collab.NotFound, "group %q does not exist", group)
+	}
+	return err
+}
+
+// ChangeGroups changes groups of users, side by side, or makes them. Errors stand at the places of their groups.
+func (s *Store) ChangeGroups(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error {
+	keys := keysOf(ids, func(id string) table.Key { return table.Group(org, id) })
+	return changeAll(ctx, s, t, always("the group"), keys, func(i int, g *collab.UserGroup, _ bool) error {
+		g.ID = ids[i]
+		change(i, g)
+		g.CreatedAt, g.LastUpdated = cmp.Or(g.CreatedAt, t.Millis()), t.Millis()
+		return nil
+	})
+}
+
+// GroupUsers returns so many users of a group behind one, "" for all, by id. Strongly consistent.
+func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
+	q := store.Scan{PK: table.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
+	return behind(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
+}
+
+// AddGroupUsers puts users into a group, side by side; who is in it stays. Errors stand at the places of their users.
+func (s *Store) AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, group string, users []string) []error {
+	return each(users, func(user string) error {
+		for _, k := range []table.Key{table.UserGroup(org, user, group), table.GroupUser(org, group, user)} {
+			it := store.NewItem(k)
+			it[table.AddedBy] = store.Text(t.Mark())
+			if _, err := s.PutNew(ctx, it); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DeleteGroupUsers takes users out of a group, side by side; who is not in it is no error. Errors stand at the places of their users.
+func (s *Store) DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error {
+	return each(users, func(user string) error { return s.deleteGroupUser(ctx, org, group, user) })
+}
+
+// deleteGroupUser takes a user out of a group. What finds that goes last, so that what was begun can be finished.
+func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef, group, user string) error {
+	if err := s.Delete(ctx, table.GroupUser(org, group, user)); err != nil {
+		return err
+	}
+	return s.Delete(ctx, table.UserGroup(org, user, group))
+}
+
+// each calls f for each id, side by side, and returns the errors at their places.
+func each(ids []string, f func(id string) error) []error {
+	errs := make([]error, len(ids))
+	store.All(len(ids), func(i int) { errs[i] = f(ids[i]) })
+	return errs
+}

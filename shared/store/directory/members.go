@@ -1,0 +1,172 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"iter"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// memberItem is the item of a member: of an organization, or as a grant of a folder or a document, of which In and DocAnn list it.
+type memberItem struct {
+	collab.Member
+	Details collab.JSON `dynamodbav:"usr,omitempty"` // further fields of the user object
+	In      string      `dynamodbav:"in,omitempty"`
+	DocAnn  string      `dynamodbav:"da,omitempty"`
+}
+
+// member returns the member of an item.
+func (it memberItem) member(user string) (collab.Member, error) {
+	it.UserID = user
+	if it.Details == nil {
+		return it.Member, nil
+	}
+	return it.Member, json.Unmarshal(it.Details, &it.Member.UserDetails)
+}
+
+var errNoUser = collab.Errorf(collab.NotFound, "User does not exist.")
+
+// memberKey is the item of a user of a resource.
+func memberKey(in collab.Resource, user string) table.Key {
+	switch {
+	case in.Document.Document != "":
+		return table.DocumentGrant(in.Document, user)
+	case in.Folder != "":
+		return table.FolderGrant(in.OrganizationRef, user, in.Folder)
+	}
+	return table.Member(in.OrganizationRef, user)
+}
+
+// membersOf is the partition of index in that lists the users of a folder or document.
+func membersOf(in collab.Resource) string {
+	if in.Document.Document != "" {
+		return table.DocumentGranted(in.Document)
+	}
+	return table.FolderGranted(in.OrganizationRef, in.Folder)
+}
+
+// changeMember is a change of the item of a user of a resource.
+func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab.Member)) func(*memberItem) error {
+	return func(it *memberItem) (err error) {
+		if it.Member, err = it.member(user); err != nil {
+			return err
+		}
+		change(&it.Member)
+		it.Role = cmp.Or(it.Role, collab.RoleEditor)
+		it.CreatedAt, it.LastUpdated = cmp.Or(it.CreatedAt, t.Millis()), t.Millis()
+		it.Details = nil
+		if it.UserDetails != (collab.UserDetails{}) {
+			it.Details, err = collab.EncodeJSON(it.UserDetails)
+		}
+		if in.Folder != "" || in.Document.Document != "" {
+			it.In, it.DocAnn = membersOf(in), table.Members+table.Escape(user)
+		}
+		return err
+	}
+}
+
+// ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with NOT_FOUND.
+// The resource is not checked. Errors stand at the places of their users.
+func (s *Store) ChangeMembers(
+	ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
+) []error {
+	keys := keysOf(users, func(user string) table.Key { return memberKey(in, user) })
+	return changeAll(ctx, s, t, always("the user"), keys, func(i int, it *memberItem, exists bool) error {
+		if !exists && !create {
+			return errNoUser
+		}
+		return changeMember(t, in, users[i], func(m *collab.Member) { change(i, m) })(it)
+	})
+}
+
+// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. One who is not there fails
+// with NOT_FOUND. Errors stand at the places of their users.
+func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error {
+	errs := make([]error, len(users))
+	remove := func(i int) {
+		it, _, err := s.WriteOne(ctx, s.Remove(memberKey(in, users[i])), types.ReturnValueAllOld)
+		if errs[i] = err; err == nil && it == nil && !t.Repeat {
+			errs[i] = errNoUser
+		}
+	}
+	if in.Folder != "" || in.Document.Document != "" {
+		store.All(len(users), remove)
+		return errs
+	}
+	for i, user := range users {
+		n, err := s.deleteGrants(ctx, in.OrganizationRef, user)
+		if errs[i] = err; err != nil {
+			continue
+		}
+		if remove(i); n > 0 && errs[i] == errNoUser {
+			errs[i] = nil
+		}
+	}
+	return errs
+}
+
+// deleteGrants takes all grants in an organization from a user, and the user from its groups. It returns how many these were.
+func (s *Store) deleteGrants(ctx context.Context, org collab.OrganizationRef, user string) (n int, err error) {
+	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)), Strong: true}
+	for more := true; more; {
+		var items []store.Item
+		if items, more, err = s.QueryPage(ctx, q); err != nil {
+			return n, err
+		}
+		err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
+			_, _, _, group, err := table.ParseGrant(org, items[i].Text(table.SK))
+			if err != nil {
+				return store.Unreadable(items[i].Key(), err)
+			}
+			if group != "" {
+				return s.deleteGroupUser(ctx, org, group, user)
+			}
+			return s.Delete(ctx, items[i].Key())
+		})
+		if err != nil {
+			return n, err
+		}
+		if n += len(items); len(items) > 0 {
+			q.Keys = q.Keys.After(items[len(items)-1].Text(table.SK))
+		}
+	}
+	return n, nil
+}
+
+func readMember(it store.Item) (collab.Member, error) {
+	return readMemberItem(it, func(it store.Item) (string, error) { return lastPart(it, table.Members) })
+}
+
+func readMemberItem(it store.Item, user func(store.Item) (string, error)) (collab.Member, error) {
+	var m memberItem
+	if err := it.Decode(&m); err != nil {
+		return m.Member, err
+	}
+	id, err := user(it)
+	if err != nil {
+		return m.Member, err
+	}
+	return m.member(id)
+}
+
+// Members returns those of the users who are members of the organization, by user id. Strongly consistent.
+func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error) {
+	list, err := readByIDs(ctx, s, users, func(user string) table.Key { return table.Member(org, user) }, true, readMember)
+	members := make(map[string]collab.Member, len(list))
+	for _, m := range list {
+		members[m.UserID] = m
+	}
+	return members, err
+}
+
+// ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.
+func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
+	return list(ctx, s, table.OrganizationPartition(org), table.Members, after, most, readMember)
+}

@@ -1,0 +1,247 @@
+package directory
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// FindMembers returns members behind a position, the zero one for the beginning: those of Users in their order, those of Groups group by group and in
+// each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. What it finds by folder or
+// document may be a second behind.
+func (s *Store) FindMembers(
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
+	if q.Users == nil && q.Groups == nil {
+		if q.AllDocuments {
+			return s.documentMembers(ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Everything, at, most)
+		}
+		return s.listMembers(ctx, q.In, at, most)
+	}
+	users, next, err := s.candidates(ctx, q, at, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !q.AllDocuments {
+		byUser, err := s.membersAt(ctx, q.In, idsOfPositions(users))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range users {
+			if m, ok := byUser[p.User]; ok {
+				list = append(list, collab.FoundMember{Member: m, Position: p})
+			}
+		}
+		return list, next, nil
+	}
+	for _, p := range users {
+		from := collab.MemberPosition{Group: p.Group, User: p.User}
+		if p == at || p.User == at.User && p.Group == at.Group {
+			from.Grant = at.Grant
+		}
+		found, more, err := s.documentMembers(ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Children(table.GrantsOf(p.User)), from, most-len(list))
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range found {
+			found[i].Position.Group = p.Group
+		}
+		if list = append(list, found...); more != nil {
+			more.Group = p.Group
+			return list, more, nil
+		}
+		if len(list) >= most {
+			done := p
+			return list, &done, nil
+		}
+	}
+	return list, next, nil
+}
+
+// candidates returns users whom a query of Users or Groups asks for, behind a position, and where they go on.
+func (s *Store) candidates(
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+) (users []collab.MemberPosition, next *collab.MemberPosition, err error) {
+	org := q.In.OrganizationRef
+	resume := at.Grant != "" // in the midst of a user
+	if q.Users != nil {
+		i := slices.Index(q.Users, at.User)
+		if !resume {
+			i++
+		}
+		for _, u := range q.Users[max(i, 0):] {
+			users = append(users, collab.MemberPosition{User: u})
+		}
+		users, err = s.within(ctx, org, q.Groups, users)
+		return users, nil, err
+	}
+	if at.Group < 0 || at.Group >= len(q.Groups) {
+		return nil, nil, collab.PageTokenError(nil)
+	}
+	if resume {
+		users = append(users, collab.MemberPosition{Group: at.Group, User: at.User})
+	}
+	ids, err := s.GroupUsers(ctx, org, q.Groups[at.Group], at.User, most)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, u := range ids {
+		users = append(users, collab.MemberPosition{Group: at.Group, User: u})
+	}
+	switch {
+	case len(ids) == most:
+		next = &users[len(users)-1]
+	case at.Group+1 < len(q.Groups):
+		next = &collab.MemberPosition{Group: at.Group + 1}
+	}
+	earlier, err := s.within(ctx, org, q.Groups[:at.Group], users)
+	if err != nil || len(q.Groups[:at.Group]) == 0 {
+		return users, next, err
+	}
+	return slices.DeleteFunc(slices.Clone(users), func(p collab.MemberPosition) bool { return slices.Contains(earlier, p) }), next, nil
+}
+
+// within returns those of the users who are in any of the groups; all for nil.
+func (s *Store) within(
+	ctx context.Context, org collab.OrganizationRef, groups []string, users []collab.MemberPosition,
+) (in []collab.MemberPosition, err error) {
+	if groups == nil {
+		return users, nil
+	}
+	var keys []table.Key
+	for _, p := range users {
+		for _, g := range groups {
+			keys = append(keys, table.GroupUser(org, g, p.User))
+		}
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	for i, p := range users {
+		if slices.ContainsFunc(keys[i*len(groups):(i+1)*len(groups)], func(k table.Key) bool { return found[k] != nil }) {
+			in = append(in, p)
+		}
+	}
+	return in, err
+}
+
+func idsOfPositions(list []collab.MemberPosition) []string {
+	ids := make([]string, len(list))
+	for i, p := range list {
+		ids[i] = p.User
+	}
+	return ids
+}
+
+// membersAt returns those of the users who are members of a resource, by id.
+func (s *Store) membersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
+	keys := keysOf(users, func(user string) table.Key { return memberKey(in, user) })
+	found, err := s.GetAll(ctx, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	members := make(map[string]collab.Member, len(found))
+	for i, user := range users {
+		if it := found[keys[i]]; it != nil {
+			if members[user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return members, nil
+}
+
+// listMembers is FindMembers for all members of a resource.
+func (s *Store) listMembers(
+	ctx context.Context, in collab.Resource, at collab.MemberPosition, most int,
+) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
+	q := store.Scan{PK: table.OrganizationPartition(in.OrganizationRef), Keys: store.Children(table.Members), Strong: true}
+	if in.Folder != "" || in.Document.Document != "" {
+		q = store.Scan{Index: table.IndexIn, PK: membersOf(in), Keys: store.Children(table.Members)}
+	}
+	users, err := behind(ctx, s, q, table.Members, at.User, most, func(it store.Item) (collab.Member, error) {
+		if q.Index == "" {
+			return readMember(it)
+		}
+		user, err := table.Unescape(it.Text(table.DocAnn)[len(table.Members):])
+		return collab.Member{User: collab.User{UserID: user}}, err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(users) == most {
+		next = &collab.MemberPosition{User: users[most-1].UserID}
+	}
+	byUser := map[string]collab.Member{}
+	if q.Index != "" {
+		ids := make([]string, len(users))
+		for i, m := range users {
+			ids[i] = m.UserID
+		}
+		if byUser, err = s.membersAt(ctx, in, ids); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, m := range users {
+		if q.Index != "" {
+			var there bool
+			if m, there = byUser[m.UserID]; !there {
+				continue
+			}
+		}
+		list = append(list, collab.FoundMember{Member: m, Position: collab.MemberPosition{User: m.UserID}})
+	}
+	return list, next, nil
+}
+
+// documentMembers is FindMembers for the grants on documents in a span of the grants of an organization: each, or the first of each user. Documents
+// that are deleted or disabled have none.
+func (s *Store) documentMembers(
+	ctx context.Context, q collab.MemberQuery, partition string, span store.Span, at collab.MemberPosition, most int,
+) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
+	org := q.In.OrganizationRef
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: partition, Keys: span.After(at.Grant), Limit: most, Strong: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	var docs []collab.DocumentRef
+	for _, it := range items {
+		sk := it.Text(table.SK)
+		user, doc, _, _, err := table.ParseGrant(org, sk)
+		if err != nil {
+			return nil, nil, store.Unreadable(it.Key(), err)
+		}
+		at = collab.MemberPosition{User: user, Grant: sk}
+		if doc.Document == "" {
+			continue
+		}
+		m, err := readMemberItem(it, func(store.Item) (string, error) { return user, nil })
+		if err != nil {
+			return nil, nil, err
+		}
+		list, docs = append(list, collab.FoundMember{Member: m, Document: doc.Document, Position: at}), append(docs, doc)
+	}
+	current, err := s.Current(ctx, org, docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := list[:0]
+	for i, m := range list {
+		switch last := len(kept) - 1; {
+		case !current[docs[i]]:
+		case q.EachDocument:
+			kept = append(kept, m)
+		case last < 0 || kept[last].UserID != m.UserID:
+			m.Position.Grant = table.AfterGrants(m.UserID)
+			kept = append(kept, m)
+		}
+	}
+	if last := len(kept) - 1; !q.EachDocument && last >= 0 && kept[last].UserID == at.User {
+		at = kept[last].Position
+	}
+	if more {
+		next = &at
+	}
+	return kept, next, nil
+}

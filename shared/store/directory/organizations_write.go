@@ -1,0 +1,38 @@
+package directory
+
+import (
+	"cmp"
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+)
+
+// ChangeOrganizations changes organizations of the request's account, side by side; where create is true, those that are missing are made, else they
+// fail with NOT_FOUND. Errors stand at the places of their organizations.
+func (s *Store) ChangeOrganizations(
+	ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error,
+) []error {
+	keys := keysOf(ids, func(id string) table.Key { return table.Organization(t.Account, id) })
+	what := func(i int) string { return organizationNamed(ids[i]) }
+	return changeAll(ctx, s, t, what, keys, func(i int, o *collab.Organization, exists bool) error {
+		if !exists && !create {
+			return collab.Errorf(collab.NotFound, "Organization does not exist")
+		}
+		o.ID, o.CreatedAt, o.LastUpdated = ids[i], cmp.Or(o.CreatedAt, t.Millis()), t.Millis()
+		return change(i, o)
+	})
+}
+
+// FindOrganization is OpenOrganization for what goes on while the organization is disabled. Strongly consistent.
+func (s *Store) FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
+	found, err := s.Organizations(ctx, acct, []string{id})
+	if err != nil {
+		return collab.OrganizationRef{}, err
+	}
+	if len(found) == 0 {
+		return s.OpenOrMakeOrganization(ctx, acct, id, create)
+	}
+	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: found[0].Incarnation}, nil
+}

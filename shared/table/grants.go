@@ -1,0 +1,85 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// Prefixes of sort keys.
+const (
+	Groups         = "GRP#" // in the organization's partition
+	folderGrants   = "F#"   // behind a user in the partition of grants
+	documentGrants = "D#"   // the same
+	userGroups     = "G#"   // the same
+)
+
+// Group is the item of a group of users.
+func Group(org collab.OrganizationRef, group string) Key {
+	return Key{below(org), Groups + Escape(group)}
+}
+
+// GroupUser says that a user is in a group.
+func GroupUser(org collab.OrganizationRef, group, user string) Key {
+	return Key{below(org, "GRP", group), Escape(user)}
+}
+
+// GrantPartition holds what users of an organization have: grants on folders and documents, and the groups that they are in.
+func GrantPartition(org collab.OrganizationRef) string { return below(org, "GRANT") }
+
+// GrantsOf begins the sort keys of all that a user has in GrantPartition.
+func GrantsOf(user string) string { return Escape(user) + "#" }
+
+// AfterGrants sorts behind all that a user has in GrantPartition, and before what others have behind it.
+func AfterGrants(user string) string { return Escape(user) + AfterChildren }
+
+// FolderGrant is a user's grant on a folder.
+func FolderGrant(org collab.OrganizationRef, user, folder string) Key {
+	return Key{GrantPartition(org), GrantsOf(user) + folderGrants + Escape(folder)}
+}
+
+// DocumentGrant is a user's grant on a document.
+func DocumentGrant(doc collab.DocumentRef, user string) Key {
+	return Key{GrantPartition(doc.OrganizationRef), GrantsOf(user) + documentGrants + documentPart(doc)}
+}
+
+// UserGroup says of a user that she is in a group, so that deleting her finds it.
+func UserGroup(org collab.OrganizationRef, user, group string) Key {
+	return Key{GrantPartition(org), GrantsOf(user) + userGroups + Escape(group)}
+}
+
+// ParseGrant reads the sort key of what a user has in GrantPartition: a grant on a document, where doc names one, on a folder, or that she is in a
+// group. It fails on text that is none.
+func ParseGrant(org collab.OrganizationRef, sk string) (user string, doc collab.DocumentRef, folder, group string, err error) {
+	doc.OrganizationRef = org
+	owner, of, _ := strings.Cut(sk, "#")
+	kind, name, _ := strings.Cut(of, "#")
+	if user, err = Unescape(owner); err != nil {
+		return user, doc, "", "", err
+	}
+	switch kind + "#" {
+	case documentGrants:
+		doc.Document, doc.Incarnation, err = parsePart(name)
+	case folderGrants:
+		folder, err = Unescape(name)
+	case userGroups:
+		group, err = Unescape(name)
+	default:
+		err = fmt.Errorf("not the key of a grant: %q", sk)
+	}
+	return user, doc, folder, group, err
+}
+
+// FolderGranted holds the grants on a folder in index in.
+func FolderGranted(org collab.OrganizationRef, folder string) string {
+	return below(org, "G", "F", folder)
+}
+
+// DocumentGranted holds the grants on a document in index in.
+func DocumentGranted(doc collab.DocumentRef) string {
+	return below(doc.OrganizationRef, "G", "D") + "#" + documentPart(doc)
+}
+
+// FolderTree counts the changes of which folder is in which.
+func FolderTree(org collab.OrganizationRef) Key { return Key{below(org), "TREE"} }
