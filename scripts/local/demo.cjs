@@ -47,7 +47,7 @@ async function check(page, name) {
       }
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (wide > 0) problems.add(`${name} ${width}: ${wide} px wider than the window`);
-      await page.screenshot({path: path.join(screenshots, `demo-${name}-${colorScheme}-${width}.png`)});
+      await page.screenshot({path: path.join(screenshots, `demo-${name}-${colorScheme}-${width}.png`), fullPage: width < 1280 && name !== 'inbox'});
     }
   }
   await page.emulateMedia({colorScheme: 'light'});
@@ -116,15 +116,17 @@ async function main() {
   await bob.unroute('**/add-comment');
   await thread.getByRole('button', {name: 'Try again'}).click();
   await thread.getByRole('alert').waitFor({state: 'hidden'});
+  await thread.getByText('Sending').waitFor({state: 'hidden'});
   bob.expected = false;
   if ((await thread.getByText('By the way').count()) !== 1) problems.add('the comment that failed is not there once');
   await thread.getByRole('button', {name: /^Edit your comment/}).last().click();
   await check(bob, 'edit');
-  await thread.getByRole('textbox', {name: /^Edit/}).fill('By the way, @cl');
+  await thread.getByRole('textbox', {name: /^Edit/}).fill('By the way, thanks, @cl');
   await bob.getByRole('option', {name: 'Cleo Clark'}).waitFor();
   await bob.keyboard.press('Tab');
   await thread.getByRole('button', {name: 'Save'}).click();
-  await want('the edit', thread.getByText('edited'));
+  await want('the edit', thread.getByText('By the way, thanks, @Cleo Clark'));
+  await want('that it was edited', thread.getByText('edited'));
   await thread.getByRole('button', {name: 'Resolve'}).click();
   await bob.getByRole('button', {name: 'Resolved 2'}).click();
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));

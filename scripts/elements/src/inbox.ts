@@ -64,11 +64,13 @@ export class InboxElement extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#poll.start();
+    addEventListener('resize', this.#place);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#poll.stop();
+    removeEventListener('resize', this.#place);
   }
 
   /** Reads the first page again; older ones stay as they were. */
@@ -93,7 +95,7 @@ export class InboxElement extends LitElement {
         <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
         ${badge ? html`<span class="badge" part="badge" aria-hidden="true">${badge}</span>` : nothing}
       </button>
-      <div id="panel" class="panel" part="panel" popover role="dialog" aria-label=${texts.inboxTitle} @beforetoggle=${this.#place}>
+      <div id="panel" class="panel" part="panel" popover role="dialog" aria-label=${texts.inboxTitle} @beforetoggle=${this.#toggled}>
         <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
           ${unread.length ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(unread, false)}>${texts.markAllRead}</button>` : nothing}</div>
         ${this.#poll.failing ? html`<p class="note error" role="status">${texts.inboxStale}</p>` : nothing}
@@ -121,6 +123,10 @@ export class InboxElement extends LitElement {
     const width = Math.min(380, innerWidth - 16);
     this.panel.style.left = `${Math.max(8, Math.min(right - width, innerWidth - width - 8))}px`;
     this.panel.style.top = `${bottom + 6}px`;
+  };
+
+  #toggled = (): void => {
+    this.#place();
     void this.#poll.now();
   };
 

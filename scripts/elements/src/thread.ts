@@ -45,6 +45,7 @@ export class ThreadElement extends LitElement {
       article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
       header { margin-bottom: 6px; }
+      header .grow { flex: 1 1 130px; }
       .quote {
         border: 0; border-left: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: left; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;

@@ -52,7 +52,7 @@ export class ThreadsElement extends LitElement {
     base,
     css`
       section > header { margin-bottom: 8px; }
-      h2 { font-size: 1.1em; font-weight: 650; }
+      h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
       .filter button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
@@ -69,6 +69,7 @@ export class ThreadsElement extends LitElement {
     this.ownerDocument.addEventListener('selectionchange', this.#selection);
     this.ownerDocument.addEventListener('collab-open', this.#asked);
     addEventListener('hashchange', this.#hash);
+    addEventListener('resize', this.#selection);
     addEventListener('scroll', this.#hideFloat, {passive: true, capture: true});
     this.#hash();
     if (this.hasUpdated) this.#attach();
@@ -79,6 +80,7 @@ export class ThreadsElement extends LitElement {
     this.ownerDocument.removeEventListener('selectionchange', this.#selection);
     this.ownerDocument.removeEventListener('collab-open', this.#asked);
     removeEventListener('hashchange', this.#hash);
+    removeEventListener('resize', this.#selection);
     removeEventListener('scroll', this.#hideFloat, {capture: true});
     this.#detach();
   }
@@ -159,7 +161,7 @@ export class ThreadsElement extends LitElement {
       <section part="panel" aria-label=${texts.comments} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
         <header class="row" part="header">
-          <h2 class="grow">${texts.comments}</h2>
+          <h2>${texts.comments}</h2>
           <div class="row filter" role="group" aria-label=${texts.comments}>
             <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}</button>
             <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}</button>
