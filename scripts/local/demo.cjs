@@ -132,6 +132,15 @@ async function main() {
   await want('the resolved thread', thread.getByText('✓ Resolved by Bob Builder'));
   await check(bob, 'resolved');
 
+  // What he is told of, he says himself, and it stays.
+  await bob.getByText('What you are told of this document').click();
+  await bob.getByLabel('By mail').selectOption('NONE');
+  await check(bob, 'preferences');
+  await bob.reload();
+  await bob.getByText('What you are told of this document').click();
+  await want('the preference', bob.getByLabel('By mail'));
+  if ((await bob.getByLabel('By mail').inputValue()) !== 'NONE') problems.add('the preference is not kept');
+
   // An element, not a text; a thread that is gone; HTML.
   await ann.getByRole('button', {name: 'Comment on the table'}).click();
   await ann.keyboard.type('More months, please');

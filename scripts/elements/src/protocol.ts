@@ -50,6 +50,12 @@ export interface Notification {
   read: boolean;
 }
 
+/** What somebody is told of: ALL, MINE or NONE. */
+export interface Channels {
+  inbox?: string;
+  email?: string;
+}
+
 export interface Answers {
   'threads': {threads: Thread[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
   'add-thread': {thread: Thread};
@@ -58,6 +64,7 @@ export interface Answers {
   'delete-comment': {thread: Thread};
   'resolve-thread': {thread: Thread};
   'people': {people: Person[]};
+  'preferences': {config: Channels};
   'inbox': {notifications: Notification[]; nextPageToken: string; user: Person};
   'read-inbox': object;
 }

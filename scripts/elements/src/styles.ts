@@ -33,6 +33,8 @@ export const base = css`
   ol, ul { list-style: none; margin: 0; padding: 0; }
   h2, p { margin: 0; font-size: 1em; }
   time, .soft { color: var(--_soft); }
+  summary { cursor: pointer; padding: 4px 0; }
+  select { font: inherit; color: inherit; background: var(--_paper); border: 1px solid color-mix(in srgb, var(--_ink) 50%, transparent); border-radius: 6px; padding: 3px 6px; }
   .row { display: flex; align-items: center; gap: 6px; flex-wrap: wrap; }
   .grow { flex: 1; min-width: 0; }
   .error { color: var(--_danger); }

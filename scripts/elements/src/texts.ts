@@ -58,6 +58,10 @@ export const texts = {
   older: 'Show older',
   inboxStale: 'The inbox is not up to date. Trying again …',
   now: 'just now',
+  preferences: 'What you are told of this document',
+  preferencesFailed: 'That could not be read or saved.',
+  channels: {inbox: 'In the inbox', email: 'By mail'},
+  choices: {ALL: 'everything', MINE: 'what concerns me', NONE: 'nothing'} as Record<string, string>,
 };
 
 /** Replaces texts, for another language or another tone. Call it before the elements are first shown. */

@@ -45,7 +45,6 @@ export class ThreadElement extends LitElement {
       article { background: var(--_paper); border: 1px solid var(--_line); border-radius: var(--_radius); padding: 10px 12px; }
       :host([open]) article { border-color: var(--_accent); box-shadow: 0 2px 10px rgb(0 0 0 / .14); }
       header { margin-bottom: 6px; }
-      header .grow { flex: 1 1 130px; }
       .quote {
         border: 0; border-left: 3px solid var(--_quote); border-radius: 0; padding: 1px 8px; text-align: left; color: var(--_soft); min-height: 24px; max-width: 100%;
         overflow: hidden; text-overflow: ellipsis; white-space: nowrap;
@@ -65,7 +64,7 @@ export class ThreadElement extends LitElement {
       .actions button { min-height: 24px; padding: 0 4px; color: var(--_soft); }
       .actions button:first-child { margin-left: -4px; }
       article > .actions { margin-left: 38px; }
-      .done { font-size: .93em; color: var(--_soft); }
+      .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .reply { margin-top: 8px; }
     `,
   ];
@@ -103,13 +102,13 @@ export class ThreadElement extends LitElement {
                 ? html`<button type="button" class="quote" part="quote" @click=${this.#goto}>#${t.targetElement.elementId}</button>`
                 : html`<span class="soft">${texts.wholeDocument}</span>`}
           </div>
-          ${resolved ? html`<span class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</span>` : nothing}
           ${store.canWrite && t.annotationId
             ? html`<button type="button" class="line" part="resolve" ?disabled=${!!change && !change.failed} @click=${() => store.send({name: 'resolve-thread', thread: t.key, resolved: !resolved})}>
                 ${resolved ? texts.reopen : texts.resolve}
               </button>`
             : nothing}
         </header>
+        ${resolved ? html`<p class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</p>` : nothing}
         <ol>${this.#comment(first)}${this.open ? repeat(rest, (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
         ${change?.failed ? this.#failure(change) : nothing}
         ${t.commentsTruncated && this.open ? html`<p class="soft">${texts.truncated}</p>` : nothing}

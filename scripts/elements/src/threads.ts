@@ -10,6 +10,7 @@ import {isResolved, nameOf, type Tag, type Target} from './protocol.js';
 import {storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
+import './preferences.js';
 import './thread.js';
 
 /** The part of an address behind # that opens a thread: #collab-thread=ID. */
@@ -51,7 +52,9 @@ export class ThreadsElement extends LitElement {
   static override styles = [
     base,
     css`
-      section > header { margin-bottom: 8px; }
+      section > header { margin-bottom: 8px; gap: 4px; }
+      .filter { gap: 2px; }
+      .filter button { padding: 3px 7px; }
       h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
       .filter button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
@@ -60,7 +63,7 @@ export class ThreadsElement extends LitElement {
       .draft p { border-left: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
       .note { color: var(--_soft); padding: 6px 0; }
-      summary { cursor: pointer; color: var(--_soft); padding: 4px 0; margin-bottom: 4px; }
+      summary { color: var(--_soft); margin-bottom: 4px; }
     `,
   ];
 
@@ -174,6 +177,7 @@ export class ThreadsElement extends LitElement {
           : html`<p class="note">${this.resolved ? texts.noneResolved : texts.noneOpen}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
+        ${store.loaded && !store.denied ? html`<collab-preferences endpoint=${this.endpoint} document=${this.document} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
         @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>

@@ -1,0 +1,43 @@
+import {css, html, LitElement, nothing} from 'lit';
+import {customElement, property, state} from 'lit/decorators.js';
+
+import {ask, type Channels} from './protocol.js';
+import {base} from './styles.js';
+import {texts} from './texts.js';
+
+const CHANNELS = ['inbox', 'email'] as const;
+const CHOICES = ['ALL', 'MINE', 'NONE'];
+
+/** What the reader is told of a document: a line at the end of its threads, which asks the server once it is opened. */
+@customElement('collab-preferences')
+export class Preferences extends LitElement {
+  @property() endpoint = '';
+  @property() document = '';
+  @state() private config: Channels | undefined;
+  @state() private failed = false;
+
+  static override styles = [base, css`label { display: flex; align-items: center; gap: 8px; margin-right: 12px; }`];
+
+  override render() {
+    return html`
+      <details part="preferences" @toggle=${(e: Event) => (e.target as HTMLDetailsElement).open && this.#ask()}>
+        <summary class="soft">${texts.preferences}</summary>
+        ${this.failed ? html`<p class="error" role="alert">${texts.preferencesFailed}</p>` : nothing}
+        ${this.config ? html`<div class="row">${CHANNELS.map((c) => html`<label>${texts.channels[c]}
+          <select @change=${(e: Event) => this.#ask({...this.config, [c]: (e.target as HTMLSelectElement).value})}>
+            ${CHOICES.map((v) => html`<option value=${v} ?selected=${this.config![c] === v}>${texts.choices[v]}</option>`)}
+          </select></label>`)}</div>` : nothing}
+      </details>`;
+  }
+
+  /** Reads what holds, after setting it where there is something to set. */
+  async #ask(config?: Channels): Promise<void> {
+    const {endpoint, document: documentId} = this;
+    try {
+      this.config = (await ask(endpoint, 'preferences', {documentId, ...(config && {config})})).config;
+      this.failed = false;
+    } catch {
+      this.failed = true;
+    }
+  }
+}
