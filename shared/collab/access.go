@@ -43,8 +43,8 @@ type Grant struct {
 	Expires int64 `dynamodbav:"exp,omitempty"` // seconds since epoch, from then on it is none; 0 for never
 }
 
-// holds reports whether there is a grant that has not expired.
-func (g *Grant) holds(now Millis) bool { return g != nil && (g.Expires == 0 || now/1000 < g.Expires) }
+// Holds reports whether there is a grant that has not expired.
+func (g *Grant) Holds(now Millis) bool { return g != nil && (g.Expires == 0 || now/1000 < g.Expires) }
 
 // Standing is all that decides what a user may do with a folder or document.
 type Standing struct {
@@ -57,12 +57,12 @@ type Standing struct {
 // have not expired; membership is the farthest, and none where access is restricted. Whoever has none is an editor of what is public.
 func (s Standing) Grant(now Millis) *Grant {
 	for _, g := range s.Grants {
-		if g.holds(now) {
+		if g.Holds(now) {
 			return g
 		}
 	}
 	switch {
-	case s.Access != AccessRestricted && s.Member.holds(now):
+	case s.Access != AccessRestricted && s.Member.Holds(now):
 		return s.Member
 	case s.Access == AccessPublic:
 		return &Grant{Role: RoleEditor}

@@ -19,6 +19,9 @@ func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (peop
 			if err != nil {
 				return nil, "", err
 			}
+			if !m.Holds(d.Now().UnixMilli()) {
+				continue
+			}
 			if people = append(people, m.User); len(people) > collab.RecipientPageSize {
 				break
 			}

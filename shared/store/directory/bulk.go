@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -44,6 +45,7 @@ func changeAll[T any](
 			after[table.Incarnation] = store.Number(int64(of.Next()))
 			return []store.Write{s.Change(before, after, t.Mark())}, nil
 		})
+		s.known.Put(keys[i], 0, time.Time{}) // what was believed of it is past
 		if errors.Is(errs[i], errDone) {
 			errs[i] = nil
 		}

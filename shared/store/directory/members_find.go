@@ -73,10 +73,14 @@ func (s *Store) candidates(
 			i++
 		}
 		for _, u := range q.Users[max(i, 0):] {
+			if len(users) == most {
+				next = &users[most-1]
+				break
+			}
 			users = append(users, collab.MemberPosition{User: u})
 		}
-		users, err = s.within(ctx, org, q.Groups, users)
-		return users, nil, err
+		users, err = s.within(ctx, org, q.Groups, slices.Clone(users))
+		return users, next, err
 	}
 	if at.Group < 0 || at.Group >= len(q.Groups) {
 		return nil, nil, collab.PageTokenError(nil)

@@ -1,0 +1,215 @@
+package directory
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFolderTree holds that folders which many add and move at one moment never lie in themselves, and never on more than ten levels.
+func TestFolderTree(t *testing.T) { onEach(t, testFolderTree) }
+
+func testFolderTree(t *testing.T, s *Store) {
+	const folders, writers, steps = 14, 8, 12
+	name := func(i int) string { return fmt.Sprintf("f%02d", i) }
+	for i := range folders { // a chain of ten, and others at the top
+		parent := collab.RootFolder
+		if i > 0 && i < collab.MaxFolderDepth {
+			parent = name(i - 1)
+		}
+		s.putFolder(t, name(i), parent)
+	}
+	var all sync.WaitGroup
+	for w := range writers {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(7, uint64(w)))
+			for i := range steps {
+				request := storetest.Request(time.Now())
+				id, parent := name(random.IntN(folders)), name(random.IntN(folders))
+				var err error
+				if random.IntN(4) == 0 {
+					id = fmt.Sprintf("new-%d-%d", w, i)
+					err = s.AddFolders(t.Context(), request, acme, []collab.Folder{{ID: id, Parent: parent}})[0]
+				} else {
+					err = s.ChangeFolder(t.Context(), request, acme, id, func(f *collab.Folder) { f.Parent = parent })
+				}
+				if code := collab.CodeOf(err); code != "" && code != collab.FailedPrecondition && code != collab.Aborted {
+					t.Errorf("%s into %s: %v", id, parent, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	list, err := s.FoldersBehind(t.Context(), acme, "", 0)
+	must(t, err)
+	tree := collab.Folders{}
+	for _, f := range list {
+		tree[f.ID] = f
+	}
+	for id := range tree {
+		if up := tree.Up(id); len(up) > collab.MaxFolderDepth || tree[up[len(up)-1]].Parent != collab.RootFolder {
+			t.Errorf("above %s are %v", id, up)
+		}
+	}
+}
+
+// TestFindMembers walks the users of each level, in pages of each size, and finds each once and in order.
+func TestFindMembers(t *testing.T) { onEach(t, testFindMembers) }
+
+func testFindMembers(t *testing.T, s *Store) {
+	ctx, request := t.Context(), storetest.Request(time.Now())
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putFolder(t, "f", collab.RootFolder)
+	for _, id := range []string{"d", "d 2", "gone"} {
+		s.putDocument(t, id, "")
+	}
+	in := func(folder, document string) collab.Resource {
+		r := collab.Resource{OrganizationRef: acme, Folder: folder}
+		if document != "" {
+			r.Document = acme.Document(document)
+		}
+		return r
+	}
+	add := func(r collab.Resource, users ...string) {
+		for _, err := range s.ChangeMembers(ctx, request, r, users, true, func(int, *collab.Member) {}) {
+			must(t, err)
+		}
+	}
+	add(in("", ""), "a", "a#", "b", "c", "d", "é")
+	add(in("f", ""), "b", "x")
+	add(in("", "d"), "a", "a#", "y", "z")
+	add(in("", "d 2"), "a#", "c", "y")
+	add(in("", "gone"), "g")
+	_, err := s.ChangeDocument(ctx, acme.Document("gone"), func(d *collab.Document) error { d.DeletedAt = 1; return nil })
+	must(t, err)
+	for _, err := range s.ChangeGroups(ctx, request, acme, []string{"g1", "g2"}, func(int, *collab.UserGroup) {}) {
+		must(t, err)
+	}
+	for _, err := range slices.Concat(s.AddGroupUsers(ctx, request, acme, "g1", []string{"a#", "c", "stranger"}), s.AddGroupUsers(ctx, request, acme, "g2", []string{"a", "c", "y"})) {
+		must(t, err)
+	}
+	fresh := New(s.Table) // it believes nothing
+	for name, test := range map[string]struct {
+		q    collab.MemberQuery
+		want []string
+	}{
+		"organization":                {collab.MemberQuery{In: in("", "")}, []string{"a", "a#", "b", "c", "d", "é"}},
+		"folder":                      {collab.MemberQuery{In: in("f", "")}, []string{"b", "x"}},
+		"document":                    {collab.MemberQuery{In: in("", "d")}, []string{"a", "a#", "y", "z"}},
+		"named":                       {collab.MemberQuery{In: in("", "d"), Users: []string{"z", "b", "a"}}, []string{"z", "a"}},
+		"groups":                      {collab.MemberQuery{In: in("", ""), Groups: []string{"g1", "none", "g2"}}, []string{"a#", "c", "a"}},
+		"groups at a document":        {collab.MemberQuery{In: in("", "d"), Groups: []string{"g2", "g1"}}, []string{"a", "y", "a#"}},
+		"named in groups":             {collab.MemberQuery{In: in("", ""), Groups: []string{"g1"}, Users: []string{"d", "c", "a#"}}, []string{"c", "a#"}},
+		"all documents":               {collab.MemberQuery{In: in("", ""), AllDocuments: true}, []string{"a", "a#", "c", "y", "z"}},
+		"each document":               {collab.MemberQuery{In: in("", ""), AllDocuments: true, EachDocument: true}, []string{"a d", "a# d", "a# d 2", "c d 2", "y d", "y d 2", "z d"}},
+		"named at all documents":      {collab.MemberQuery{In: in("", ""), AllDocuments: true, Users: []string{"y", "g", "a#"}}, []string{"y", "a#"}},
+		"named at each document":      {collab.MemberQuery{In: in("", ""), AllDocuments: true, EachDocument: true, Users: []string{"y", "a"}}, []string{"y d", "y d 2", "a d"}},
+		"groups at each document":     {collab.MemberQuery{In: in("", ""), AllDocuments: true, EachDocument: true, Groups: []string{"g1", "g2"}}, []string{"a# d", "a# d 2", "c d 2", "a d", "y d", "y d 2"}},
+		"groups at all the documents": {collab.MemberQuery{In: in("", ""), AllDocuments: true, Groups: []string{"g2"}}, []string{"a", "c", "y"}},
+	} {
+		// walk returns what is behind a position, in pages of a size.
+		walk := func(at collab.MemberPosition, size int) (found []string, positions []collab.MemberPosition) {
+			for rounds := 0; ; rounds++ {
+				list, next, err := fresh.FindMembers(ctx, test.q, at, size)
+				must(t, err)
+				if len(list) > size || rounds > 60 {
+					t.Fatalf("%s by %d: %d at once, in round %d", name, size, len(list), rounds)
+				}
+				for _, m := range list {
+					text := m.UserID
+					if test.q.EachDocument {
+						text += " " + m.Document
+					}
+					found, positions = append(found, text), append(positions, m.Position)
+				}
+				if next == nil {
+					return found, positions
+				}
+				at = *next
+			}
+		}
+		for size := 1; size < 9; size++ {
+			got, positions := walk(collab.MemberPosition{}, size)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Fatalf("%s by %d: %s", name, size, diff)
+			}
+			for i, at := range positions { // a page may be full of bytes behind each of them
+				if rest, _ := walk(at, size); !slices.Equal(rest, test.want[i+1:]) {
+					t.Errorf("%s by %d: behind %+v are %v", name, size, at, rest)
+				}
+			}
+		}
+	}
+}
+
+// TestDeleteMembers: nothing is left in the table of a user who is taken away from the organization, wherever the request is killed and repeated.
+func TestDeleteMembers(t *testing.T) {
+	s := newStore(t)
+	ctx := t.Context()
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	for after := 0; ; after++ {
+		setUp, request := storetest.Request(time.Now()), storetest.Request(time.Now())
+		user := []string{fmt.Sprint("user", after)}
+		resources := []collab.Resource{
+			{OrganizationRef: acme}, {OrganizationRef: acme, Folder: "f"}, {OrganizationRef: acme, Document: acme.Document("d")},
+		}
+		for _, r := range resources {
+			must(t, s.ChangeMembers(ctx, setUp, r, user, true, func(int, *collab.Member) {})[0])
+		}
+		must(t, s.AddGroupUsers(ctx, setUp, acme, "g", user)[0])
+		killed := New(storetest.Killed(t, s.Table, after))
+		err := killed.DeleteMembers(ctx, request, resources[0], user)[0]
+		if err != nil {
+			must(t, s.DeleteMembers(ctx, storetest.Again(request), resources[0], user)[0])
+		}
+		for _, q := range []store.Scan{
+			{PK: table.GrantPartition(acme), Keys: store.Children(table.GrantsOf(user[0]))},
+			{PK: table.GroupUser(acme, "g", "").PK, Keys: store.Everything},
+			{PK: table.OrganizationPartition(acme), Keys: store.Children(table.Members)},
+		} {
+			if left, err := s.Query(ctx, q); err != nil || len(left) > 0 {
+				t.Fatalf("killed behind %d requests, this is left: %v, %v", after, left, err)
+			}
+		}
+		if err == nil {
+			break
+		}
+	}
+	mustCode(t, "one who is not there", s.DeleteMembers(ctx, storetest.Request(time.Now()), collab.Resource{OrganizationRef: acme}, []string{"nobody"})[0], collab.NotFound)
+}
+
+// TestDisabledAtOnce: the process that disables an organization or a document does not believe in it any more.
+func TestDisabledAtOnce(t *testing.T) {
+	s := newStore(t)
+	ctx := t.Context()
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "d", "")
+	open := func() collab.Code {
+		_, err := s.OpenDocument(ctx, "acct", "org", "d", collab.CreateFlags{})
+		return collab.CodeOf(err)
+	}
+	set := func(document, organization bool) {
+		t.Helper()
+		must(t, s.ChangeDocuments(ctx, storetest.Request(time.Now()), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Disabled = document; return nil })[0])
+		must(t, s.ChangeOrganizations(ctx, storetest.Request(time.Now()), []string{"org"}, false, func(_ int, o *collab.Organization) error { o.Disabled = organization; return nil })[0])
+	}
+	for _, test := range []struct {
+		document, organization bool
+		want                   collab.Code
+	}{{false, false, ""}, {true, false, collab.FailedPrecondition}, {false, false, ""}, {false, true, collab.FailedPrecondition}} {
+		set(test.document, test.organization)
+		if got := open(); got != test.want {
+			t.Errorf("%+v: %q", test, got)
+		}
+	}
+}
