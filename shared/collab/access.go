@@ -149,9 +149,10 @@ type Standings struct {
 
 // UserStandings are the standings of users with one thing.
 type UserStandings struct {
-	Access  Access
-	Grants  map[string][]*Grant // by user: as in Standing
-	Members map[string]*Grant   // by user
+	Document Document // where it is one
+	Access   Access
+	Grants   map[string][]*Grant // by user: as in Standing
+	Members  map[string]*Grant   // by user
 }
 
 // Of returns the standing of a user.

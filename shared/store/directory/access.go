@@ -108,9 +108,12 @@ func (s *Store) Standings(
 	}
 	for _, d := range docs {
 		in := collab.Resource{OrganizationRef: org, Document: d.Ref(org)}
-		if of.Documents[d.ID], err = g.standings(tree, d.Access, d.Folder, byDefault, of.Members, in); err != nil {
+		with, err := g.standings(tree, d.Access, d.Folder, byDefault, of.Members, in)
+		if err != nil {
 			return nil, err
 		}
+		with.Document = d
+		of.Documents[d.ID] = with
 	}
 	return of, nil
 }
@@ -164,7 +167,8 @@ func (g *grants) standings(
 	return of, nil
 }
 
-// MayWrite returns, by id, which of the users may write in a document; byDefault is the account's access. One that does not exist is nobody's.
+// MayWrite returns, by id, which of the users may write in a document; byDefault is the account's access. Nobody may in one that does not
+// exist in this incarnation, or is disabled.
 func (s *Store) MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error) {
 	return s.may(ctx, doc, byDefault, users, collab.Standing.MayWrite)
 }
@@ -181,9 +185,13 @@ func (s *Store) may(
 	if err != nil {
 		return nil, err
 	}
+	with, exists := of.Documents[doc.Document]
+	if !exists || with.Document.Disabled || with.Document.Ref(doc.OrganizationRef) != doc {
+		return nil, nil
+	}
 	allowed := make(map[string]bool, len(users))
 	for _, u := range users {
-		allowed[u] = allows(of.Documents[doc.Document].Of(u), s.Millis())
+		allowed[u] = allows(with.Of(u), s.Millis())
 	}
 	return allowed, nil
 }

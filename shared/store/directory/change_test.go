@@ -247,9 +247,6 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		table.PermissionProvider("acct"): func() error {
 			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
 		},
-		table.Preference(acme.Document("d"), "u"): func() error {
-			return s.SetPreferences(ctx, acme, []string{"u"}, []string{"d"}, collab.Preferences{Inbox: collab.PreferAll})
-		},
 		table.Idempotency("acct", claim.KeyHash): func() error {
 			claim = newClaim(1, 1, claim.Lease)
 			got, err := s.BeginIdempotent(ctx, claim)

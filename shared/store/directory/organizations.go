@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"collabdata/shared/collab"
@@ -89,11 +90,18 @@ func settled(of collab.Lifetime, what string, now time.Time) error {
 // Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
 func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error) {
 	key := func(id string) table.Key { return table.Organization(acct, id) }
-	return readByIDs(ctx, s, ids, key, true, readOrganization)
+	list, err := readByIDs(ctx, s, ids, key, true, readOrganization)
+	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
 
 // ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come most
 // and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
-	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
+	return func(yield func(collab.Organization, error) bool) {
+		for o, err := range list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization) {
+			if (err != nil || o.DeletedAt == 0) && !yield(o, err) {
+				return
+			}
+		}
+	}
 }

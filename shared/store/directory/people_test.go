@@ -213,3 +213,57 @@ func TestDisabledAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestDeletedIsGone: what is deleted is not found and nobody may see it, and its id is added again as something new.
+func TestDeletedIsGone(t *testing.T) {
+	now := noon
+	s := at(t, storetest.New(t), func() time.Time { return now })
+	ctx := t.Context()
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putOrganization(t, collab.Organization{ID: "other"})
+	s.putDocument(t, "d", "")
+	doc := acme.Document("d")
+	must(t, s.AddGrants(ctx, storetest.Request(now), "ann", []collab.Resource{{OrganizationRef: acme, Document: doc}}, []collab.Grant{{}}))
+	may := func(doc collab.DocumentRef) bool {
+		t.Helper()
+		allowed, err := s.MaySee(ctx, doc, "", []string{"ann"})
+		must(t, err)
+		return allowed["ann"]
+	}
+	add := func() error {
+		return s.AddDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Name = "new"; return nil })[0]
+	}
+	if !may(doc) {
+		t.Error("a grant lets nobody see")
+	}
+	mustCode(t, "one that is there", add(), collab.AlreadyExists)
+	_, err := s.ChangeDocument(ctx, doc, func(d *collab.Document) error {
+		d.Metadata, d.DeletedAt = collab.JSON(`{"a":1}`), now.UnixMilli()
+		return nil
+	})
+	must(t, err)
+	if found, err := s.DocumentsByID(ctx, acme, []string{"d"}); err != nil || len(found) > 0 || may(doc) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	mustCode(t, "a change of it", s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound)
+	mustCode(t, "added at once", add(), collab.Unavailable)
+	now = now.Add(Belief + time.Second)
+	must(t, add())
+	found, err := s.DocumentsByID(ctx, acme, []string{"d"})
+	if err != nil || len(found) != 1 || found[0].Name != "new" || found[0].Metadata != nil || found[0].Incarnation != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if may(doc) || may(found[0].Ref(acme)) {
+		t.Error("a grant on what was deleted holds")
+	}
+	_, err = s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error { o.DeletedAt = now.UnixMilli(); return nil })
+	must(t, err)
+	for o, err := range s.ListOrganizations(ctx, "acct", "", 10) {
+		if err != nil || o.ID != "other" {
+			t.Errorf("%+v, %v", o, err)
+		}
+	}
+	if list, err := s.Organizations(ctx, "acct", []string{"org"}); err != nil || len(list) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
