@@ -110,11 +110,11 @@ func (s *seeder) notifications(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		older := ids[len(ids)/2:]
-		_, err = s.client.Notifications.Update(ctx, &client.NotificationsUpdateRequest{
-			OrganizationID: organization, UserID: p.id, NotificationIDs: older[:min(len(older), 30)],
-			UpdatedData: client.NotificationChange{Read: true},
-		})
+		var read []client.NotificationUpdate
+		for _, id := range ids[len(ids)/2:] {
+			read = append(read, client.NotificationUpdate{ID: id, ReadByUserIDs: []string{p.id}})
+		}
+		_, err = s.client.Notifications.Update(ctx, &client.NotificationsUpdateRequest{OrganizationID: organization, UserID: p.id, Notifications: read})
 		if err != nil {
 			return err
 		}

@@ -75,13 +75,16 @@ not be a member. Headlines are filled in for this user. NOT_FOUND when the organ
 func V2NotificationsUpdate() Endpoint {
 	return Endpoint{
 		Path:    "/v2/notifications/update",
-		Summary: "Marks notifications as read or clicked",
+		Summary: "Updates notifications, and marks them as read or clicked",
 		Description: `
-Marks up to 30 notifications of a user as read or clicked, which stays so; a click is reading, too. The first click raises notification.clicked, by
-which webhooks get the notificationSourceData back.
+Changes what up to 500 notifications say, and records that users read or clicked them, which stays so. What is left out stays; null clears it. The
+first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is told again: notifyUsers is
+refused, and mails and webhooks that went out stay as they were. A notification names at most 30 users.
 
-The response has a result for each by id, in the order sent: one that the user does not have is NOT_FOUND there, one that may be sent again ABORTED.
-NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
+documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each is changed as a whole,
+or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does not have it, with PERMISSION_DENIED when one
+may not see its document and verifyUserPermissions is true; one that may be sent again fails with ABORTED. NOT_FOUND when the organization does not
+exist, FAILED_PRECONDITION when it is disabled.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		Operation: operation(notification, (*notifications.Service).Update),
 	}

@@ -70,7 +70,8 @@ var effects = map[string]effect{
 	"/v1/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
 		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
 	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
-		data: `{"organizationId":"o","userId":"NAME","notificationIds":["NAME-1","NAME-2"],"updatedData":{"clicked":true}}`},
+		data: `{"organizationId":"o","userId":"NAME","notifications":[
+		{"id":"NAME-1","clickedByUserIds":["NAME"],"displayBodyMessage":"x"},{"id":"NAME-2","clickedByUserIds":["NAME"]}]}`},
 	"/v2/notifications/config/set": {before: makeThread,
 		data: `{"organizationId":"o","userIds":["NAME","u"],"documentIds":["d","e"],"config":{"email":"NONE"}}`},
 	"/v2/organizations/add": {data: `{"organizations":[{"organizationId":"NAME","organizationName":"x"},{"organizationId":"NAME-2","tier":1}]}`},
@@ -114,7 +115,7 @@ var effects = map[string]effect{
 func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
-	n := collab.Notification{ID: id, DocumentID: "d", CreatedAt: 1}
+	n := collab.Notification{ID: id, DocumentID: user, CreatedAt: 1}
 	err := d.service.Outbox.MakeNotification(d.Context(), org, n)
 	if err == nil {
 		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})

@@ -316,16 +316,19 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 	return &Page[Notification]{Items: data, NextPageToken: next}, nil
 }
 
-// Update marks notifications as read or clicked, by POST /v2/notifications/update.
+// Update updates notifications, and marks them as read or clicked, by POST /v2/notifications/update.
 //
-// Marks up to 30 notifications of a user as read or clicked, which stays so; a click is reading, too. The first click raises
-// notification.clicked, by which webhooks get the notificationSourceData back.
+// Changes what up to 500 notifications say, and records that users read or clicked them, which stays so. What is left out stays;
+// null clears it. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back.
+// Nobody is told again: notifyUsers is refused, and mails and webhooks that went out stay as they were. A notification names at
+// most 30 users.
 //
-// The response has a result for each by id, in the order sent: one that the user does not have is NOT_FOUND there, one that may be
-// sent again ABORTED. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
-func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateRequest, options ...Option,
-) (Keyed[NotificationsUpdateItem], error) {
-	data, _, err := call[Keyed[NotificationsUpdateItem]](ctx, o.client, "/v2/notifications/update", request, writing(options))
+// documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
+// is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
+// not have it, with PERMISSION_DENIED when one may not see its document and verifyUserPermissions is true; one that may be sent
+// again fails with ABORTED. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/notifications/update", request, writing(options))
 	return data, err
 }
 
@@ -1775,24 +1778,53 @@ type Notification struct {
 type NotificationsUpdateRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The user; required
-	UserID string `json:"userId"`
-	// Notifications; required; at most 30
-	NotificationIDs []string `json:"notificationIds"`
-	// What the user did: read, clicked or both; required
-	UpdatedData NotificationChange `json:"updatedData"`
+	// Those of this document alone
+	DocumentID string `json:"documentId,omitzero"`
+	// Those at this location alone
+	LocationID string `json:"locationId,omitzero"`
+	// Those in the inbox of this user alone
+	UserID string `json:"userId,omitzero"`
+	// Who read or clicked must be a user who may see the document; false where it is left out
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
+	// What to change; they name at most 1,000 users in all; required
+	Notifications []NotificationUpdate `json:"notifications"`
 }
 
-// NotificationChange is a change of a notification: what is left out stays.
-type NotificationChange struct {
-	// The user read it; it stays so
-	Read bool `json:"read,omitzero"`
-	// The user clicked it, which is reading it too; it stays so
-	Clicked bool `json:"clicked,omitzero"`
+// NotificationUpdate is the value of notifications: what to change; they name at most 1,000 users in all.
+type NotificationUpdate struct {
+	// Its id; required
+	ID string `json:"id"`
+	// Who acted
+	ActionUser *User `json:"actionUser,omitzero"`
+	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
+	DisplayHeadlineMessageTemplate Field[string] `json:"displayHeadlineMessageTemplate,omitzero"`
+	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
+	// it is not given, is who reads it
+	DisplayHeadlineMessageTemplateData Field[any] `json:"displayHeadlineMessageTemplateData,omitzero"`
+	// Secondary text
+	DisplayBodyMessage Field[string] `json:"displayBodyMessage,omitzero"`
+	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	DisplayBodyMessageTemplate Field[string] `json:"displayBodyMessageTemplate,omitzero"`
+	// Values for that template, as for the headline's
+	DisplayBodyMessageTemplateData Field[any] `json:"displayBodyMessageTemplateData,omitzero"`
+	// Free-form, sent back when a user clicks the notification
+	NotificationSourceData Field[any] `json:"notificationSourceData,omitzero"`
+	// Where in the document it belongs: an object with an id
+	Location Field[any] `json:"location,omitzero"`
+	// Free-form, of your own
+	Metadata Field[any] `json:"metadata,omitzero"`
+	// These users read it; it stays so
+	ReadByUserIDs []string `json:"readByUserIds,omitzero"`
+	// These users clicked it, which is reading it too; it stays so
+	ClickedByUserIDs []string `json:"clickedByUserIds,omitzero"`
+	// Kept for your application
+	PersistReadForUsers *bool `json:"persistReadForUsers,omitzero"`
 }
 
-// NotificationsUpdateItem is what became of one item of Notifications.Update.
-type NotificationsUpdateItem struct {
+// Item is an answer, or a part of one, of Notifications.Update, Organizations.Add, Organizations.Update,
+// Organizations.UpdateAccessDisableState, Organizations.AddFolders, Organizations.UpdateFolders, Organizations.AddDocuments,
+// Organizations.UpdateDocuments, Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
+type Item struct {
 	// Whether it was done
 	Success bool `json:"success"`
 	// What was done or what is wrong, for people
@@ -1855,20 +1887,6 @@ type NewOrganization struct {
 
 	// What it has beside these fields
 	Further map[string]json.RawMessage `json:",embed"`
-}
-
-// Item is an answer, or a part of one, of Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState,
-// Organizations.AddFolders, Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments,
-// Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
-type Item struct {
-	// Whether it was done
-	Success bool `json:"success"`
-	// What was done or what is wrong, for people
-	Message string `json:"message"`
-	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
-	// Its id
-	ID string `json:"id"`
 }
 
 // OrganizationsUpdateRequest is the request of Organizations.Update.

@@ -2,6 +2,8 @@ package collab
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"maps"
 )
 
@@ -52,9 +54,21 @@ type Notification struct {
 	Headline     string          `json:"displayHeadlineMessageTemplate"`
 	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"` // text, numbers, booleans, user objects
 	Body         string          `json:"displayBodyMessage,omitempty"`
+	BodyTemplate string          `json:"displayBodyMessageTemplate,omitempty"` // in the place of Body
+	BodyData     map[string]JSON `json:"displayBodyMessageTemplateData,omitempty"`
+	Source       string          `json:"notificationSource,omitempty"` // such as custom or comment
 	SourceData   JSON            `json:"notificationSourceData,omitempty"`
+	Location     JSON            `json:"location,omitempty"`                   // an object, of a comment event that of its annotation
+	Metadata     JSON            `json:"metadata,omitempty"`                   // an object, free-form
+	ResolverUsed bool            `json:"isNotificationResolverUsed,omitempty"` // the application shows the texts
+	PersistRead  bool            `json:"persistReadForUsers,omitempty"`
 	AnnotationID string          `json:"annotationId,omitempty"` // of a comment event
 	CreatedAt    Millis          `json:"createdAt"`
+}
+
+// Document is the document of a notification of the organization.
+func (n *Notification) Document(org OrganizationRef) DocumentRef {
+	return DocumentRef{OrganizationRef: org, Document: n.DocumentID, Incarnation: n.Incarnation}
 }
 
 // Wants reports whether a person with this preference is told of something; mine says that it concerns the person.
@@ -67,4 +81,33 @@ type InboxEntry struct {
 	ReadAt    Millis // 0 for not yet
 	ClickedAt Millis // 0 for not yet
 	Position  string // of it in the inbox
+}
+
+// NotificationFilter says which notifications are meant; "" is any.
+type NotificationFilter struct {
+	Document string
+	Location string // an id
+	User     string // who has it in the inbox
+}
+
+// Matches reports whether a notification is of the document and the location. Who has it is not asked.
+func (f NotificationFilter) Matches(n Notification) bool {
+	if f.Document != "" && n.DocumentID != f.Document {
+		return false
+	}
+	var at struct {
+		ID string `json:"id"`
+	}
+	return f.Location == "" || json.Unmarshal(n.Location, &at) == nil && at.ID == f.Location
+}
+
+// NotificationChange is a change of one notification, and what users did with it.
+type NotificationChange struct {
+	ID      string
+	Of      NotificationFilter                              // one that is not of these does not exist
+	Check   func(ctx context.Context, n Notification) error // may refuse the change; nil refuses none
+	Edit    func(*Notification)                             // changes what it says; nil for nothing
+	Read    []string                                        // these users read it
+	Clicked []string                                        // these clicked it, which is reading it too
+	Click   func(n Notification, user string) *Event        // of a first click
 }

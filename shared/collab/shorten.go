@@ -80,6 +80,7 @@ func (n *Notification) short(limit int) *Notification {
 	s := *n
 	s.ActionUser = n.ActionUser.Short()
 	s.Headline, s.Body = CutEncoded(n.Headline, min(limit/8, maxTemplate)), CutEncoded(n.Body, limit/8)
+	s.BodyTemplate, s.BodyData, s.Metadata, s.Location = "", nil, nil, shortObject(n.Location)
 	if len(n.SourceData) > limit/4 {
 		s.SourceData = nil
 	}

@@ -90,9 +90,11 @@ func TestClickSendsBack(t *testing.T) {
 	clicked := a.event(collab.NotificationClicked)
 	clicked.Notify = false
 	clicking := a.request()
-	err = w.outbox.MarkNotification(t.Context(), clicking, a.doc.OrganizationRef, "bob", notificationID(added), func(n collab.Notification) *collab.Event {
-		clicked.Notification = &n
-		return clicked
+	err = w.outbox.ChangeNotification(t.Context(), clicking, a.doc.OrganizationRef, collab.NotificationChange{
+		ID: notificationID(added), Clicked: []string{"bob"}, Click: func(n collab.Notification, _ string) *collab.Event {
+			clicked.Notification = &n
+			return clicked
+		},
 	})
 	w.must(err)
 	w.send(clicked)

@@ -8,7 +8,7 @@ import (
 )
 
 // payload returns the body of an event's webhook posts. What a clicked notification sends back may be too large for an event: then it is read
-// from the notification, which never changes.
+// from the notification, as it is now.
 func (d *Deliverer) payload(ctx context.Context, ev *collab.Event) ([]byte, error) {
 	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
 		stored, err := d.Outbox.Notification(ctx, ev.Document().OrganizationRef, ev.Notification.ID)

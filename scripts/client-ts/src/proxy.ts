@@ -290,8 +290,9 @@ class Exchange {
 
   /** Marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over. */
   async readInbox({notificationIds = [], clicked}: Body) {
-    const updatedData = {read: true, ...(clicked && {clicked})};
-    await this.call('/v2/notifications/update', {userId: this.who.user.userId, notificationIds, updatedData});
+    const {userId} = this.who.user;
+    const notifications = [...new Set(notificationIds)].map((id) => ({id, [clicked ? 'clickedByUserIds' : 'readByUserIds']: [userId]}));
+    await this.call('/v2/notifications/update', {userId, notifications});
     return {};
   }
 

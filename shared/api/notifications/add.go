@@ -35,26 +35,30 @@ const maxUserText = 1_000
 
 // Validate checks the users' sizes, that someone is notified, and the values of the template.
 func (r *AddV1Request) Validate(m *rpc.Violations) {
-	checkSize := func(field string, u collab.User) {
-		if len(collab.Deref(u.Name))+len(collab.Deref(u.Email)) > maxUserText {
-			m.Add(field, "must have a name and email of at most %d bytes together", maxUserText)
-		}
-	}
-	checkSize("actionUser", r.ActionUser)
+	checkUserSize(m, "actionUser", r.ActionUser)
 	for i, u := range r.NotifyUsers {
-		checkSize(fmt.Sprintf("notifyUsers[%d]", i), u)
+		checkUserSize(m, fmt.Sprintf("notifyUsers[%d]", i), u)
 	}
 	if !r.notifyAll() && len(r.NotifyUsers) == 0 {
 		m.Add("notifyUsers", "must name someone when notifyAll is false")
 	}
-	for name, value := range rpc.Members(r.HeadlineTemplateData) {
-		checkTemplateValue(m, name, value)
+	checkTemplateData(m, "displayHeadlineMessageTemplateData", r.HeadlineTemplateData)
+}
+
+func checkUserSize(m *rpc.Violations, field string, u collab.User) {
+	if len(collab.Deref(u.Name))+len(collab.Deref(u.Email)) > maxUserText {
+		m.Add(field, "must have a name and email of at most %d bytes together", maxUserText)
 	}
 }
 
-// checkTemplateValue notes a mistake where a template could not show the value.
-func checkTemplateValue(m *rpc.Violations, name string, value collab.JSON) {
-	field := rpc.PathOf("displayHeadlineMessageTemplateData", name)
+// checkTemplateData notes a mistake where a template could not show a value.
+func checkTemplateData(m *rpc.Violations, of string, data collab.JSON) {
+	for name, value := range rpc.Members(data) {
+		checkTemplateValue(m, rpc.PathOf(of, name), name, value)
+	}
+}
+
+func checkTemplateValue(m *rpc.Violations, field, name string, value collab.JSON) {
 	var user collab.User
 	switch kind := value[0]; {
 	case kind == 'n': // as absent
@@ -129,14 +133,21 @@ func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
 	if n.ID == "" {
 		n.ID = call.IDs.Next()
 	}
-	for name, value := range rpc.Members(r.HeadlineTemplateData) {
+	n.TemplateData = templateData(r.HeadlineTemplateData)
+	return n
+}
+
+// templateData returns the values for a template by name, nil for none.
+func templateData(object collab.JSON) map[string]collab.JSON {
+	var data map[string]collab.JSON
+	for name, value := range rpc.Members(object) {
 		if string(value) == "null" {
 			continue
 		}
-		if n.TemplateData == nil {
-			n.TemplateData = map[string]collab.JSON{}
+		if data == nil {
+			data = map[string]collab.JSON{}
 		}
-		n.TemplateData[name] = value
+		data[name] = value
 	}
-	return n
+	return data
 }

@@ -1,15 +1,17 @@
 package notifications_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
@@ -105,17 +107,17 @@ func TestGet(t *testing.T) {
 		TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)}, Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
 		CreatedAt: at("2026-03-04T12:00:00.000Z"),
 	}}
-	if diff := cmp.Diff(want, f.get(t, "ann", 1000, "").Result.Data); diff != "" {
+	if diff := gocmp.Diff(want, f.get(t, "ann", 1000, "").Result.Data); diff != "" {
 		t.Error(diff)
 	}
 	want[1].Headline = "<Bob> told cid: {x} {nobody}" // no member: the id is all that is known
-	if diff := cmp.Diff(want, f.get(t, "cid", 1000, "").Result.Data); diff != "" {
+	if diff := gocmp.Diff(want, f.get(t, "cid", 1000, "").Result.Data); diff != "" {
 		t.Error(diff)
 	}
 	if ids, _ := f.walk(t, "boss", 10); ids != nil {
 		t.Errorf("who sent it to all has %v", ids)
 	}
-	if ids, _ := f.walk(t, "dan", 10); !cmp.Equal(ids, []string{"all"}) {
+	if ids, _ := f.walk(t, "dan", 10); !gocmp.Equal(ids, []string{"all"}) {
 		t.Errorf("anyone has %v", ids)
 	}
 }
@@ -136,7 +138,7 @@ func TestGetIsBounded(t *testing.T) {
 	var ids []string
 	var pages int
 	took := heaptest.Allocated(func() { ids, pages = f.walk(t, "ann", 2) })
-	if diff := cmp.Diff([]string{"large2", "large1", "large0"}, ids); diff != "" || pages != 2 {
+	if diff := gocmp.Diff([]string{"large2", "large1", "large0"}, ids); diff != "" || pages != 2 {
 		t.Errorf("%d pages, %s", pages, diff)
 	}
 	if took > 20_000_000 {
@@ -161,8 +163,8 @@ func TestGetWalks(t *testing.T) {
 		}
 	}
 	for _, size := range []int{1000, 129, 101, 100, 7} {
-		if ids, _ := f.walk(t, "ann", size); !cmp.Equal(want, ids) {
-			t.Errorf("pages of %d: %s", size, cmp.Diff(want, ids))
+		if ids, _ := f.walk(t, "ann", size); !gocmp.Equal(want, ids) {
+			t.Errorf("pages of %d: %s", size, gocmp.Diff(want, ids))
 		}
 	}
 	first := f.get(t, "ann", 30, "")
@@ -174,7 +176,7 @@ func TestGetWalks(t *testing.T) {
 	for _, n := range append(first.Result.Data, second.Result.Data...) {
 		got = append(got, n.NotificationID)
 	}
-	if diff := cmp.Diff(want[:35], got); diff != "" {
+	if diff := gocmp.Diff(want[:35], got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -208,7 +210,7 @@ func TestGetEndsPagesBySize(t *testing.T) {
 		p = f.get(t, "ann", size, p.Result.NextPageToken)
 		pages++
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%d pages:\n%s", pages, diff)
 	}
 	if pages != 3 {
@@ -227,9 +229,9 @@ func TestUpdate(t *testing.T) {
 		ID      string
 		Code    collab.Code
 	}
-	update := func(user, ids, data string) map[string]result {
+	update := func(user, list string) map[string]result {
 		t.Helper()
-		a := post(t, f, f.Update, fmt.Sprintf(`"userId":%q,"notificationIds":[%s],"updatedData":%s`, user, ids, data))
+		a := post(t, f, f.Update, fmt.Sprintf(`"userId":%q,"notifications":[%s]`, user, list))
 		if a.code != http.StatusOK {
 			t.Fatalf("%d %s", a.code, a.Error.Message)
 		}
@@ -247,11 +249,11 @@ func TestUpdate(t *testing.T) {
 		return text
 	}
 
-	got := update("ann", `"mine","theirs","nothing"`, `{"read":true}`)
+	got := update("ann", `{"id":"mine","readByUserIds":["ann"]},{"id":"theirs","readByUserIds":["ann"]},{"id":"nothing","readByUserIds":["ann"]}`)
 	want := map[string]result{
 		"mine": {true, "mine", ""}, "theirs": {false, "theirs", collab.NotFound}, "nothing": {false, "nothing", collab.NotFound},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if got, want := marks("ann"), "all false false false false; mine true true false false; "; got != want {
@@ -261,9 +263,8 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("reading sent %v", f.sent)
 	}
 
-	update("ann", `"mine","all"`, `{"clicked":true}`)
-	update("ann", `"all","mine"`, `{"read":true,"clicked":true}`)
-	update("bob", `"all"`, `{"clicked":true}`)
+	update("ann", `{"id":"mine","clickedByUserIds":["ann"]},{"id":"all","clickedByUserIds":["bob","ann"]}`)
+	update("ann", `{"id":"all","readByUserIds":["ann"],"clickedByUserIds":["ann"]},{"id":"mine","clickedByUserIds":["ann"]}`)
 	if got, want := marks("ann"), "all true true true true; mine true true true true; "; got != want {
 		t.Errorf("ann has %s, want %s", got, want)
 	}
@@ -291,7 +292,10 @@ func TestUpdate(t *testing.T) {
 		click("ann", 1, collab.Notification{ID: "all"}),
 		click("bob", 1, collab.Notification{ID: "all"}),
 	}
-	if diff := cmp.Diff(wantEvents, events); diff != "" {
+	slices.SortFunc(events, func(a, b collab.Event) int {
+		return cmp.Or(-strings.Compare(a.Notification.ID, b.Notification.ID), strings.Compare(a.Actor.UserID, b.Actor.UserID))
+	})
+	if diff := gocmp.Diff(wantEvents, events); diff != "" {
 		t.Errorf("events (- want, + got):\n%s", diff)
 	}
 }

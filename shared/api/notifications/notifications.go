@@ -23,6 +23,7 @@ type Directory interface {
 	OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error)
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
+	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error
 	Resubscribe(ctx context.Context, r unsubscribe.Recipient) error
@@ -32,5 +33,5 @@ type Directory interface {
 type Outbox interface {
 	AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
 	Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error)
-	MarkNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event) error
+	ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error
 }

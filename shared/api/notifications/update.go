@@ -2,6 +2,7 @@ package notifications
 
 import (
 	"context"
+	"slices"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -9,57 +10,167 @@ import (
 
 // UpdateRequest is the data of POST /v2/notifications/update.
 type UpdateRequest struct {
-	OrganizationID  string                      `json:"organizationId" rule:"required,id"`
-	UserID          string                      `json:"userId" rule:"required,id"`
-	NotificationIDs []string                    `json:"notificationIds" rule:"required,nonempty,max=30,each=id" doc:"Notifications"`
-	UpdatedData     rpc.One[NotificationChange] `json:"updatedData" rule:"required,nonempty" doc:"What the user did: read, clicked or both"`
+	OrganizationID        string               `json:"organizationId" rule:"required,id"`
+	DocumentID            string               `json:"documentId" rule:"notnull,docid" doc:"Those of this document alone"`
+	LocationID            string               `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
+	UserID                string               `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user alone"`
+	VerifyUserPermissions bool                 `json:"verifyUserPermissions" doc:"Who read or clicked must be a user who may see the document; false where it is left out"`
+	Notifications         []NotificationUpdate `json:"notifications" rule:"required,nonempty,max=500" doc:"What to change; they name at most 1,000 users in all"`
 }
 
-// NotificationChange is what the user did with the notifications. A click is reading, too; nothing undoes either.
-type NotificationChange struct {
-	Read    *bool `json:"read" rule:"notnull,true"`
-	Clicked *bool `json:"clicked" rule:"notnull,true"`
+const (
+	maxReaders    = 30    // users whom one notification of an update names: with their events they fit into a transaction
+	maxAllReaders = 1_000 // users whom an update names in all
+)
+
+// NotificationUpdate changes a notification: what it says, and what users did with it.
+type NotificationUpdate struct {
+	ID                   string               `json:"id" rule:"required,id"`
+	ActionUser           rpc.Opt[collab.User] `json:"actionUser" rule:"notnull"`
+	HeadlineTemplate     rpc.Opt[string]      `json:"displayHeadlineMessageTemplate"`
+	HeadlineTemplateData rpc.Opt[collab.JSON] `json:"displayHeadlineMessageTemplateData" rule:"object"`
+	Body                 rpc.Opt[string]      `json:"displayBodyMessage"`
+	BodyTemplate         rpc.Opt[string]      `json:"displayBodyMessageTemplate"`
+	BodyTemplateData     rpc.Opt[collab.JSON] `json:"displayBodyMessageTemplateData" rule:"object"`
+	SourceData           rpc.Opt[collab.JSON] `json:"notificationSourceData" rule:"object"`
+	Location             rpc.Opt[collab.JSON] `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
+	Metadata             rpc.Opt[collab.JSON] `json:"metadata" rule:"object"`
+	ReadByUserIDs        []string             `json:"readByUserIds" rule:"notnull,each=id" doc:"These users read it; it stays so"`
+	ClickedByUserIDs     []string             `json:"clickedByUserIds" rule:"notnull,each=id" doc:"These users clicked it, which is reading it too; it stays so"`
+	PersistReadForUsers  rpc.Opt[bool]        `json:"persistReadForUsers" rule:"notnull" doc:"Kept for your application"`
 }
 
-// UpdateResult is what became of one notification.
-type UpdateResult struct {
-	rpc.Outcome
-	ID string `json:"id"`
+// Validate checks users and template values, and that there is something to change.
+func (u *NotificationUpdate) Validate(m *rpc.Violations) {
+	checkUserSize(m, "actionUser", u.ActionUser.Value)
+	checkTemplateData(m, "displayHeadlineMessageTemplateData", u.HeadlineTemplateData.Value)
+	checkTemplateData(m, "displayBodyMessageTemplateData", u.BodyTemplateData.Value)
+	switch n := len(u.users()); {
+	case n > maxReaders:
+		m.Add("", "must name at most %d users, not %d", maxReaders, n)
+	case n == 0 && !u.edits():
+		m.Add("", "must have something to change")
+	}
 }
 
-// Update records what a user did with notifications: read or clicked them. The first click of each raises notification.clicked, which carries
-// the notification's source data. The answer has them by id in the order sent, repeats once; one that the user does not have fails with
-// NOT_FOUND. A call that fails may be sent again: what it did is not done twice.
-func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
-	if err := call.Raises(req.UpdatedData.Value.Clicked != nil); err != nil {
+// users are those who read or clicked it, each once.
+func (u *NotificationUpdate) users() []string {
+	return rpc.Distinct(slices.Concat(u.ReadByUserIDs, u.ClickedByUserIDs))
+}
+
+// edits reports whether it changes what the notification says.
+func (u *NotificationUpdate) edits() bool {
+	return u.ActionUser.Sent() || u.HeadlineTemplate.Sent() || u.HeadlineTemplateData.Sent() || u.Body.Sent() || u.BodyTemplate.Sent() ||
+		u.BodyTemplateData.Sent() || u.SourceData.Sent() || u.Location.Sent() || u.Metadata.Sent() || u.PersistReadForUsers.Sent()
+}
+
+// edit changes what a notification says: what was sent, to nothing where that is null.
+func (u *NotificationUpdate) edit(n *collab.Notification) {
+	replace(&n.ActionUser, u.ActionUser)
+	replace(&n.Headline, u.HeadlineTemplate)
+	replace(&n.Body, u.Body)
+	replace(&n.BodyTemplate, u.BodyTemplate)
+	replace(&n.SourceData, u.SourceData)
+	replace(&n.Location, u.Location)
+	replace(&n.Metadata, u.Metadata)
+	replace(&n.PersistRead, u.PersistReadForUsers)
+	if u.HeadlineTemplateData.Sent() {
+		n.TemplateData = templateData(u.HeadlineTemplateData.Value)
+	}
+	if u.BodyTemplateData.Sent() {
+		n.BodyData = templateData(u.BodyTemplateData.Value)
+	}
+}
+
+func replace[T any](value *T, by rpc.Opt[T]) {
+	if by.Sent() {
+		*value = by.Value
+	}
+}
+
+// Validate checks that each notification is named once, and how many users there are.
+func (r *UpdateRequest) Validate(m *rpc.Violations) {
+	rpc.Unique(m, "notifications[%d].id", r.Notifications, func(u *NotificationUpdate) *string {
+		if u.ID == "" {
+			return nil
+		}
+		return &u.ID
+	})
+	users := 0
+	for i := range r.Notifications {
+		users += len(r.Notifications[i].users())
+	}
+	if users > maxAllReaders {
+		m.Add("notifications", "must name at most %d users in all, not %d", maxAllReaders, users)
+	}
+}
+
+// Update changes what notifications say, and records what users did with them: read or clicked them. The first click of each user raises
+// notification.clicked, which carries the notification's source data. Nobody is told again. The answer has the notifications by id in the order
+// sent; each is changed as a whole or fails: with NOT_FOUND when it is not one that the request means, or one that a user named does not have. A call that
+// fails may be sent again: what it did is not done twice.
+func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
+	clicks := slices.ContainsFunc(req.Notifications, func(u NotificationUpdate) bool { return len(u.ClickedByUserIDs) > 0 })
+	if err := call.Raises(clicks); err != nil {
 		return nil, err
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	var results rpc.Keyed[UpdateResult]
-	for i, id := range rpc.Distinct(req.NotificationIDs) {
-		err := s.mark(ctx, call, org, req, i, id)
-		if code := collab.CodeOf(err); err != nil && code != collab.NotFound && code != collab.Aborted {
+	ids, errs, failed := make([]string, len(req.Notifications)), make([]error, len(req.Notifications)), 0
+	for i := range req.Notifications {
+		ids[i] = req.Notifications[i].ID
+		err := s.Outbox.ChangeNotification(ctx, call.Tx, org, s.change(call, org, req, i))
+		switch collab.CodeOf(err) {
+		case "":
+			continue
+		case collab.NotFound:
+			errs[i] = collab.Errorf(collab.NotFound, "Failed to update notification.")
+		case collab.Aborted, collab.InvalidArgument, collab.PermissionDenied:
+			errs[i] = err
+		default:
 			return nil, err
 		}
-		results = append(results, rpc.Member[UpdateResult]{Key: id, Value: UpdateResult{call.Outcome(err, "the notification was updated"), id}})
+		failed++
 	}
-	call.Sum("notification", "updated")
+	results := call.Outcomes(ids, errs, "Notification updated.")
+	call.Message = "Notification(s) updated successfully."
+	if failed > 0 {
+		call.Sum("notification", "updated")
+	}
 	return results, nil
 }
 
-// mark records what the user did with the i-th notification, and the event of a first click.
-func (s *Service) mark(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, i int, id string) error {
-	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
-	ev.ID, ev.Type, ev.Time, ev.Actor = call.IDs.For(i, id), collab.NotificationClicked, call.Millis(), &collab.User{UserID: req.UserID}
-	click := func(n collab.Notification) *collab.Event {
-		ev.DocumentID, ev.Incarnation[1], ev.AnnotationID, ev.Notification = n.DocumentID, n.Incarnation, n.AnnotationID, &n
-		return &ev
+// change is what the request says of its i-th notification.
+func (s *Service) change(call *rpc.Call, org collab.OrganizationRef, req *UpdateRequest, i int) collab.NotificationChange {
+	u := &req.Notifications[i]
+	c := collab.NotificationChange{
+		ID: u.ID, Of: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
+		Read: u.ReadByUserIDs, Clicked: u.ClickedByUserIDs,
+		Click: func(n collab.Notification, user string) *collab.Event {
+			ev := collab.In(n.Document(org))
+			ev.ID, ev.Type, ev.Time, ev.Actor = call.IDs.For(i, user), collab.NotificationClicked, call.Millis(), &collab.User{UserID: user}
+			ev.AnnotationID, ev.Notification = n.AnnotationID, &n
+			return &ev
+		},
 	}
-	if req.UpdatedData.Value.Clicked == nil {
-		click = nil
+	if u.edits() {
+		c.Edit = u.edit
 	}
-	return s.Outbox.MarkNotification(ctx, call.Tx, org, req.UserID, id, click)
+	if users := u.users(); req.VerifyUserPermissions && len(users) > 0 {
+		c.Check = func(ctx context.Context, n collab.Notification) error {
+			may, err := s.Directory.MaySee(ctx, n.Document(org), call.Settings.DefaultAccess, users)
+			if err != nil {
+				return err
+			}
+			for _, user := range users {
+				if !may[user] {
+					return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", user, n.DocumentID)
+				}
+			}
+			return nil
+		}
+	}
+	return c
 }

@@ -80,6 +80,8 @@ var glossary = map[string]string{
 	"description":                    "For people",
 	"disabled":                       "Whether it is switched off",
 	"displayBodyMessage":             "Secondary text",
+	"displayBodyMessageTemplate":     "The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage",
+	"displayBodyMessageTemplateData": "Values for that template, as for the headline's",
 	"displayHeadlineMessageTemplate": "The headline, in which {name} stands for the value of that name; an unknown name stays as it is",
 	"displayHeadlineMessageTemplateData": "Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. " +
 		"recipientUser, where it is not given, is who reads it",
@@ -99,6 +101,7 @@ var glossary = map[string]string{
 	"locationIds":            "Those at any of these locations",
 	"locationName":           "Its name",
 	"message":                "What was done or what is wrong, for people",
+	"metadata":               "Free-form, of your own",
 	"name":                   "For people",
 	"notification":           "The notification",
 	"notificationId":         "The notification",

@@ -296,11 +296,15 @@ func (x *exchange) inbox(r *request) (any, error) {
 
 // readInbox marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over.
 func (x *exchange) readInbox(r *request) (any, error) {
-	did := fields{"read": true}
+	by := "readByUserIds"
 	if r.Clicked {
-		did["clicked"] = true
+		by = "clickedByUserIds"
 	}
-	data := fields{"userId": x.who.User.ID, "notificationIds": r.NotificationIDs, "updatedData": did}
+	list := []fields{}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(r.NotificationIDs))) {
+		list = append(list, fields{"id": id, by: []string{x.who.User.ID}})
+	}
+	data := fields{"userId": x.who.User.ID, "notifications": list}
 	_, _, err := call[any](x, "/v2/notifications/update", data)
 	return fields{}, err
 }

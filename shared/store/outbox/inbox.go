@@ -116,7 +116,6 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		return nil, err
 	}
 	var list []collab.InboxEntry
-	var documents []string
 	for i, p := range pointers {
 		it := found[keys[i]]
 		if it == nil {
@@ -131,20 +130,26 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 			return nil, err
 		}
 		e := collab.InboxEntry{Notification: n.Body.Value, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk}
-		if p.toAll {
-			if e.ActionUser.UserID == user {
-				continue
-			}
-			documents = append(documents, e.DocumentID)
+		if p.toAll && e.ActionUser.UserID == user {
+			continue
 		}
 		list = append(list, e)
+	}
+	if list, err = s.ofCurrent(ctx, org, list); err != nil {
+		return nil, err
+	}
+	var documents []string
+	for _, e := range list {
+		if e.ToAll {
+			documents = append(documents, e.DocumentID)
+		}
 	}
 	if len(documents) == 0 {
 		return list, nil
 	}
 	slices.Sort(documents)
 	documents = slices.Compact(documents)
-	preferences, err := s.preferences.Preferences(ctx, org, user, documents)
+	preferences, err := s.directory.Preferences(ctx, org, user, documents)
 	if err != nil {
 		return nil, err
 	}
@@ -154,54 +159,130 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 	}), nil
 }
 
+// ofCurrent returns the entries whose document is there.
+func (s *Store) ofCurrent(ctx context.Context, org collab.OrganizationRef, list []collab.InboxEntry) ([]collab.InboxEntry, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	documents := make([]collab.DocumentRef, len(list))
+	for i := range list {
+		documents[i] = list[i].Document(org)
+	}
+	current, err := s.directory.Current(ctx, org, documents)
+	return slices.DeleteFunc(list, func(e collab.InboxEntry) bool { return !current[e.Document(org)] }), err
+}
+
 // stateItem is what a user did with a notification.
 type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
 }
 
-// MarkNotification records that a user read a notification of the inbox, or clicked it, which is reading it too. What was recorded before
-// stays. A first click records the event that click makes of the notification, both or neither. It fails with NOT_FOUND when the notification is
-// not in one of the user's lists.
-func (s *Store) MarkNotification(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, user, id string, click func(collab.Notification) *collab.Event,
-) error {
-	n, err := s.Notification(ctx, org, id)
-	if err != nil {
-		return err
-	}
-	own := table.UserNotification(org, user, n.CreatedAt, id)
-	all := table.AllNotification(org, n.CreatedAt, id)
-	state := table.NotificationState(org, user, n.CreatedAt, id)
-	var ev *collab.Event
-	err = s.Try(ctx, "notification "+strconv.Quote(id), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
-		found, err := s.GetAll(ctx, []table.Key{own, all, state}, true)
-		if err != nil {
+// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. That a user has read or
+// clicked it stays as it was recorded first; a first click records the event that c.Click makes. It fails with NOT_FOUND when the notification
+// does not exist, or is not of those that c.Of means, or when it is not in the lists of one of the users; with INVALID_ARGUMENT when it becomes larger
+// than collab.MaxItemBytes; and as c.Check does. c names at most 30 users.
+func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error {
+	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
+	var events []*collab.Event
+	err := s.Try(ctx, "notification "+strconv.Quote(c.ID), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		events = nil
+		it, n, err := s.notification(ctx, org, c.ID)
+		switch {
+		case err != nil:
 			return nil, err
+		case !c.Of.Matches(n):
+			return nil, notificationMissing(org, c.ID)
 		}
-		if found[own] == nil && (found[all] == nil || n.ActionUser.UserID == user) {
-			return nil, collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", user, id, org.Organization)
+		if current, err := s.directory.Current(ctx, org, []collab.DocumentRef{n.Document(org)}); err != nil || !current[n.Document(org)] {
+			return nil, cmp.Or(err, notificationMissing(org, c.ID))
 		}
-		var did stateItem
-		ev = nil
-		write, err := store.Rewritten(s.Table, state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
-			if click != nil && did.ClickedAt == 0 {
-				did.ClickedAt, ev = s.Millis(), click(n)
+		if c.Check != nil {
+			if err := c.Check(ctx, n); err != nil {
+				return nil, err
 			}
-			did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
-			return nil
-		})
+		}
+		var writes []store.Write
+		if c.Edit != nil {
+			if writes, err = s.edited(it, &n, t.Mark(), c.Edit); err != nil {
+				return nil, err
+			}
+		}
+		found, err := s.listed(ctx, org, n, c.Of.User, users)
 		if err != nil {
 			return nil, err
 		}
-		if ev == nil && found[state] != nil {
-			return nil, nil
+		for _, u := range users {
+			state := table.NotificationState(org, u, n.CreatedAt, n.ID)
+			var did stateItem
+			clicked := false
+			write, err := store.Rewritten(s.Table, state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
+				did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
+				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
+					did.ClickedAt = s.Millis()
+				}
+				return nil
+			})
+			if err != nil {
+				return nil, err
+			}
+			if clicked {
+				events = append(events, c.Click(n, u))
+			}
+			if clicked || found[state] == nil {
+				writes = append(writes, write)
+			}
 		}
-		event, err := s.Record(ctx, ev)
-		return append([]store.Write{write}, event...), err
+		recorded, err := s.Record(ctx, events...)
+		return append(writes, recorded...), err
 	})
 	if err == nil {
-		t.Recorded(ev)
+		t.Recorded(events...)
 	}
 	return err
+}
+
+// edited returns the write that stores a notification as edit changes it, none where it changes nothing.
+func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit func(*collab.Notification)) ([]store.Write, error) {
+	var stored notificationItem
+	write, err := store.Rewritten(s.Table, it.Key(), it, mark, &stored, func(v *notificationItem, _ bool) error {
+		edit(&v.Body.Value)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	changed := store.ItemOf(it.Key(), stored)
+	if changed.Text(table.Body) == it.Text(table.Body) {
+		return nil, nil
+	}
+	*n = stored.Body.Value
+	return []store.Write{write}, store.CheckSize(changed, "the notification")
+}
+
+// listed returns what each of the users did with a notification, by its key. It fails with NOT_FOUND when the notification is not in the lists
+// of one of them, or of a further user, "" for none.
+func (s *Store) listed(ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string) (map[table.Key]store.Item, error) {
+	having := users
+	if further != "" && !slices.Contains(users, further) {
+		having = append([]string{further}, users...)
+	}
+	if len(having) == 0 {
+		return nil, nil
+	}
+	all := table.AllNotification(org, n.CreatedAt, n.ID)
+	keys := []table.Key{all}
+	for _, u := range having {
+		keys = append(keys, table.UserNotification(org, u, n.CreatedAt, n.ID))
+	}
+	for _, u := range users {
+		keys = append(keys, table.NotificationState(org, u, n.CreatedAt, n.ID))
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	for _, u := range having {
+		if own := found[table.UserNotification(org, u, n.CreatedAt, n.ID)]; err == nil && own == nil && (found[all] == nil || n.ActionUser.UserID == u) {
+			err = collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", u, n.ID, org.Organization)
+		}
+	}
+	return found, err
 }

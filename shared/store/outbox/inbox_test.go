@@ -3,6 +3,7 @@ package outbox
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,11 +97,15 @@ func testInbox(t *testing.T, s *Store) {
 	if diff := cmp.Diff(both, s.inbox(t, org, "bob", 100)); diff != "" {
 		t.Errorf("prefers everything of the document: %s", diff)
 	}
+	deleted(s)["doc"] = true
+	if got := s.inbox(t, org, "bob", 7); len(got) != 0 {
+		t.Errorf("of a deleted document: %v", got)
+	}
 }
 
-func TestMarkNotification(t *testing.T) { onEach(t, testMarkNotification) }
+func TestChangeNotification(t *testing.T) { onEach(t, testChangeNotification) }
 
-func testMarkNotification(t *testing.T, s *Store) {
+func testChangeNotification(t *testing.T, s *Store) {
 	ctx := t.Context()
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	one, all := notification("one", "ann", 1000), notification("all", "ann", 1001)
@@ -116,14 +121,21 @@ func testMarkNotification(t *testing.T, s *Store) {
 		t.Fatal(err)
 	}
 	events := 0
-	click := func(n collab.Notification) *collab.Event {
+	click := func(n collab.Notification, user string) *collab.Event {
 		events++
 		return &collab.Event{ID: fmt.Sprint("click", events), Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", Notification: &n}
 	}
-	mark := func(user, id string, click func(collab.Notification) *collab.Event) (entry collab.InboxEntry, clicked bool) {
+	did := func(user, id string, clicks bool) collab.NotificationChange {
+		c := collab.NotificationChange{ID: id, Read: []string{user}, Click: click}
+		if clicks {
+			c.Clicked = []string{user}
+		}
+		return c
+	}
+	mark := func(user, id string, clicks bool) (entry collab.InboxEntry, clicked bool) {
 		t.Helper()
 		r := storetest.Request(time.Now())
-		if err := s.MarkNotification(ctx, r, org, user, id, click); err != nil {
+		if err := s.ChangeNotification(ctx, r, org, did(user, id, clicks)); err != nil {
 			t.Fatal(err)
 		}
 		list, _, err := s.Inbox(ctx, org, user, "", 10)
@@ -134,25 +146,25 @@ func testMarkNotification(t *testing.T, s *Store) {
 		return list[i], len(r.Events()) > 0
 	}
 	for _, id := range []string{"one", "all"} {
-		read, clicked := mark("bob", id, nil)
+		read, clicked := mark("bob", id, false)
 		if read.ReadAt == 0 || read.ClickedAt != 0 || clicked {
 			t.Errorf("%s read: %+v, %v", id, read, clicked)
 		}
-		if again, _ := mark("bob", id, nil); again.ReadAt != read.ReadAt {
+		if again, _ := mark("bob", id, false); again.ReadAt != read.ReadAt {
 			t.Errorf("%s read again at %d, first at %d", id, again.ReadAt, read.ReadAt)
 		}
-		first, clicked := mark("bob", id, click)
+		first, clicked := mark("bob", id, true)
 		if first.ReadAt != read.ReadAt || first.ClickedAt == 0 || !clicked {
 			t.Errorf("%s clicked: %+v, %v", id, first, clicked)
 		}
-		if again, clicked := mark("bob", id, click); clicked || again.ClickedAt != first.ClickedAt {
+		if again, clicked := mark("bob", id, true); clicked || again.ClickedAt != first.ClickedAt {
 			t.Errorf("%s clicked again: %+v, %v", id, again, clicked)
 		}
-		if again, _ := mark("bob", id, nil); again.ClickedAt != first.ClickedAt {
+		if again, _ := mark("bob", id, false); again.ClickedAt != first.ClickedAt {
 			t.Errorf("%s read after the click: %+v", id, again)
 		}
 	}
-	if entry, clicked := mark("eve", "all", click); entry.ReadAt == 0 || !clicked {
+	if entry, clicked := mark("eve", "all", true); entry.ReadAt == 0 || !clicked {
 		t.Errorf("clicked without being read before: %+v, %v", entry, clicked)
 	}
 	if work := s.pending(t); events != 3 || len(work) != 3 {
@@ -166,8 +178,40 @@ func testMarkNotification(t *testing.T, s *Store) {
 		t.Errorf("inbox %+v, %v", list, err)
 	}
 	for _, no := range []struct{ user, id string }{{"eve", "one"}, {"bob", "none"}, {"ann", "all"}} {
-		if err := s.MarkNotification(ctx, storetest.Request(time.Now()), org, no.user, no.id, click); collab.CodeOf(err) != collab.NotFound {
+		if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, did(no.user, no.id, true)); collab.CodeOf(err) != collab.NotFound {
 			t.Errorf("%s marks %s: %v", no.user, no.id, err)
 		}
+	}
+
+	edit := did("bob", "one", true)
+	edit.Edit = func(n *collab.Notification) { n.Headline = "changed" }
+	for _, of := range []collab.NotificationFilter{{Document: "other"}, {Location: "here"}, {User: "eve"}} {
+		if edit.Of = of; collab.CodeOf(s.ChangeNotification(ctx, storetest.Request(time.Now()), org, edit)) != collab.NotFound {
+			t.Errorf("changed though it is not of %+v", of)
+		}
+	}
+	edit.Of, edit.Read = collab.NotificationFilter{Document: "doc", User: "bob"}, []string{"bob", "eve"}
+	if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, edit); collab.CodeOf(err) != collab.NotFound {
+		t.Errorf("changed though eve has it not: %v", err)
+	}
+	if n, err := s.Notification(ctx, org, "one"); err != nil || n.Headline != one.Headline {
+		t.Errorf("what failed changed it: %+v, %v", n, err)
+	}
+	for range 2 {
+		edit.Read = nil
+		if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, edit); err != nil {
+			t.Error(err)
+		}
+		if n, err := s.Notification(ctx, org, "one"); err != nil || n.Headline != "changed" {
+			t.Errorf("%+v, %v", n, err)
+		}
+	}
+	edit.Edit = func(n *collab.Notification) { n.Body = strings.Repeat("x", collab.MaxItemBytes) }
+	if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, edit); collab.CodeOf(err) != collab.InvalidArgument {
+		t.Errorf("too large: %v", err)
+	}
+	deleted(s)["doc"] = true
+	if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, did("bob", "one", false)); collab.CodeOf(err) != collab.NotFound {
+		t.Errorf("of a deleted document: %v", err)
 	}
 }

@@ -39,9 +39,22 @@ func (s *Store) MakeNotification(ctx context.Context, org collab.OrganizationRef
 
 // Notification reads a notification of the organization; NOT_FOUND when it does not exist.
 func (s *Store) Notification(ctx context.Context, org collab.OrganizationRef, id string) (collab.Notification, error) {
-	it, exists, err := store.Read[notificationItem](ctx, s.Table, table.Notification(org, id))
-	if err == nil && !exists {
-		err = collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", id, org.Organization)
+	_, n, err := s.notification(ctx, org, id)
+	return n, err
+}
+
+func (s *Store) notification(ctx context.Context, org collab.OrganizationRef, id string) (store.Item, collab.Notification, error) {
+	it, err := s.Get(ctx, table.Notification(org, id))
+	if err == nil && it == nil {
+		err = notificationMissing(org, id)
 	}
-	return it.Body.Value, err
+	var n notificationItem
+	if err == nil {
+		err = it.Decode(&n)
+	}
+	return it, n.Body.Value, err
+}
+
+func notificationMissing(org collab.OrganizationRef, id string) error {
+	return collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", id, org.Organization)
 }

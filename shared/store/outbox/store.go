@@ -16,17 +16,20 @@ import (
 // Store is the outbox part of the table. Safe for concurrent use. Its methods fail as those of store.Table do.
 type Store struct {
 	*store.Table
-	preferences Preferences
+	directory Directory
 }
 
-// Preferences knows what users want to be told.
-type Preferences interface {
+// Directory knows what users want to be told, and which documents are there: see package directory.
+type Directory interface {
 	// Preferences returns a user's preferences for each of the documents, in their order.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
+
+	// Current returns which of the documents are there, in this incarnation, and enabled.
+	Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error)
 }
 
-// New returns the outbox part of a table. preferences is needed for Inbox alone.
-func New(t *store.Table, preferences Preferences) *Store { return &Store{t, preferences} }
+// New returns the outbox part of a table. The directory is needed by what reads and changes notifications alone.
+func New(t *store.Table, d Directory) *Store { return &Store{t, d} }
 
 const retention = 30 * 24 * time.Hour // of events and what is about them
 

@@ -14,22 +14,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// prefer are the preferences of users, who have the default ones otherwise.
-type prefer map[string]collab.Preferences
+// prefer are the preferences of users, who have the default ones otherwise, in documents that are there unless they are deleted.
+type prefer struct {
+	of      map[string]collab.Preferences
+	deleted map[string]bool
+}
+
+func (p prefer) Current(_ context.Context, _ collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
+	current := map[collab.DocumentRef]bool{}
+	for _, d := range documents {
+		current[d] = !p.deleted[d.Document]
+	}
+	return current, nil
+}
 
 func (p prefer) Preferences(_ context.Context, _ collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
-	set, ok := p[user]
+	set, ok := p.of[user]
 	if !ok {
 		set = collab.DefaultPreferences
 	}
 	return slices.Repeat([]collab.Preferences{set}, len(documents)), nil
 }
 
-func preferences(s *Store) prefer { return s.preferences.(prefer) }
+func preferences(s *Store) map[string]collab.Preferences { return s.directory.(prefer).of }
+
+func deleted(s *Store) map[string]bool { return s.directory.(prefer).deleted }
 
 // onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
 func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table, prefer{})) })
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) {
+		test(t, New(table, prefer{map[string]collab.Preferences{}, map[string]bool{}}))
+	})
 }
 
 // pending returns the pending work of the store, those that are due first ahead.
