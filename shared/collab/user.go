@@ -65,7 +65,7 @@ type Identity struct {
 
 // Settings are what an operator sets for an account. The zero value of each field is its default.
 type Settings struct {
-	AdvancedQueriesOff         bool     `json:"advancedQueriesOff,omitempty"`         // annotations get v2, organizations get, folders get are FailedPrecondition
+	AdvancedQueriesOff         bool     `json:"advancedQueriesOff,omitempty"`         // the operations whose Endpoint requires AdvancedQueries are FailedPrecondition
 	NotificationPreferencesOff bool     `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
 	AllEvents                  bool     `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
 	MailGroupingOff            bool     `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
