@@ -167,3 +167,38 @@ annotation does not exist. FAILED_PRECONDITION when the organization is disabled
 		Operation: operation(annotations, (*commentannotations.Service).GetComments),
 	}
 }
+
+// V2CommentannotationsCountGet is POST /v2/commentannotations/count/get.
+func V2CommentannotationsCountGet() Endpoint {
+	return Endpoint{
+		Path:    "/v2/commentannotations/count/get",
+		Summary: "Counts the comment annotations of documents, and those that a user has not seen",
+		Description: `
+Counts annotations, not comments, and returns the counts by document id in the order asked. With userId, unread are those with a comment of somebody
+else that was made after the user had seen the annotation or the document: see read/set. Counting ends at 10,000 annotations of a document, which
+totalIsAtLeast says, and once the comments of 3,000 annotations in all, or very long threads, had to be looked at, which unreadIsAtLeast says. What was
+just written may be missing for a second.
+
+NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is disabled, has 0.`,
+		Grants:    ReadTable | ReadIndexes,
+		Requires:  collab.AdvancedQueries,
+		Operation: operation(annotations, (*commentannotations.Service).CountGet),
+	}
+}
+
+// V2CommentannotationsReadSet is POST /v2/commentannotations/read/set.
+func V2CommentannotationsReadSet() Endpoint {
+	return Endpoint{
+		Path:    "/v2/commentannotations/read/set",
+		Summary: "Says of comment annotations that a user has seen their comments, or not",
+		Description: `
+With read true, all comments that there are now count as seen by the user; a comment that is added later is unread again. With read false none of them
+does. One's own comments are always seen. Without annotationIds it holds for all of the document, whatever was said of single annotations before.
+
+The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND where there is no
+annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the organization or the document
+does not exist. FAILED_PRECONDITION when one of them is disabled.`,
+		Grants:    ReadTable | ReadIndexes | WriteTable,
+		Operation: operation(annotations, (*commentannotations.Service).ReadSet),
+	}
+}

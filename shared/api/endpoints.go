@@ -14,6 +14,8 @@ func Endpoints() []Endpoint {
 		V2CommentannotationsCommentsAdd(),
 		V2CommentannotationsCommentsUpdate(),
 		V2CommentannotationsCommentsGet(),
+		V2CommentannotationsCountGet(),
+		V2CommentannotationsReadSet(),
 		V2OrganizationsGet(),
 		V1OrganizationsFoldersGet(),
 		V2NotificationsConfigGet(),

@@ -224,6 +224,36 @@ func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *Commen
 	return &Page[*ListedComment]{Items: data, NextPageToken: next}, nil
 }
 
+// GetCount counts the comment annotations of documents, and those that a user has not seen, by POST
+// /v2/commentannotations/count/get.
+//
+// Counts annotations, not comments, and returns the counts by document id in the order asked. With userId, unread are those with a
+// comment of somebody else that was made after the user had seen the annotation or the document: see read/set. Counting ends at
+// 10,000 annotations of a document, which totalIsAtLeast says, and once the comments of 3,000 annotations in all, or very long
+// threads, had to be looked at, which unreadIsAtLeast says. What was just written may be missing for a second.
+//
+// NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is
+// disabled, has 0.
+func (o CommentAnnotations) GetCount(ctx context.Context, request *CommentAnnotationsGetCountRequest) (Keyed[DocumentCount], error) {
+	data, _, err := call[Keyed[DocumentCount]](ctx, o.client, "/v2/commentannotations/count/get", request, nil)
+	return data, err
+}
+
+// SetRead says of comment annotations that a user has seen their comments, or not, by POST /v2/commentannotations/read/set.
+//
+// With read true, all comments that there are now count as seen by the user; a comment that is added later is unread again. With
+// read false none of them does. One's own comments are always seen. Without annotationIds it holds for all of the document,
+// whatever was said of single annotations before.
+//
+// The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND
+// where there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
+// when the organization or the document does not exist. FAILED_PRECONDITION when one of them is disabled.
+func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotationsSetReadRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/read/set", request, writing(options))
+	return data, err
+}
+
 // Get lists organizations, in pages, by POST /v2/organizations/get. It asks for one page after the other. An error ends the items.
 //
 // Returns organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are
@@ -1076,6 +1106,8 @@ type CommentAnnotationsGetRequest struct {
 	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// Those that this user resolved: see resolvedByUserId
 	ResolvedBy string `json:"resolvedBy,omitzero"`
+	// Those with comments that this user has not seen: see read/set
+	UnreadFor string `json:"unreadFor,omitzero"`
 	// By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above
 	Order collab.Order `json:"order,omitzero"`
 	// Last updated then or later
@@ -1153,6 +1185,8 @@ type Annotation struct {
 	LastUpdated time.Time `json:"lastUpdated"`
 	// By comment id
 	Comments []Comment `json:"comments"`
+	// True with unreadFor
+	Unread bool `json:"unread,omitzero"`
 	// True where the thread is larger than a response: read its further comments by comments/get
 	CommentsTruncated bool `json:"commentsTruncated,omitzero"`
 }
@@ -1565,6 +1599,59 @@ const (
 	CommentStatusUpdated CommentStatus = "updated"
 )
 
+// CommentAnnotationsGetCountRequest is the request of CommentAnnotations.GetCount.
+type CommentAnnotationsGetCountRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// In the order of the response; of those that do not exist there are 0; required; at most 30
+	DocumentIDs []string `json:"documentIds"`
+	// Of whom unread is counted; without it there is no unread
+	UserID string `json:"userId,omitzero"`
+	// Only annotations in any of these statuses; at most 30
+	StatusIDs []string `json:"statusIds,omitzero"`
+}
+
+// DocumentCount is an answer, or a part of one, of CommentAnnotations.GetCount.
+type DocumentCount struct {
+	// Its annotations
+	Total int64 `json:"total"`
+	// True where counting ended before the end
+	TotalIsAtLeast bool `json:"totalIsAtLeast,omitzero"`
+	// Those with a comment that the user has not seen; one's own comments are seen
+	Unread int64 `json:"unread,omitzero"`
+	// As totalIsAtLeast
+	UnreadIsAtLeast bool `json:"unreadIsAtLeast,omitzero"`
+}
+
+// CommentAnnotationsSetReadRequest is the request of CommentAnnotations.SetRead.
+type CommentAnnotationsSetReadRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// Who has seen it, or not; required
+	UserID string `json:"userId"`
+	// The annotations; without them all of the document. Repeats count once; at most 500
+	AnnotationIDs []string `json:"annotationIds,omitzero"`
+	// True: all comments so far are seen. False: none is; required
+	Read bool `json:"read"`
+}
+
+// Item is an answer, or a part of one, of CommentAnnotations.SetRead, Notifications.Update, Organizations.Add,
+// Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders, Organizations.UpdateFolders,
+// Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add,
+// Users.Update, Users.Delete.
+type Item struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// Its id
+	ID string `json:"id"`
+}
+
 // OrganizationsGetRequest is the request of Organizations.Get.
 type OrganizationsGetRequest struct {
 	// These organizations, in this order; those that do not exist are left out; at most 30
@@ -1819,20 +1906,6 @@ type NotificationUpdate struct {
 	ClickedByUserIDs []string `json:"clickedByUserIds,omitzero"`
 	// Kept for your application
 	PersistReadForUsers *bool `json:"persistReadForUsers,omitzero"`
-}
-
-// Item is an answer, or a part of one, of Notifications.Update, Organizations.Add, Organizations.Update,
-// Organizations.UpdateAccessDisableState, Organizations.AddFolders, Organizations.UpdateFolders, Organizations.AddDocuments,
-// Organizations.UpdateDocuments, Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
-type Item struct {
-	// Whether it was done
-	Success bool `json:"success"`
-	// What was done or what is wrong, for people
-	Message string `json:"message"`
-	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
-	// Its id
-	ID string `json:"id"`
 }
 
 // NotificationsSetConfigRequest is the request of Notifications.SetConfig.

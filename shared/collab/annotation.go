@@ -114,6 +114,7 @@ type Thread struct {
 	Document string
 	Annotation
 	Comments  []Comment
+	Unread    bool // it was asked for as such: see AnnotationQuery.UnreadFor
 	Truncated bool // Comments ends before the thread does: it is larger than a page
 }
 
@@ -128,6 +129,7 @@ type AnnotationQuery struct {
 	Statuses      []string
 	Mentioned     []string // tagged in a comment
 	ResolvedBy    []string
+	UnreadFor     string  // id of a user: only threads with comments that this user has not seen
 	Order         Order   // by lastUpdated; "" is the order that the other fields imply, and IDs have theirs
 	UpdatedAfter  *Millis // bounds are inclusive
 	UpdatedBefore *Millis

@@ -48,6 +48,17 @@ func ParseAnnotation(sk string) (ann string, comment int64, err error) {
 	return "", 0, fmt.Errorf("not the sort key of an annotation: %q", sk)
 }
 
+// SeenPartition holds what users have seen of a document.
+func SeenPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#SEEN" }
+
+// Seen says up to when a user has seen all of a document.
+func Seen(doc collab.DocumentRef, user string) Key { return Key{SeenPartition(doc), Escape(user)} }
+
+// SeenThread says the same of one annotation, where that differs.
+func SeenThread(doc collab.DocumentRef, user, ann string) Key {
+	return Key{SeenPartition(doc), Join(user, ann)}
+}
+
 // AnnotationID is the look-up item that finds an annotation id without its document.
 func AnnotationID(doc collab.DocumentRef, ann string) Key {
 	return Key{AnnotationIDPartition(doc.OrganizationRef, ann), documentPart(doc)}

@@ -31,6 +31,8 @@
 //	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
 //	preference for a document       A#<acct>#O#<org>#D#<doc>#CFG      <user>
 //	  for the organization          A#<acct>#O#<org>                  CFG#<user>
+//	what a user has seen of it      A#<acct>#O#<org>#D#<doc>#SEEN     <user>
+//	  of an annotation in it        the same                          <user>#<ann>
 //	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
 //	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>
 //	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>

@@ -28,6 +28,7 @@ type Annotation struct {
 	CreatedAt             collab.Timestamp       `json:"createdAt"`
 	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
 	Comments              []Comment              `json:"comments"`
+	Unread                bool                   `json:"unread,omitzero" doc:"True with unreadFor"`
 	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
 }
 
@@ -82,6 +83,7 @@ func answered(t *collab.Thread) *Annotation {
 		LastUpdated:      collab.Timestamp(t.LastUpdated),
 		Comments:         make([]Comment, len(t.Comments)),
 
+		Unread:            t.Unread,
 		CommentsTruncated: t.Truncated,
 	}
 	decodeKept(t.Kept, a)

@@ -21,6 +21,7 @@ type GetRequest struct {
 	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these statuses"`
 	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
 	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
+	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" doc:"Those with comments that this user has not seen: see read/set"`
 	Order             *collab.Order  `json:"order" rule:"notnull" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
@@ -55,6 +56,7 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		Statuses:      union(r.StatusID, r.StatusIDs),
 		Mentioned:     rpc.Distinct(r.MentionedUserIDs),
 		ResolvedBy:    union(r.ResolvedBy, nil),
+		UnreadFor:     collab.Deref(r.UnreadFor),
 		Order:         collab.Deref(r.Order),
 		UpdatedAfter:  r.UpdatedAfter,
 		UpdatedBefore: r.UpdatedBefore,

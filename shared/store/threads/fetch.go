@@ -13,6 +13,9 @@ import (
 // leaves of a long thread is read when it is its turn, so that one long thread at a time is held in memory.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	entries, err := w.current(ctx, entries)
+	if err == nil {
+		err = w.prepareUnread(ctx, entries)
+	}
 	if err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		if t != nil {
 			// where it has moved to another value that was asked for, it is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
-			offered = !moved && matches(w.q, t)
+			offered = !moved && matches(w.q, t) && w.isUnread(e.document, t)
 		}
 		if offered {
 			if !w.take(e.id, t) {

@@ -28,6 +28,23 @@ type model struct {
 	documents map[string]string // folder by document
 	threads   map[string]map[string]*modelThread
 	clock     collab.Millis
+	seen      map[seenKey]collab.Seen
+}
+
+// seenKey is what a user has said something about: a document, or an annotation in it.
+type seenKey struct{ user, document, annotation string }
+
+func (m *model) seenBefore(user string, t *collab.Thread) collab.Millis {
+	return collab.SeenBefore(m.seen[seenKey{user, t.Document, ""}], m.seen[seenKey{user, t.Document, t.ID}])
+}
+
+// see keeps what a user says of a document or an annotation in it, whose comments are not later than latest.
+func (m *model) see(k seenKey, latest collab.Millis, seen bool) {
+	v := collab.Seen{At: m.clock}
+	if seen {
+		v.Before = max(m.clock, latest) + 1
+	}
+	m.seen[k] = v
 }
 
 type modelThread struct {
@@ -48,7 +65,8 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 		_ = json.Unmarshal(c.TaggedUserContacts, &tags) // a comment that tags nobody has none
 		return slices.ContainsFunc(tags, func(tag struct{ UserID string }) bool { return slices.Contains(q.Mentioned, tag.UserID) })
 	})
-	return mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
+	unread := q.UnreadFor == "" || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
+	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) && in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
 }
 
@@ -164,6 +182,7 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 		Folder:   rapid.SampledFrom([]string{"", "", "f", collab.RootFolder}).Draw(t, "folder"),
 	}
 	q.Mentioned, q.ResolvedBy = drawSome(t, someUsers, "mentioned"), drawSome(t, someUsers[:1], "resolved by")
+	q.UnreadFor = rapid.SampledFrom([]string{"", "", "", someUsers[0], someUsers[2]}).Draw(t, "unread for")
 	q.Order = rapid.SampledFrom([]collab.Order{"", "", collab.Ascending, collab.Descending}).Draw(t, "order")
 	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
 	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
@@ -198,7 +217,7 @@ func testModel(t *testing.T, s *Store) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := t.Context()
 		org := collab.OrganizationRef{Account: "acct#", Organization: fmt.Sprint("org ", orgs.Add(1))}
-		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000}
+		m := &model{documents: map[string]string{}, threads: map[string]map[string]*modelThread{}, clock: 1_000, seen: map[seenKey]collab.Seen{}}
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -291,6 +310,12 @@ func testModel(t *testing.T, s *Store) {
 				for from := []byte(nil); ; {
 					next, err := s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
 						func(id string, th *collab.Thread) bool {
+							if th != nil {
+								if th.Unread != (q.UnreadFor != "") {
+									t.Fatalf("%+v: %q says that unread is %v", q, id, th.Unread)
+								}
+								th.Unread = false
+							}
 							got = append(got, th)
 							return true
 						})
@@ -301,6 +326,52 @@ func testModel(t *testing.T, s *Store) {
 				}
 				if diff := differ(m.walk(q), got); diff != "" {
 					t.Fatalf("%+v (- want, + got):\n%s", q, diff)
+				}
+			},
+			"see": func(t *rapid.T) {
+				r, d, user := newRequest(), document.Draw(t, "document"), rapid.SampledFrom(someUsers).Draw(t, "user")
+				seen, ids := rapid.Bool().Draw(t, "seen"), drawSome(t, someAnnotations, "annotations")
+				if ids == nil {
+					latest := collab.Millis(0)
+					for _, th := range m.threads[d] {
+						latest = max(latest, th.key)
+					}
+					must(s.SetAllSeen(ctx, r, org.Document(d), user, seen))
+					m.see(seenKey{user, d, ""}, latest, seen)
+					return
+				}
+				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen)
+				must(err)
+				for i, id := range ids {
+					th := m.threads[d][id]
+					if th == nil {
+						if collab.CodeOf(errs[i]) != collab.NotFound {
+							t.Fatalf("%q: %v", id, errs[i])
+						}
+						continue
+					}
+					must(errs[i])
+					if before := m.seenBefore(user, &th.Thread); seen && before <= th.key || !seen && before > 0 {
+						m.see(seenKey{user, d, id}, th.key, seen)
+					}
+				}
+			},
+			"count": func(t *rapid.T) {
+				d, q := document.Draw(t, "document"), collab.AnnotationQuery{Statuses: drawSome(t, someStatuses, "status")}
+				user := rapid.SampledFrom(append(someUsers, "")).Draw(t, "user")
+				got, err := s.Count(ctx, []collab.DocumentRef{org.Document(d)}, q.Statuses, user)
+				must(err)
+				want := collab.AnnotationCount{}
+				for _, th := range m.threads[d] {
+					if m.matches(&th.Thread, &q) {
+						want.Total++
+						if user != "" && th.UnreadBy(user, m.seenBefore(user, &th.Thread)) {
+							want.Unread++
+						}
+					}
+				}
+				if diff := differ([]collab.AnnotationCount{want}, got); diff != "" {
+					t.Fatalf("%q, %q (- want, + got):\n%s", user, q.Statuses, diff)
 				}
 			},
 			"list comments": func(t *rapid.T) {

@@ -33,7 +33,7 @@ import (
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
-	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take, sifts: sifts(&q)}
+	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take, sifts: sifts(&q), seen: map[collab.DocumentRef]*seenBy{}}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
 		return nil, collab.PageTokenError(nil)
 	}
@@ -55,9 +55,10 @@ type walk struct {
 	budget
 	take func(string, *collab.Thread) bool
 
-	sifts  bool      // a filter shows only in the threads
-	others []*filter // whose indexes may turn out narrower than the driver's
-	probed int       // how often they were looked into
+	sifts  bool                           // a filter shows only in the threads
+	seen   map[collab.DocumentRef]*seenBy // by UnreadFor, of the documents that it was asked of
+	others []*filter                      // whose indexes may turn out narrower than the driver's
+	probed int                            // how often they were looked into
 
 	at       position // behind what was offered or passed over
 	ended    bool     // the page ends at `at`

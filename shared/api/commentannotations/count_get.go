@@ -1,0 +1,54 @@
+package commentannotations
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// CountGetRequest counts the annotations of documents.
+type CountGetRequest struct {
+	OrganizationID string   `json:"organizationId" rule:"required,id"`
+	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"In the order of the response; of those that do not exist there are 0"`
+	UserID         *string  `json:"userId" rule:"notnull,id" doc:"Of whom unread is counted; without it there is no unread"`
+	StatusIDs      []string `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only annotations in any of these statuses"`
+}
+
+// DocumentCount is how many annotations a document has.
+type DocumentCount struct {
+	Total           int64  `json:"total" doc:"Its annotations"`
+	TotalIsAtLeast  bool   `json:"totalIsAtLeast,omitzero" doc:"True where counting ended before the end"`
+	Unread          *int64 `json:"unread,omitzero" doc:"Those with a comment that the user has not seen; one's own comments are seen"`
+	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" doc:"As totalIsAtLeast"`
+}
+
+// CountGet counts the annotations of documents, and those that a user has not seen all of. Documents come in the order asked, repeats once. It fails
+// with NOT_FOUND when the organization does not exist.
+func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetRequest) (rpc.Keyed[DocumentCount], error) {
+	ids := rpc.Distinct(req.DocumentIDs)
+	_, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := s.Threads.Count(ctx, docs, rpc.Distinct(req.StatusIDs), collab.Deref(req.UserID))
+	if err != nil {
+		return nil, err
+	}
+	results := make(rpc.Keyed[DocumentCount], len(ids))
+	for i, id := range ids {
+		var n collab.AnnotationCount
+		for at, doc := range docs {
+			if doc.Document == id {
+				n = counts[at]
+			}
+		}
+		results[i] = rpc.Member[DocumentCount]{Key: id, Value: DocumentCount{Total: n.Total, TotalIsAtLeast: n.TotalIsAtLeast, UnreadIsAtLeast: n.UnreadAtLeast}}
+		if req.UserID != nil {
+			results[i].Value.Unread = &n.Unread
+		}
+	}
+	call.Items = len(ids)
+	call.Message = "Comment count retrieved successfully."
+	return results, nil
+}

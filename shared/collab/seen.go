@@ -1,0 +1,37 @@
+package collab
+
+// Seen is what a user has said about having seen the comments of a document, or of one thread in it. The zero one says nothing.
+type Seen struct {
+	Before Millis `dynamodbav:"seen"` // comments made before this are seen; 0 for none
+	At     Millis `dynamodbav:"at"`   // when it was said
+}
+
+// SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was said last
+// holds, but what is seen by one stays seen when the other says so of less.
+func SeenBefore(document, thread Seen) Millis {
+	last := document
+	if thread.At >= document.At {
+		last = thread
+	}
+	if last.Before == 0 {
+		return 0
+	}
+	return max(document.Before, thread.Before)
+}
+
+// UnreadBy reports whether the thread has a comment by somebody else that was made at a time or later. Of a truncated thread whose comments do not
+// tell, the time when it was last updated does.
+func (t *Thread) UnreadBy(user string, since Millis) bool {
+	for i := range t.Comments {
+		if c := &t.Comments[i]; c.AuthorID != user && c.CreatedAt >= since {
+			return true
+		}
+	}
+	return t.Truncated && t.LastUpdated >= since
+}
+
+// AnnotationCount is how many annotations of a document there are, and how many of them have comments that a user has not seen.
+type AnnotationCount struct {
+	Total, Unread                 int64
+	TotalIsAtLeast, UnreadAtLeast bool // counting ended before the end
+}

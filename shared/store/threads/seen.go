@@ -1,0 +1,256 @@
+package threads
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/tx"
+)
+
+// SetSeen says of annotations that a user has seen their comments so far, or none of them. The failures are in their order, nil for success:
+// NOT_FOUND for one that does not exist. What is so already is not written again.
+func (s *Store) SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
+	keys := []table.Key{table.Seen(doc, user)}
+	for _, id := range ids {
+		keys = append(keys, headKey(doc, id), table.SeenThread(doc, user, id))
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	document, err := readSeen(found[keys[0]])
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(ids))
+	store.All(len(ids), func(i int) {
+		head, k := found[keys[1+2*i]], keys[2+2*i]
+		if head == nil {
+			errs[i] = annotationMissing(doc, ids[i])
+			return
+		}
+		thread, err := readSeen(found[k])
+		if err != nil {
+			errs[i] = err
+			return
+		}
+		now, latest := collab.SeenBefore(document, thread), timeKey(head)
+		if seen && now <= latest || !seen && now > 0 {
+			errs[i] = s.putSeen(ctx, t, k, latest, seen)
+		}
+	})
+	return errs, nil
+}
+
+// SetAllSeen is SetSeen for all annotations of a document, those too that no one has opened.
+func (s *Store) SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, seen bool) error {
+	k := table.Seen(doc, user)
+	if t.Repeat {
+		if there, err := s.Get(ctx, k); err != nil || there.Text(table.AddedBy) == t.Mark() {
+			return err
+		}
+	}
+	heads, _, err := s.QueryPage(ctx, store.Scan{
+		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: store.Everything, Newest: true, Limit: 1,
+	})
+	if err != nil {
+		return err
+	}
+	latest := collab.Millis(0)
+	for _, it := range heads {
+		latest = timeKey(it)
+	}
+	return s.putSeen(ctx, t, k, latest, seen)
+}
+
+// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is.
+func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, latest collab.Millis, seen bool) error {
+	v := collab.Seen{At: t.Millis()}
+	if seen {
+		v.Before = max(t.Millis(), latest) + 1
+	}
+	it := store.ItemOf(k, v)
+	it[table.AddedBy] = store.Text(t.Mark())
+	return s.Put(ctx, it)
+}
+
+func readSeen(it store.Item) (v collab.Seen, err error) {
+	if it != nil {
+		err = it.Decode(&v)
+	}
+	return v, err
+}
+
+// seenBy is what a user has said of a document and its threads.
+type seenBy struct {
+	document collab.Seen
+	threads  map[string]collab.Seen // by annotation id
+	bytes    int                    // read for it
+}
+
+// before returns the time before which comments of an annotation are seen.
+func (b *seenBy) before(id string) collab.Millis { return collab.SeenBefore(b.document, b.threads[id]) }
+
+// seenBy reads what a user has said of a document. Eventually consistent.
+func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
+	k := table.Seen(doc, user)
+	b := &seenBy{threads: map[string]collab.Seen{}}
+	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + table.AfterChildren}}) {
+		if err != nil {
+			return nil, err
+		}
+		v, err := readSeen(it)
+		if err != nil {
+			return nil, err
+		}
+		b.bytes += it.Size()
+		if parts, err := table.Split(it.Text(table.SK)); err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		} else if len(parts) == 2 {
+			b.threads[parts[1]] = v
+		} else {
+			b.document = v
+		}
+	}
+	return b, nil
+}
+
+// What counting examines before it ends.
+const (
+	mostCounted = 10_000 // annotations of a document
+	mostLooked  = 3_000  // threads of all documents of a call, of which an index does not tell whether they are unread
+)
+
+// Count counts annotations of documents, those with one of the statuses unless that is nil, and of them those that a user has not seen all of
+// unless that is "". It reads indexes, which may lag by a second.
+func (s *Store) Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error) {
+	counts := make([]collab.AnnotationCount, len(docs))
+	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
+		counts[i], err = s.countIn(ctx, docs[i], statuses, user, mostLooked/len(docs))
+		return err
+	})
+	return counts, err
+}
+
+func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []string, user string, most int) (n collab.AnnotationCount, err error) {
+	var seen *seenBy
+	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
+	if user != "" || statuses == nil {
+		q.Order = collab.Descending // the index by time, whose entries are few to look at once what is older is seen
+	}
+	if user != "" {
+		if seen, err = s.seenBy(ctx, doc, user); err != nil {
+			return n, err
+		}
+	}
+	p := newPlan(doc.OrganizationRef, &q)
+	passes := sieve(&q, p.index)
+	var unsure []string
+	examined := 0
+	for value := range max(1, len(p.values)) {
+		r := p.keyRange(doc, value)
+		scan := r.scan()
+		scan.Limit = mostCounted - examined + 1
+		for it, err := range s.Items(ctx, scan) {
+			if err != nil {
+				return n, err
+			}
+			if examined == mostCounted {
+				n.TotalIsAtLeast, n.UnreadAtLeast = true, user != ""
+				break
+			}
+			examined++
+			e, ok := p.entryOf(it)
+			if !ok || !passes(it) {
+				continue
+			}
+			n.Total++
+			if user != "" && timeKey(it) >= seen.before(e.id) {
+				unsure = append(unsure, e.id)
+			}
+		}
+		if n.TotalIsAtLeast {
+			break
+		}
+	}
+	if len(unsure) > most {
+		unsure, n.UnreadAtLeast = unsure[:most], true
+	}
+	var mu sync.Mutex
+	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
+		unread, sure, err := s.unreadIn(ctx, doc, unsure[i], user, seen.before(unsure[i]))
+		mu.Lock()
+		defer mu.Unlock()
+		if unread {
+			n.Unread++
+		}
+		n.UnreadAtLeast = n.UnreadAtLeast || !sure
+		return err
+	})
+	return n, err
+}
+
+// unreadIn reports whether an annotation has a comment by somebody else than the user that was made at a time or later, the last comments first. It is
+// not sure where much was read that does not tell.
+func (s *Store) unreadIn(ctx context.Context, doc collab.DocumentRef, ann, user string, since collab.Millis) (unread, sure bool, err error) {
+	first := commentKey(doc, ann, 1)
+	q := store.Scan{PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(headKey(doc, ann).SK).To}, Newest: true}
+	for _, q.Limit = range []int{3, 100, 0} {
+		items, more, err := s.QueryPage(ctx, q)
+		if err != nil {
+			return false, false, err
+		}
+		t := collab.Thread{}
+		for _, it := range items {
+			c, err := readComment(it)
+			if err != nil {
+				return false, false, err
+			}
+			t.Comments = append(t.Comments, c)
+			q.Keys = q.Keys.Before(it.Text(table.SK))
+		}
+		if t.UnreadBy(user, since) || !more {
+			return t.UnreadBy(user, since), true, nil
+		}
+	}
+	return false, false, nil
+}
+
+// prepareUnread reads what the user has said of the documents of entries.
+func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
+	if w.q.UnreadFor == "" {
+		return nil
+	}
+	var docs []collab.DocumentRef
+	for _, e := range entries {
+		if _, known := w.seen[e.document]; !known && !slices.Contains(docs, e.document) {
+			docs = append(docs, e.document)
+		}
+	}
+	found := make([]*seenBy, len(docs))
+	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
+		found[i], err = w.seenBy(ctx, docs[i], w.q.UnreadFor)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, doc := range docs {
+		w.seen[doc] = found[i]
+		w.sifted += readUnits(found[i].bytes)
+	}
+	return nil
+}
+
+// isUnread reports whether a thread passes UnreadFor.
+func (w *walk) isUnread(doc collab.DocumentRef, t *collab.Thread) bool {
+	if w.q.UnreadFor == "" {
+		return true
+	}
+	t.Unread = t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID))
+	return t.Unread
+}
