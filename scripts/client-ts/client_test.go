@@ -15,10 +15,11 @@ import (
 )
 
 // serveProxy starts the application of testapp/proxy.ts before a service, and returns its URL.
-func serveProxy(t *testing.T) string {
+func serveProxy(t *testing.T, variables ...string) string {
 	t.Helper()
 	cmd := exec.Command("node", "dist/testapp/proxy.js")
 	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+proxytest.Serve(t), "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
+	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -49,7 +50,8 @@ func serveProxy(t *testing.T) string {
 func TestClient(t *testing.T) {
 	npmtest.Install(t)
 	npmtest.Run(t, ".", "npm", "test", "--silent")
-	t.Run("proxy", func(t *testing.T) { proxytest.Run(t, serveProxy(t)) })
+	t.Run("proxy, users of the service", func(t *testing.T) { proxytest.Run(t, serveProxy(t)) })
+	t.Run("proxy, people of the application", func(t *testing.T) { proxytest.Run(t, serveProxy(t, "COLLABDATA_PEOPLE=yes")) })
 
 	project, here := npmtest.Pack(t, "collabdata-client", "standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
 	write := func(name, text string) {

@@ -48,9 +48,6 @@ func (d *demo) collab() http.Handler {
 			}
 			return &proxy.Caller{User: demoPeople[i], OrganizationID: demoOrganization, CanRead: may, CanWrite: may}, nil
 		},
-		People: func(_ context.Context, _ *proxy.Caller, _ string, ids []string) ([]proxy.User, error) {
-			return slices.DeleteFunc(slices.Clone(demoPeople), func(u proxy.User) bool { return ids != nil && !slices.Contains(ids, u.ID) }), nil
-		},
 	})
 }
 
@@ -72,12 +69,19 @@ func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Launch plan", "/demo", false), as, demoPeople, demoDocument})
 }
 
-// prepare registers a webhook at this server's receiver and adds a few threads, unless they are there.
+// prepare adds the people, a webhook at this server's receiver and a few threads, unless they are there.
 func (d *demo) prepare(ctx context.Context) error {
 	d.begin.Lock()
 	defer d.begin.Unlock()
 	if d.begun {
 		return nil
+	}
+	users := client.UsersAddRequest{OrganizationID: demoOrganization, CreateOrganization: true}
+	for _, u := range demoPeople {
+		users.Users = append(users.Users, client.NewUser{UserID: u.ID, Name: u.Name, Email: u.Email})
+	}
+	if _, err := d.service.Users.Add(ctx, &users); err != nil {
+		return err
 	}
 	hook := d.url + "/webhooks/demo"
 	_, err := d.service.Webhooks.Add(ctx, &client.WebhooksAddRequest{WebhookID: "demo", URL: hook, Description: "The demo's events"})
@@ -100,7 +104,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	html := client.AnnotationComment{From: demoUser(0), CommentHTML: "Done, see the <b>second table</b>. <em>Thanks!</em>"}
 	_, err = d.service.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{
-		OrganizationID: demoOrganization, CreateOrganization: true, DocumentID: demoDocument, CreateDocument: true,
+		OrganizationID: demoOrganization, DocumentID: demoDocument, CreateDocument: true,
 		CommentAnnotations: []client.NewAnnotation{
 			{AnnotationID: "demo-price", TargetElement: at("pricing", "29 euros a month"), CommentData: []client.AnnotationComment{
 				comment(2, "Is this with VAT? Our page says 24."), comment(1, "Without. {{ann}}, can you put that in?", 0),

@@ -1,9 +1,10 @@
-// The application that package proxytest describes, for its tests: COLLABDATA_URL, COLLABDATA_KEY and COLLABDATA_TOKEN say where the service is. It prints its own URL.
+// The application that package proxytest describes, for its tests: COLLABDATA_URL, COLLABDATA_KEY and COLLABDATA_TOKEN say where the service is; with
+// COLLABDATA_PEOPLE it says itself who may be mentioned. It prints its own URL.
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 
 import {Client} from '../src/index.js';
-import {nodeListener, proxy, type User} from '../src/proxy.js';
+import {nodeListener, proxy, type Caller, type User} from '../src/proxy.js';
 
 const env = (name: string) => process.env[`COLLABDATA_${name}`]!;
 const staff: User[] = ['Ann', 'Bob', 'Cleo'].map((name) => ({userId: name.toLowerCase(), name, email: `${name.toLowerCase()}@example.com`}));
@@ -16,7 +17,9 @@ const collab = proxy({
     const organizationId = id === 'eve' ? 'other' : 'acme';
     return user && {user, organizationId, canRead: (d) => d === 'plan', canWrite: (d) => d === 'plan' && id !== 'cleo'};
   },
-  people: (caller, _, ids) => (caller.organizationId === 'acme' ? staff.filter((u) => !ids || ids.includes(u.userId)) : []),
+  ...(process.env['COLLABDATA_PEOPLE'] && {
+    people: (caller: Caller, _: string, ids?: string[]) => (caller.organizationId === 'acme' ? staff.filter((u) => !ids || ids.includes(u.userId)) : []),
+  }),
 });
 const server = createServer(nodeListener(collab)).listen(0, '127.0.0.1', () => {
   console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -47,10 +47,15 @@ func people(_ context.Context, c *proxy.Caller, _ string, ids []string) ([]proxy
 	return slices.DeleteFunc(slices.Clone(staff), func(u proxy.User) bool { return ids != nil && !slices.Contains(ids, u.ID) }), nil
 }
 
-// TestRequests sends honest requests and lies, over HTTP, to an application before a real service.
+// TestRequests sends honest requests and lies, over HTTP, to an application before a real service. Whom one may mention is what the service
+// knows, or what the application says.
 func TestRequests(t *testing.T) {
-	service := client.New(client.Config{BaseURL: proxytest.Serve(t), APIKey: proxytest.Key, AuthToken: proxytest.Token})
-	server := httptest.NewServer(proxy.New(proxy.Config{Client: service, Who: who, People: people}))
-	t.Cleanup(server.Close)
-	proxytest.Run(t, server.URL)
+	for name, config := range map[string]proxy.Config{"users of the service": {Who: who}, "people of the application": {Who: who, People: people}} {
+		t.Run(name, func(t *testing.T) {
+			config.Client = client.New(client.Config{BaseURL: proxytest.Serve(t), APIKey: proxytest.Key, AuthToken: proxytest.Token})
+			server := httptest.NewServer(proxy.New(config))
+			t.Cleanup(server.Close)
+			proxytest.Run(t, server.URL)
+		})
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"collabdata/shared/app"
+	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/table"
@@ -31,7 +32,7 @@ const (
 	Token = "proxy-token"
 )
 
-// Serve serves a service to an application of the test, and returns its URL.
+// Serve serves a service to an application of the test, and returns its URL. It knows the users of acme.
 func Serve(t *testing.T) string {
 	t.Helper()
 	name := fmt.Sprintf("proxy-%d", time.Now().UnixNano())
@@ -53,6 +54,15 @@ func Serve(t *testing.T) string {
 	}
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(server.Close)
+	users := client.UsersAddRequest{OrganizationID: "acme", CreateOrganization: true}
+	for _, name := range []string{"Ann", "Bob", "Cleo"} {
+		id := strings.ToLower(name)
+		users.Users = append(users.Users, client.NewUser{UserID: id, Name: name, Email: id + "@example.com"})
+	}
+	c := client.New(client.Config{BaseURL: server.URL, APIKey: Key, AuthToken: Token})
+	if _, err := c.Users.Add(t.Context(), &users); err != nil {
+		t.Fatal(err)
+	}
 	return server.URL
 }
 
