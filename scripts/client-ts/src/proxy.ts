@@ -151,6 +151,7 @@ async function read(request: Request, fields: string[]): Promise<Body> {
 
 // What browsers see has the names of the service's answers. What is not named here does not reach them: e-mail addresses, contexts.
 const PERSON = {userId: 1, name: 1, photoUrl: 1};
+const USER = {...PERSON, email: 1}; // as the service gets one
 const ANNOTATION = {
   annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, resolvedByUserId: 1, createdAt: 1, lastUpdated: 1,
   comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
@@ -180,7 +181,7 @@ class Exchange {
       return await call(path, {...data, organizationId: this.who.organizationId}, options);
     } catch (e) {
       if (!(e instanceof ServiceError) || e.code === 'UNAUTHENTICATED' || e.code === 'PERMISSION_DENIED' || e.code === 'INTERNAL') throw e;
-      throw new Refusal(e.code, e.message, e.retryAfter);
+      throw new Refusal(e.code, e.message.slice(e.code.length + 2), e.retryAfter);
     }
   }
 
@@ -234,7 +235,7 @@ class Exchange {
   /** A new comment of the caller's, which tells those concerned. */
   async written(body: Body) {
     if (!body.requestId) throw new Refusal('INVALID_ARGUMENT', 'requestId is required');
-    return {...(await this.content(body)), from: this.who.user, triggerNotification: true};
+    return {...(await this.content(body)), from: pick(this.who.user, USER), triggerNotification: true};
   }
 
   /** A text with those whom its tokens mention. A token of somebody whom the caller may not mention stays a text. */
@@ -243,7 +244,7 @@ class Exchange {
     const ids = [...new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]!))];
     if (ids.length > MAX_MENTIONS) throw new Refusal('INVALID_ARGUMENT', `text must mention at most ${MAX_MENTIONS} people`);
     const people = ids.length ? await this.mentionable(documentId, ids) : [];
-    return {commentText: text, taggedUserContacts: people.filter((u) => ids.includes(u.userId)).map((u) => ({userId: u.userId, contact: u}))};
+    return {commentText: text, taggedUserContacts: people.filter((u) => ids.includes(u.userId)).map((u) => ({userId: u.userId, contact: pick(u, USER)}))};
   }
 
   /** How an operation selects the comment, which the caller must have written. */
