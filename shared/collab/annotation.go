@@ -34,6 +34,7 @@ const (
 	MaxComments       = 90      // comments per annotation in an add, and per comments add: what one transaction takes
 	MaxRequestComment = 5_000   // comments in one request in all
 	MaxUpdated        = 10_000  // annotations that one update may select
+	MaxDeleted        = 1_000   // annotations, or comments of one, that a call deletes without naming them
 	MaxIDsPerFilter   = 30      // ids in an array, where the contract says so
 	MaxPageSize       = 1_000   // annotations or organizations on a page; also the default
 )
@@ -199,6 +200,14 @@ type AnnotationChange struct {
 	Comment func(*Comment) (changed bool, err error)
 	// Head changes the head of the i-th annotation, told whether any of its comments changed, and returns the events to record.
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
+}
+
+// AnnotationDeletion is what one call does to annotations that it deletes. Its functions depend on their arguments alone.
+type AnnotationDeletion struct {
+	// Select fails for an annotation that is not to be deleted; nil for none such.
+	Select func(*Annotation) error
+	// Event makes the event to record of the i-th annotation; nil for none.
+	Event func(i int, a *Annotation) *Event
 }
 
 // SetCreator makes the author of a comment the creator of an annotation that has none.

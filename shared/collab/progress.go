@@ -45,6 +45,7 @@ const (
 	EventWork  WorkKind = "event"  // events whose delivery is not done
 	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
+	JobWork    WorkKind = "job"    // what deletions have left to be swept: the ID is the job's
 )
 
 // Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its

@@ -30,3 +30,9 @@ func Idempotency(acct string, hash [32]byte) Key {
 
 // Removal says that the request of a mark removed what it was to remove: a repeat of it finds nothing else.
 func Removal(acct, mark string) Key { return Key{Join("A", acct, "REMOVED", mark), "REMOVED"} }
+
+// Job is what a deletion has left to be swept.
+func Job(acct, id string) Key { return Key{Join("A", acct, "JOB", id), "JOB"} }
+
+// JobProgress is how far a job has come.
+func JobProgress(acct, id string) Key { return Key{Join("A", acct, "JOB", id), "PROGRESS"} }

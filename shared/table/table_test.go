@@ -81,6 +81,8 @@ func longest(fill string) map[string]Key {
 		"NewDelivery":            NewDelivery(id, id, ms, strings.Repeat("e", 26)),
 		"Waiting":                Waiting(Delivery(id, id, ms, strings.Repeat("e", 26)), ms),
 		"Idempotency":            Idempotency(id, [32]byte{}),
+		"Job":                    Job(id, strings.Repeat("e", 26)),
+		"JobProgress":            JobProgress(id, strings.Repeat("e", 26)),
 		"Removal":                Removal(id, strings.Repeat("m", 26)),
 		"LocationPartition":      {PK: LocationPartition(org, id)},
 		"FolderPartition":        {PK: FolderPartition(org, id)},

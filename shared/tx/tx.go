@@ -35,6 +35,9 @@ type Tx struct {
 // Mark is what every write of the request carries, whichever attempt makes it.
 func (t *Tx) Mark() string { return t.IDs.Mark() }
 
+// JobID is the id of the job that the request leaves behind, the same at every attempt.
+func (t *Tx) JobID() string { return t.IDs.For(0, "job") }
+
 // Millis is Now in milliseconds.
 func (t *Tx) Millis() collab.Millis { return t.Now.UnixMilli() }
 

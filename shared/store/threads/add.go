@@ -25,7 +25,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 	}
 	look := store.NewItem(table.AnnotationID(doc, th.ID))
 	writes := []store.Write{s.Create(head), s.Replace(look)}
-	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), add.Field+"."+add.Comments)
+	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), t.Mark(), add.Field+"."+add.Comments)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 		return tooMuch(add.Field)
 	}
 	for _, c := range comments {
-		writes = append(writes, s.Create(c))
+		writes = append(writes, s.putComment(c))
 	}
 	refused, err := s.Outbox.Commit(ctx, t, writes, add.Event)
 	switch {
@@ -53,8 +53,8 @@ func (s *Store) AddAnnotations(ctx context.Context, t *tx.Tx, doc collab.Documen
 	return errs
 }
 
-// newComments returns the stored forms of comments that a request adds in a field.
-func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark, field string) ([]store.Item, error) {
+// newComments returns the stored forms of comments that a request adds in a field, below the head of a birth mark.
+func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark, birth, field string) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))
 	for i := range comments {
 		var err error
@@ -62,8 +62,23 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 			return nil, err
 		}
 		items[i][table.AddedBy] = store.Text(mark)
+		if birth != "" {
+			items[i][table.Birth] = store.Text(birth)
+		}
 	}
 	return items, nil
+}
+
+// putComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such.
+func (s *Store) putComment(it store.Item) store.Write {
+	w := s.Create(it)
+	if mark := it[table.Birth]; mark != nil {
+		condition := *w.Put.ConditionExpression + " OR #of <> :of"
+		w.Put.ConditionExpression = &condition
+		w.Put.ExpressionAttributeNames = map[string]string{"#of": table.Birth}
+		w.Put.ExpressionAttributeValues = store.Item{":of": mark}
+	}
+	return w
 }
 
 func bytes(items []store.Item) (n int) {
@@ -150,7 +165,7 @@ func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(sta
 func (a *adding) number(skip int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
 	collab.NumberComments(a.comments, a.first(a.tx.Now)+skip)
-	a.items, err = newComments(a.doc, a.ann, a.comments, a.tx.Mark(), a.add.Field)
+	a.items, err = newComments(a.doc, a.ann, a.comments, a.tx.Mark(), "", a.add.Field)
 	if err == nil && bytes(a.items) > store.MaxWriteBytes {
 		err = tooMuch(a.add.Field)
 	}
@@ -170,11 +185,19 @@ func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	for i, c := range a.comments {
-		if there := found[a.items[i].Key()]; there != nil {
-			if a.mine(there) {
-				return a.recall(ctx)
+		there := found[a.items[i].Key()]
+		switch {
+		case there == nil:
+		case a.mine(there):
+			return a.recall(ctx)
+		default:
+			head, err := a.s.Get(ctx, headKey(a.doc, a.ann))
+			if err != nil {
+				return false, err
 			}
-			return false, a.exists(c.ID)
+			if belongs(there, head) {
+				return false, a.exists(c.ID)
+			}
 		}
 	}
 	return false, nil
@@ -189,7 +212,10 @@ func (a *adding) exists(id int64) error {
 func (a *adding) put(ctx context.Context, before store.Item) (done bool, err error) {
 	writes := make([]store.Write, len(a.items))
 	for i, it := range a.items {
-		writes[i] = a.s.Create(it)
+		if before[table.AddedBy] != nil {
+			it[table.Birth] = before[table.AddedBy]
+		}
+		writes[i] = a.s.putComment(it)
 	}
 	var ev *collab.Event
 	if a.add.Event != nil {

@@ -14,21 +14,34 @@ import (
 // and one more are read at once. Strongly consistent. It fails with NOT_FOUND when the annotation does not exist.
 func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error] {
 	return func(yield func(collab.Comment, error) bool) {
-		head, some := headKey(doc, ann), false
-		keys := threadSpan(head.SK).After(commentKey(doc, ann, after).SK)
-		for c, err := range s.comments(ctx, store.Scan{PK: head.PK, Keys: keys, Limit: most + 1, Strong: true}) {
-			if some = true; !yield(c, err) {
-				return
+		k := headKey(doc, ann)
+		q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: most + 2, Strong: true}
+		var head store.Item // the first of the thread
+		var err error
+		if after > 0 {
+			q.Keys, q.Limit = q.Keys.After(commentKey(doc, ann, after).SK), most+1
+			head, err = s.Get(ctx, k)
+		}
+		if err == nil {
+			for it, failed := range s.Items(ctx, q) {
+				if head == nil {
+					if err = failed; err != nil || it.Key() != k {
+						break
+					}
+					head = it
+					continue
+				}
+				c, is, failed := commentOf(it, failed, head)
+				if is && !yield(c, failed) {
+					return
+				}
 			}
 		}
-		if !some { // an annotation without comments, or none
-			it, err := s.Get(ctx, head)
-			if err == nil && it == nil {
-				err = annotationMissing(doc, ann)
-			}
-			if err != nil {
-				yield(collab.Comment{}, err)
-			}
+		if err == nil && head == nil {
+			err = annotationMissing(doc, ann)
+		}
+		if err != nil {
+			yield(collab.Comment{}, err)
 		}
 	}
 }
@@ -49,7 +62,7 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	}
 	comments := make(map[int64]collab.Comment, len(ids))
 	for i, id := range ids {
-		if it := found[keys[i+1]]; it != nil {
+		if it := found[keys[i+1]]; it != nil && belongs(it, found[keys[0]]) {
 			if comments[id], err = readComment(it); err != nil {
 				return nil, err
 			}
@@ -63,10 +76,18 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
+	head, err := s.Get(ctx, headKey(doc, ann))
+	if err != nil || head == nil {
+		return nil, err
+	}
 	var list []collab.Comment
-	for c, err := range s.comments(ctx, q) {
+	for it, err := range s.Items(ctx, q) {
+		c, is, err := commentOf(it, err, head)
 		if err != nil {
 			return nil, err
+		}
+		if !is {
+			continue
 		}
 		if list = append(list, c); len(list) == most {
 			break
@@ -76,20 +97,15 @@ func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann 
 	return list, nil
 }
 
-// comments yields the comments of a range, or an error as the last. What a later version keeps below an annotation is passed over.
-func (s *Store) comments(ctx context.Context, q store.Scan) iter.Seq2[collab.Comment, error] {
-	return func(yield func(collab.Comment, error) bool) {
-		for it, err := range s.Items(ctx, q) {
-			var c collab.Comment
-			if err == nil {
-				if _, _, unknown := table.ParseAnnotation(it.Text(table.SK)); unknown != nil {
-					continue
-				}
-				c, err = readComment(it)
-			}
-			if !yield(c, err) || err != nil {
-				return
-			}
-		}
+// commentOf reads the comment of a head from an item below it, or why that could not be read. is says whether there is either: what a later version
+// keeps below an annotation, and what does not belong to the head, is passed over.
+func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {
+	if failed != nil {
+		return c, true, failed
 	}
+	if _, _, unknown := table.ParseAnnotation(it.Text(table.SK)); unknown != nil || !belongs(it, head) {
+		return c, false, nil
+	}
+	c, err = readComment(it)
+	return c, true, err
 }

@@ -75,6 +75,10 @@ func (u *commentUpdate) fail(id int64, err error) {
 	}
 }
 
+func (u *commentUpdate) missing(id int64) error {
+	return collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, u.ann)
+}
+
 // changeGroup changes comments that were found, in one write or as many as they need. err is why they could not be read.
 func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[table.Key]store.Item, err error) {
 	for len(ids) > 0 {
@@ -109,12 +113,13 @@ func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[table.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
 	var changed []collab.Comment
+	var read []store.Item // before they were changed
 	size := 0
 	for i, k := range u.keys(ids) {
 		u.fail(ids[i], nil) // what failed may not when it is computed anew
 		before := found[k]
 		if before == nil {
-			u.fail(ids[i], collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", ids[i], u.ann))
+			u.fail(ids[i], u.missing(ids[i]))
 			continue
 		}
 		if before.Text(table.Writer) == u.tx.Mark() {
@@ -130,16 +135,25 @@ func (u *commentUpdate) compute(
 			break
 		}
 		writes = append(writes, u.s.Change(before, after, u.tx.Mark()))
-		changed = append(changed, c)
+		changed, read = append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {
 		return nil, len(ids), nil, nil
 	}
-	before, err := u.touch()
-	if err != nil || u.c.Event == nil {
-		return writes, len(ids), nil, err
+	itself, err := u.touch()
+	if err != nil {
+		return nil, len(ids), nil, err
 	}
-	head, err := readHead(before)
+	for i := len(read) - 1; i >= 0; i-- {
+		if !belongs(read[i], itself) { // of a thread of this id that was deleted
+			u.fail(changed[i].ID, u.missing(changed[i].ID))
+			writes, changed = slices.Delete(writes, i, i+1), slices.Delete(changed, i, i+1)
+		}
+	}
+	if len(writes) == 0 || u.c.Event == nil {
+		return writes, len(ids), nil, nil
+	}
+	head, err := readHead(itself)
 	if err != nil {
 		return nil, 0, nil, err
 	}

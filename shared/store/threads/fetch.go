@@ -115,11 +115,11 @@ func (r *threadReader) read(ctx context.Context) {
 	}
 }
 
-// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without head.
+// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without its head.
 func (r *threadReader) add(it store.Item) error {
 	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
 	switch {
-	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id):
+	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id || !belongs(it, r.head)):
 		return nil
 	case comment == 0:
 		document, err := table.DocumentIDOf(it.Text(table.PK))

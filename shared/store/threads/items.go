@@ -67,7 +67,7 @@ func contentSize(it store.Item) int {
 	for name, v := range it {
 		switch name {
 		case table.PK, table.SK, table.DocAnn, table.In, table.By, table.St, table.Upd, table.Org, table.OrgUpd,
-			table.AddedBy, table.Writer, table.ReplacedBy:
+			table.AddedBy, table.Birth, table.Writer, table.ReplacedBy:
 		default:
 			n += store.AttributeSize(v)
 		}

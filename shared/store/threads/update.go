@@ -186,6 +186,8 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		return false, err
 	case w.head == nil:
 		return false, annotationMissing(w.doc, w.id)
+	case !belongs(it, w.head):
+		return false, nil
 	case w.did(it):
 		w.some = true
 		return false, nil

@@ -1,0 +1,54 @@
+package collab
+
+import "time"
+
+// SweepAfter is how long a job waits after a deletion: nothing that began before it then writes below what was deleted. A belief of the directory
+// lasts 5 s, and a request 29.
+const SweepAfter = 40 * time.Second
+
+// JobExpiry is how long a job is remembered once it is done.
+const JobExpiry = 30 * 24 * time.Hour
+
+// Job is what a deletion leaves to be done: to sweep what was made unreachable.
+type Job struct {
+	ID        string        `json:"id"`
+	Account   string        `json:"account"`
+	Documents []DocumentRef `json:"documents"`         // swept whole, unless there are Threads
+	Threads   []JobThread   `json:"threads,omitempty"` // of the one document: swept alone
+}
+
+// JobThread is a thread that was deleted.
+type JobThread struct {
+	ID    string `json:"id"`
+	Birth string `json:"birth"` // the mark of the request that had added it
+}
+
+// JobState is how far a job has come.
+type JobState string
+
+// The states.
+const (
+	JobWaiting JobState = "waiting"
+	JobRunning JobState = "running"
+	JobDone    JobState = "done"
+)
+
+// Values returns all states.
+func (JobState) Values() []string { return texts(JobWaiting, JobRunning, JobDone) }
+
+// JobProgress is how far a job has come, and where it goes on.
+type JobProgress struct {
+	State     JobState `dynamodbav:"sta"`
+	StartedAt Millis   `dynamodbav:"at"`            // when the deletion was answered
+	Next      int      `dynamodbav:"next"`          // which of its threads or documents comes next, counted from 0
+	Done      int64    `dynamodbav:"n"`             // items that were swept
+	Expires   int64    `dynamodbav:"ttl,omitempty"` // in seconds; 0 until it is done
+}
+
+// Size is how many threads or documents the job has.
+func (j *Job) Size() int {
+	if j.Threads != nil {
+		return len(j.Threads)
+	}
+	return len(j.Documents)
+}

@@ -1,0 +1,69 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// jobItem is a job: what it is about never changes.
+type jobItem struct {
+	Body    store.Encoded[collab.Job] `dynamodbav:"body"`
+	Expires int64                     `dynamodbav:"ttl,omitempty"`
+}
+
+// AddJob keeps a job that is due after a time, with its pending work. A repeat changes nothing.
+func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
+	now := s.Millis()
+	work := collab.Work{
+		EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: now + after.Milliseconds(),
+		Next: now + after.Milliseconds(), Expires: expiry(now + after.Milliseconds()),
+	}
+	k := table.Job(job.Account, job.ID)
+	refused, err := s.Write(ctx,
+		s.Create(store.ItemOf(k, jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
+		s.Replace(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
+		s.Replace(store.ItemOf(workKey(work), work)))
+	_ = refused // it is there by an earlier attempt
+	return err
+}
+
+func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
+
+// Job reads a job; NOT_FOUND when it does not exist, or is done for collab.JobExpiry.
+func (s *Store) Job(ctx context.Context, acct, id string) (collab.Job, error) {
+	it, exists, err := store.Read[jobItem](ctx, s.Table, table.Job(acct, id))
+	if err == nil && !exists {
+		err = jobMissing(id)
+	}
+	return it.Body.Value, err
+}
+
+// JobProgress reads how far a job has come; NOT_FOUND as Job.
+func (s *Store) JobProgress(ctx context.Context, acct, id string) (collab.JobProgress, error) {
+	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, table.JobProgress(acct, id))
+	if err == nil && !exists {
+		err = jobMissing(id)
+	}
+	return p, err
+}
+
+// SaveJobProgress keeps how far a job has come. Once it is done, its pending work is gone, and the job expires.
+func (s *Store) SaveJobProgress(ctx context.Context, acct, id string, p collab.JobProgress) error {
+	k := table.JobProgress(acct, id)
+	if p.State != collab.JobDone {
+		return s.Put(ctx, store.ItemOf(k, p))
+	}
+	job, err := s.Job(ctx, acct, id)
+	if err != nil {
+		return err
+	}
+	p.Expires = s.Millis()/1000 + int64(collab.JobExpiry.Seconds())
+	_, err = s.Write(ctx, s.Replace(store.ItemOf(k, p)),
+		s.Replace(store.ItemOf(table.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
+		s.Remove(workKey(collab.Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
+	return err
+}
