@@ -117,6 +117,27 @@ more than 10,000 are selected, or when one response does not hold their results.
 	}
 }
 
+// V2CommentannotationsDelete is POST /v2/commentannotations/delete.
+func V2CommentannotationsDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/commentannotations/delete",
+		Summary: "Deletes comment annotations with their comments",
+		Description: `
+Deletes the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without selectors these
+are all of the document; an empty array is refused. What is deleted is out of reach at once, and its id may be added again: new and empty. jobId names
+what sweeps the rest of it: see jobs/get.
+
+The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no annotation with
+its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000; where the selection has more, the job deletes
+the others, but none that is added later. With the account's setting events=all each is posted to webhooks as comment_annotation.deleted.
+
+NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.`,
+		Grants:    ReadTable | ReadIndexes | WriteTable | SendEvents,
+		LeavesJob: true,
+		Operation: operation(annotations, (*commentannotations.Service).Delete),
+	}
+}
+
 // V2CommentannotationsCommentsAdd is POST /v2/commentannotations/comments/add.
 func V2CommentannotationsCommentsAdd() Endpoint {
 	return Endpoint{
@@ -200,5 +221,22 @@ annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it
 does not exist. FAILED_PRECONDITION when one of them is disabled.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable,
 		Operation: operation(annotations, (*commentannotations.Service).ReadSet),
+	}
+}
+
+// V2CommentannotationsCommentsDelete is POST /v2/commentannotations/comments/delete.
+func V2CommentannotationsCommentsDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/commentannotations/comments/delete",
+		Summary: "Deletes comments",
+		Description: `
+Deletes comments of an annotation: those of commentIds, or without them all. The annotation stays, with its creator, and its lastUpdated moves to now.
+An id may be added again at once. With the account's setting events=all they are posted to webhooks as comment.deleted.
+
+The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no comment with its
+id. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled, or without
+commentIds when the annotation has more than 1,000 comments.`,
+		Grants:    ReadTable | WriteTable | SendEvents,
+		Operation: operation(annotations, (*commentannotations.Service).DeleteComments),
 	}
 }

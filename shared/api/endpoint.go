@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/jobs"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
@@ -30,6 +31,7 @@ type Endpoint struct {
 	Grants      Grants
 	Requires    collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
 	Operation   Operation
+	LeavesJob   bool // its answer may name a job: see jobs/get
 	Public      bool // without credentials, and to GET too: a page for people
 }
 
@@ -64,6 +66,7 @@ type Deps struct {
 	Permissions   *auth.Service
 	Notifications *notifications.Service
 	Webhooks      *webhooks.Service
+	Jobs          *jobs.Service
 }
 
 // Operation is the rule of an endpoint as a value.
@@ -99,6 +102,8 @@ func permission(d Deps) *auth.Service { return d.Permissions }
 func notification(d Deps) *notifications.Service { return d.Notifications }
 
 func webhook(d Deps) *webhooks.Service { return d.Webhooks }
+
+func job(d Deps) *jobs.Service { return d.Jobs }
 
 // Handler returns what serves all endpoints. identify puts the collab.Identity into their requests, or answers those that have none. A
 // request to any other path is answered with NOT_FOUND before it is identified, as the gateway does.

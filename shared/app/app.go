@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/api"
 	permissions "collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/jobs"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
@@ -115,6 +116,7 @@ func (s *Service) deps() api.Deps {
 		Users:         &users.Service{Directory: s.Directory},
 		Permissions:   &permissions.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
+		Jobs:          &jobs.Service{Jobs: s.Outbox},
 		Webhooks: &webhooks.Service{
 			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},

@@ -69,6 +69,12 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","documentId":"NAME","userId":"ann","annotationIds":["a","b"],"read":true}`},
 	"/v2/commentannotations/read/set of a document": {before: makeThread,
 		data: `{"organizationId":"o","documentId":"NAME","userId":"ann","read":true}`},
+	"/v2/commentannotations/delete": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","annotationIds":["a","b"]}`},
+	"/v2/commentannotations/delete of all": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME"}`},
+	"/v2/commentannotations/comments/delete": {before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[2,1]}`},
+	"/v2/commentannotations/comments/delete of all": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","annotationId":"a"}`},
 	"/v2/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
 		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
 	"/v1/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
@@ -167,7 +173,7 @@ func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 var part = regexp.MustCompile(`^200 .*"[01] comment annotations? updated"`)
 
 // moment matches what differs from one request to the next: times and secrets.
-var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|whsec_[A-Za-z0-9+/=]+`)
+var moment = regexp.MustCompile(`"20[0-9-]+T[0-9:.]+Z"|"jobId":"[0-9a-z]{26}"|whsec_[A-Za-z0-9+/=]+`)
 
 // dying sends so many requests, and none any more.
 type dying struct {

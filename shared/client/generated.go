@@ -17,6 +17,7 @@ type Client struct {
 	Notifications      Notifications
 	Users              Users
 	Auth               Auth
+	Jobs               Jobs
 	Webhooks           Webhooks
 
 	config Config
@@ -29,6 +30,7 @@ func newClient(config Config) *Client {
 	c.Notifications.client = c
 	c.Users.client = c
 	c.Auth.client = c
+	c.Jobs.client = c
 	c.Webhooks.client = c
 	return c
 }
@@ -48,6 +50,9 @@ type Users struct{ client *Client }
 
 // Auth has the operations below the path auth. What users may see and write.
 type Auth struct{ client *Client }
+
+// Jobs has the operations below the path jobs. What deletions have left to be carried out.
+type Jobs struct{ client *Client }
 
 // Webhooks has the operations below the path webhooks. Endpoints to which events are posted, and what became of that.
 type Webhooks struct{ client *Client }
@@ -165,6 +170,23 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 	return data, err
 }
 
+// Delete deletes comment annotations with their comments, by POST /v2/commentannotations/delete.
+//
+// Deletes the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators).
+// Without selectors these are all of the document; an empty array is refused. What is deleted is out of reach at once, and its id
+// may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+//
+// The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
+// no annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000;
+// where the selection has more, the job deletes the others, but none that is added later. With the account's setting events=all
+// each is posted to webhooks as comment_annotation.deleted.
+//
+// NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
+func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/delete", request, writing(options))
+	return data, err
+}
+
 // AddComments adds comments to a comment annotation, by POST /v2/commentannotations/comments/add.
 //
 // Adds comments to an annotation, all or none, and returns their ids in the order sent. A comment needs a from, and content: a
@@ -251,6 +273,21 @@ func (o CommentAnnotations) GetCount(ctx context.Context, request *CommentAnnota
 func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotationsSetReadRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/commentannotations/read/set", request, writing(options))
+	return data, err
+}
+
+// DeleteComments deletes comments, by POST /v2/commentannotations/comments/delete.
+//
+// Deletes comments of an annotation: those of commentIds, or without them all. The annotation stays, with its creator, and its
+// lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
+// comment.deleted.
+//
+// The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
+// is no comment with its id. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
+// when the organization is disabled, or without commentIds when the annotation has more than 1,000 comments.
+func (o CommentAnnotations) DeleteComments(ctx context.Context, request *CommentAnnotationsDeleteCommentsRequest, options ...Option,
+) (Keyed[CommentAnnotationsDeleteCommentsItem], error) {
+	data, _, err := call[Keyed[CommentAnnotationsDeleteCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/delete", request, writing(options))
 	return data, err
 }
 
@@ -641,6 +678,16 @@ func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsReq
 // Takes grants from a user, all or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.
 func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/remove", request, writing(options))
+	return data, err
+}
+
+// Get tells how far a job has come, by POST /v2/jobs/get.
+//
+// Returns how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was
+// answered; the job takes away what is still stored of it, from about 40 seconds later on. NOT_FOUND for a job that does not
+// exist, or has been done for 30 days.
+func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
+	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
 }
 
@@ -1426,6 +1473,35 @@ type CommentAnnotationsUpdateItem struct {
 	ID string `json:"id"`
 }
 
+// CommentAnnotationsDeleteRequest is the request of CommentAnnotations.Delete.
+type CommentAnnotationsDeleteRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// These, at most 500; the answer is in their order
+	AnnotationIDs []string `json:"annotationIds,omitzero"`
+	// Those at any of these locations; at most 500
+	LocationIDs []string `json:"locationIds,omitzero"`
+	// Those created by any of these users; at most 500
+	UserIDs []string `json:"userIds,omitzero"`
+}
+
+// Item is an answer, or a part of one, of CommentAnnotations.Delete, CommentAnnotations.SetRead, Notifications.Update,
+// Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders,
+// Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments,
+// Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
+type Item struct {
+	// Whether it was done
+	Success bool `json:"success"`
+	// What was done or what is wrong, for people
+	Message string `json:"message"`
+	// Of a failure: as the status of an error
+	Code collab.Code `json:"code,omitzero"`
+	// Its id
+	ID string `json:"id"`
+}
+
 // CommentAnnotationsAddCommentsRequest is the request of CommentAnnotations.AddComments.
 type CommentAnnotationsAddCommentsRequest struct {
 	// The organization; required
@@ -1637,11 +1713,20 @@ type CommentAnnotationsSetReadRequest struct {
 	Read bool `json:"read"`
 }
 
-// Item is an answer, or a part of one, of CommentAnnotations.SetRead, Notifications.Update, Organizations.Add,
-// Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders, Organizations.UpdateFolders,
-// Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments, Organizations.AddUserGroups, Users.Add,
-// Users.Update, Users.Delete.
-type Item struct {
+// CommentAnnotationsDeleteCommentsRequest is the request of CommentAnnotations.DeleteComments.
+type CommentAnnotationsDeleteCommentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The document; required
+	DocumentID string `json:"documentId"`
+	// The comment annotation; required
+	AnnotationID string `json:"annotationId"`
+	// The comments to delete; repeats count once; left out: all of the annotation; at most 500
+	CommentIDs []int64 `json:"commentIds,omitzero"`
+}
+
+// CommentAnnotationsDeleteCommentsItem is what became of one item of CommentAnnotations.DeleteComments.
+type CommentAnnotationsDeleteCommentsItem struct {
 	// Whether it was done
 	Success bool `json:"success"`
 	// What was done or what is wrong, for people
@@ -1649,7 +1734,7 @@ type Item struct {
 	// Of a failure: as the status of an error
 	Code collab.Code `json:"code,omitzero"`
 	// Its id
-	ID string `json:"id"`
+	ID int64 `json:"id"`
 }
 
 // OrganizationsGetRequest is the request of Organizations.Get.
@@ -2500,6 +2585,28 @@ type Resource struct {
 	ID string `json:"id"`
 	// The organization of the folder or document; required for these
 	OrganizationID string `json:"organizationId,omitzero"`
+}
+
+// JobsGetRequest is the request of Jobs.Get.
+type JobsGetRequest struct {
+	// Taken, and not looked at: a job belongs to the account
+	OrganizationID string `json:"organizationId,omitzero"`
+	// As the deletion answered it; required
+	JobID string `json:"jobId"`
+}
+
+// Job is an answer, or a part of one, of Jobs.Get.
+type Job struct {
+	// The job
+	JobID string `json:"jobId"`
+	// waiting: it begins within a minute or so; running; done: nothing is left of what was deleted
+	State collab.JobState `json:"state"`
+	// Items that were swept
+	Done int64 `json:"done"`
+	// Threads or documents that are left to be swept
+	Left int64 `json:"left"`
+	// When the deletion was answered
+	StartedAt time.Time `json:"startedAt"`
 }
 
 // WebhooksAddRequest is the request of Webhooks.Add.

@@ -5,6 +5,7 @@ package collab
 
 import (
 	"encoding/json"
+	"slices"
 )
 
 // JSON is the text of a JSON value, kept as it was sent: numbers are not converted. nil is absence. It is stored as a text.
@@ -202,12 +203,16 @@ type AnnotationChange struct {
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
 }
 
-// AnnotationDeletion is what one call does to annotations that it deletes. Its functions depend on their arguments alone.
+// AnnotationDeletion says what a call deletes of the annotations that it names.
 type AnnotationDeletion struct {
-	// Select fails for an annotation that is not to be deleted; nil for none such.
-	Select func(*Annotation) error
-	// Event makes the event to record of the i-th annotation; nil for none.
-	Event func(i int, a *Annotation) *Event
+	Selector Selector // those that it excludes are not deleted, and fail with NOT_FOUND; its IDs are not looked at
+	Notify   bool     // each records an event
+	Before   string   // only those added by requests whose mark is less; "" for all
+}
+
+// Excludes reports whether the selector leaves an annotation out.
+func (s Selector) Excludes(a *Annotation) bool {
+	return s.Locations != nil && !slices.Contains(s.Locations, a.LocationID) || s.Creators != nil && !slices.Contains(s.Creators, a.CreatorID)
 }
 
 // SetCreator makes the author of a comment the creator of an annotation that has none.

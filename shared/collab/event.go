@@ -1,5 +1,7 @@
 package collab
 
+import "encoding/json"
+
 // MaxPeople is how many users one event may name: the tagged users of an annotation in one request, or notifyUsers.
 const MaxPeople = 1_000
 
@@ -14,6 +16,8 @@ const (
 	AnnotationAssigned      EventType = "comment_annotation.assigned"
 	CommentAdded            EventType = "comment.added"
 	CommentUpdated          EventType = "comment.updated"
+	AnnotationDeleted       EventType = "comment_annotation.deleted"
+	CommentDeleted          EventType = "comment.deleted"
 	NotificationAdded       EventType = "notification.added"
 	NotificationClicked     EventType = "notification.clicked"
 	WebhookDisabled         EventType = "webhook.disabled"
@@ -23,7 +27,7 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
-		CommentAdded, CommentUpdated, NotificationAdded, NotificationClicked, WebhookDisabled,
+		CommentAdded, CommentUpdated, AnnotationDeleted, CommentDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
 	}
 }
 
@@ -84,6 +88,21 @@ func In(doc DocumentRef) Event {
 func (e *Event) Document() DocumentRef {
 	org := OrganizationRef{Account: e.Account, Organization: e.OrganizationID, Incarnation: e.Incarnation[0]}
 	return DocumentRef{OrganizationRef: org, Document: e.DocumentID, Incarnation: e.Incarnation[1]}
+}
+
+// Describe makes the event one of a type, and of an annotation.
+func (e *Event) Describe(kind EventType, a *Annotation) {
+	var element struct {
+		TargetText string `json:"targetText"`
+	}
+	if a.TargetElement != nil {
+		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
+	}
+	e.Type, e.AnnotationID = kind, a.ID
+	e.Annotation = &EventAnnotation{
+		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
+		CreatedAt: a.CreatedAt, TargetText: Cut(element.TargetText, MaxTargetText),
+	}
 }
 
 // EventAnnotation is an annotation's head in an event.

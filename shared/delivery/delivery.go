@@ -53,6 +53,7 @@ type Directory interface {
 
 // Threads is what deliveries need to know of annotations. Package threads documents the method.
 type Threads interface {
+	RunJob(ctx context.Context, acct, id string) error
 	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
 }
 

@@ -49,6 +49,9 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if m.Again {
 		read = d.Outbox.CountAttempt
 	}
+	if m.Kind == collab.JobWork {
+		return d.Threads.RunJob(ctx, m.Account, m.ID)
+	}
 	at, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
 	if err != nil || at == nil {
 		return err

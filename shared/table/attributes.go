@@ -18,6 +18,7 @@ const (
 const (
 	Name        = "name"
 	Disabled    = "off"
+	DeletedAt   = "del"  // milliseconds: of an organization or a document
 	Incarnation = "inc"  // of an organization or a document, none for the first
 	Parent      = "par"  // folder of a document or folder
 	Added       = "n"    // folders, ever

@@ -143,11 +143,11 @@ func Fields(t collab.EventType) []string {
 	switch t {
 	case collab.AnnotationAdded, collab.CommentAdded:
 		return []string{"annotation", "comments", "actionUser"}
-	case collab.AnnotationUpdated:
+	case collab.AnnotationUpdated, collab.AnnotationDeleted:
 		return []string{"annotation"}
 	case collab.AnnotationStatusChanged, collab.AnnotationAssigned:
 		return []string{"annotation", "previous"}
-	case collab.CommentUpdated:
+	case collab.CommentUpdated, collab.CommentDeleted:
 		return []string{"annotation", "comments"}
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}

@@ -75,6 +75,12 @@ func examples() []*collab.Event {
 	edited.Annotation, edited.Comments = annotation(open), []collab.EventComment{comment(1772366400000002, "First, corrected")}
 	edited.Truncated = true
 
+	gone := event(collab.AnnotationDeleted)
+	gone.Annotation = annotation(open)
+
+	erased := event(collab.CommentDeleted)
+	erased.Annotation, erased.Comments = annotation(open), []collab.EventComment{comment(1772366400000002, "First")}
+
 	notified := event(collab.NotificationAdded)
 	notified.AnnotationID, notified.Actor, notified.Notification, notified.People = "", &ada, notification, []collab.User{bob}
 
@@ -85,7 +91,7 @@ func examples() []*collab.Event {
 	disabled.OrganizationID, disabled.DocumentID, disabled.AnnotationID = "", "", ""
 	disabled.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
 
-	return []*collab.Event{added, updated, status, assigned, commented, edited, notified, clicked, disabled}
+	return []*collab.Event{added, updated, status, assigned, commented, edited, gone, erased, notified, clicked, disabled}
 }
 
 func TestPayloads(t *testing.T) {

@@ -79,7 +79,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if call.Settings.AllEvents {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			return commentsUpdated(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), head, comments)
+			return commentsChanged(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), collab.CommentUpdated, head, comments)
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Tx, doc, req.AnnotationID, change)

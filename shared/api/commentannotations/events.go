@@ -25,7 +25,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
-	describe(&ev, collab.AnnotationAdded, &t.Annotation)
+	ev.Describe(collab.AnnotationAdded, &t.Annotation)
 	if quiet := putComments(&ev, t.Comments, sent, all); ev.Notify && !all {
 		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
 	}
@@ -35,14 +35,14 @@ func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all b
 // commentsAdded returns the event of comments that were added to an annotation, made from ev. head is the annotation before them; sent are
 // the comments as the request has them, in the same order.
 func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.Comment, sent []NewComment, all bool) *collab.Event {
-	describe(&ev, collab.CommentAdded, head)
+	ev.Describe(collab.CommentAdded, head)
 	putComments(&ev, comments, sent, all)
 	return &ev
 }
 
-// commentsUpdated returns the event of comments that were changed, made from ev. It notifies nobody.
-func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment) *collab.Event {
-	describe(&ev, collab.CommentUpdated, head)
+// commentsChanged returns the event of comments that were updated or deleted, made from ev. It notifies nobody.
+func commentsChanged(ev collab.Event, kind collab.EventType, head *collab.Annotation, comments []collab.Comment) *collab.Event {
+	ev.Describe(kind, head)
 	ev.Comments = eventComments(comments)
 	return &ev
 }
@@ -54,7 +54,7 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	add := func(kind collab.EventType, previous *collab.EventAnnotation) {
 		ev := evs[len(made)]
 		ev.Notify, ev.Previous = notify, previous
-		describe(&ev, kind, after)
+		ev.Describe(kind, after)
 		made = append(made, &ev)
 	}
 	if before.StatusID != after.StatusID {
@@ -67,15 +67,6 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 		add(collab.AnnotationUpdated, nil)
 	}
 	return made
-}
-
-// describe makes an event one of a type, and of an annotation.
-func describe(ev *collab.Event, kind collab.EventType, a *collab.Annotation) {
-	ev.Type, ev.AnnotationID = kind, a.ID
-	ev.Annotation = &collab.EventAnnotation{
-		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: a.CreatedAt, TargetText: collab.Cut(textOf(a.TargetElement, "targetText"), collab.MaxTargetText),
-	}
 }
 
 // putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all

@@ -200,6 +200,9 @@ func (op *operation) post(s *schemas) object {
 		properties = with(properties, "nextPageToken", text("Asks for the next page; absent on the last"),
 			"pageToken", text("The same, in the lists of documents and of users"))
 	}
+	if op.LeavesJob {
+		properties = with(properties, "jobId", text("Names the job that sweeps what was deleted; absent where nothing was"))
+	}
 	result := s.named(name+"Result", structure(properties, []string{"status", "message", "data"}))
 	answer := s.named(name+"Response", structure(obj("result", result), []string{"result"}))
 	responses := obj("200", obj("description", "Success", "content", content(answer, "examples", answers)))

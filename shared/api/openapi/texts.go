@@ -32,6 +32,7 @@ var nouns = map[string]string{
 	"users":              "Users of organizations, folders and documents",
 	"auth":               "What users may see and write",
 	"notifications":      "What people are told in the app and by mail, and what they want to be told",
+	"jobs":               "What deletions have left to be carried out",
 	"webhooks":           "Endpoints to which events are posted, and what became of that",
 }
 
@@ -42,6 +43,8 @@ var occasions = map[collab.EventType]string{
 	collab.AnnotationStatusChanged: "The status of a comment annotation changed",
 	collab.AnnotationAssigned:      "The assignee of a comment annotation changed",
 	collab.CommentAdded:            "Comments were added to a comment annotation, by one call",
+	collab.AnnotationDeleted:       "A comment annotation was deleted",
+	collab.CommentDeleted:          "Comments of a comment annotation were deleted, by one call",
 	collab.CommentUpdated:          "Comments of a comment annotation were changed, by one call",
 	collab.NotificationAdded:       "A notification was added",
 	collab.NotificationClicked:     "A user clicked a notification",

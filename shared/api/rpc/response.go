@@ -52,6 +52,9 @@ func successResponse(call *Call, data any) response {
 			result = append(result, Member[any]{"pageToken", call.NextPageToken})
 		}
 	}
+	if call.JobID != "" {
+		result = append(result, Member[any]{"jobId", call.JobID})
+	}
 	s := make(segments, 0, 16)
 	s.add(`{"result":`)
 	s.value(result)

@@ -82,6 +82,7 @@ type Call struct {
 
 	Message       string // set by the operation, or its Page: result.message
 	NextPageToken string // set by the operation, or its Page, where there is more: see PageToken
+	JobID         string // set by the operation where it leaves a job: result.jobId
 	Secret        bool   // set by the operation: the answer shows what must not be kept; see Again
 	Items         int    // set by the operation, or its Page: how many items it answered or wrote, for the access log
 

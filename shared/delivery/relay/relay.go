@@ -67,7 +67,7 @@ type Relay struct {
 }
 
 // kinds of pending work. They are worked on side by side, so that none waits for another.
-var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork}
+var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork}
 
 // Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue in which many
 // messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by nobody's end.

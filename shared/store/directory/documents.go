@@ -101,3 +101,17 @@ func (s *Store) ListDocuments(
 	}
 	return list, last, bytes, nil
 }
+
+// ForgetDocument deletes the item of a document that is deleted, in this incarnation: once nothing is left below it. Where it was added again it stays.
+func (s *Store) ForgetDocument(ctx context.Context, doc collab.DocumentRef) error {
+	it, err := s.Get(ctx, documentKey(doc))
+	if err != nil || it == nil {
+		return err
+	}
+	var of collab.Lifetime
+	if err := it.Decode(&of); err != nil || of.DeletedAt == 0 || of.Incarnation != doc.Incarnation {
+		return err
+	}
+	_, err = s.Write(ctx, s.RemoveIf(documentKey(doc), store.Item{table.DeletedAt: store.Number(of.DeletedAt)}))
+	return err
+}

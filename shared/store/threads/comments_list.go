@@ -76,7 +76,9 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
-	head, err := s.Get(ctx, headKey(doc, ann))
+	k := headKey(doc, ann)
+	found, err := s.GetAll(ctx, []table.Key{k}, false)
+	head := found[k]
 	if err != nil || head == nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -18,41 +19,41 @@ import (
 func birth(head store.Item) string { return head.Text(table.AddedBy) }
 
 // belongs reports whether a comment is one of a head, nil for none.
-func belongs(comment, head store.Item) bool { return head != nil && comment.Text(table.Birth) == birth(head) }
+func belongs(comment, head store.Item) bool {
+	return head != nil && comment.Text(table.Birth) == birth(head)
+}
 
-// DeleteAnnotations deletes annotations of a document with their comments, each by itself, and returns their failures in the order of ids, nil
-// for success: NOT_FOUND for one that does not exist, and those of d.Select. A repeat of the request fails where its first attempt failed, and
-// deletes nothing that was added since. The ids are distinct.
-func (s *Store) DeleteAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion) []error {
-	errs := make([]error, len(ids))
-	fail := func(err error) []error {
-		for i := range errs {
-			errs[i] = err
-		}
-		return errs
-	}
+// DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil those that
+// the selector leaves, at most collab.MaxDeleted; a job deletes the others. It returns their ids, in the order given or by id, and the failures in
+// that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out. A repeat of the request fails where its first
+// attempt failed, and deletes nothing that was added since.
+func (s *Store) DeleteAnnotations(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+) ([]string, []error, error) {
 	job, err := s.begun(ctx, t)
 	if err == nil && job == nil {
-		job, err = s.intend(ctx, t, doc, ids, d, errs)
+		job, err = s.intend(ctx, t, doc, ids, d)
 	}
 	if err != nil {
-		return fail(err)
+		return nil, nil, err
 	}
 	births := make(map[string]string, len(job.Threads))
+	var meant []string
 	for _, th := range job.Threads {
 		births[th.ID] = th.Birth
+		meant = append(meant, th.ID)
 	}
+	if ids == nil {
+		ids = meant
+	}
+	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
 		mark, meant := births[ids[i]]
-		if !meant {
-			if errs[i] == nil {
-				errs[i] = annotationMissing(doc, ids[i])
-			}
-			return
+		if errs[i] = annotationMissing(doc, ids[i]); meant {
+			errs[i] = s.deleteHead(ctx, t, doc, ids[i], mark, i, d)
 		}
-		errs[i] = s.deleteHead(ctx, t, doc, ids[i], mark, i, d)
 	})
-	return errs
+	return ids, errs, nil
 }
 
 // begun returns the job of an earlier attempt at the request, nil where none has begun.
@@ -67,10 +68,20 @@ func (s *Store) begun(ctx context.Context, t *tx.Tx) (*collab.Job, error) {
 	return &job, err
 }
 
-// intend reads which of the annotations are there, notes why the others are not deleted, and keeps the job that sweeps what is left of them.
-func (s *Store) intend(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion, errs []error,
-) (*collab.Job, error) {
+// intend reads which of the annotations are there, and keeps the job that sweeps what is left of them.
+func (s *Store) intend(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion) (*collab.Job, error) {
+	job := &collab.Job{ID: t.JobID(), Account: t.Account, Documents: []collab.DocumentRef{doc}}
+	if ids == nil {
+		var err error
+		ids, err = s.Select(ctx, doc, d.Selector, collab.MaxDeleted)
+		if len(ids) > collab.MaxDeleted {
+			ids, err = ids[:collab.MaxDeleted], nil
+			job.Rest = &collab.JobRest{Selector: d.Selector, Notify: d.Notify, Before: cmp.Or(d.Before, collab.EarliestID(t.Millis()+1))}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	keys := make([]table.Key, len(ids))
 	for i, id := range ids {
 		keys[i] = headKey(doc, id)
@@ -79,17 +90,16 @@ func (s *Store) intend(
 	if err != nil {
 		return nil, err
 	}
-	job := &collab.Job{ID: t.JobID(), Account: t.Account, Documents: []collab.DocumentRef{doc}}
 	for i, k := range keys {
 		head := found[k]
 		if head == nil {
 			continue
 		}
 		a, err := readHead(head)
-		if err == nil && d.Select != nil {
-			err = d.Select(&a)
+		if err != nil {
+			return nil, err
 		}
-		if errs[i] = err; err == nil {
+		if !d.Selector.Excludes(&a) && (d.Before == "" || birth(head) < d.Before) {
 			job.Threads = append(job.Threads, collab.JobThread{ID: ids[i], Birth: birth(head)})
 		}
 	}
@@ -110,8 +120,11 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 		return err
 	}
 	var ev *collab.Event
-	if d.Event != nil {
-		ev = d.Event(n, &a)
+	if d.Notify {
+		of := collab.In(doc)
+		of.ID, of.Time = t.IDs.For(n, id), t.Millis()
+		of.Describe(collab.AnnotationDeleted, &a)
+		ev = &of
 	}
 	k := headKey(doc, id)
 	has := store.Item{table.PK: store.Text(k.PK)}
@@ -124,38 +137,38 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 
 // DeleteComments deletes comments of an annotation: those of the ids, or for nil all. It returns the ids in their order, those of all by id, with the
 // failures by id: NOT_FOUND. The annotation stays, and its lastUpdated moves to the time of the request. It fails as a whole with NOT_FOUND when the
-// annotation does not exist, and with FAILED_PRECONDITION when it has more than collab.MaxDeleted comments and no ids are given. A repeat of the request
-// fails where its first attempt failed. The ids are distinct.
+// annotation does not exist, and with FAILED_PRECONDITION when it has more than collab.MaxDeleted comments and no ids are given. A repeat of the
+// request fails where its first attempt failed, and deletes nothing that was added since. The ids are distinct.
 func (s *Store) DeleteComments(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64, event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
-	meant, err := s.meant(ctx, t, doc, ann, ids)
-	if err != nil {
+	d := &commentDeletion{s: s, tx: t, doc: doc, ann: ann, event: event}
+	if err := d.mean(ctx, ids); err != nil {
 		return nil, nil, err
 	}
 	if ids == nil {
-		ids = meant
+		ids = d.IDs
 	}
 	failures := map[int64]error{}
 	for _, id := range ids {
-		if !slices.Contains(meant, id) {
+		if !slices.Contains(d.IDs, id) {
 			failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
 		}
 	}
-	if len(meant) == 0 {
+	if len(d.IDs) == 0 {
 		return ids, failures, nil
 	}
 	head, err := s.touch(ctx, doc, ann, t.Millis(), nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := readHead(head)
-	if err != nil {
+	if d.head, err = readHead(head); err != nil {
 		return nil, nil, err
 	}
-	for group := range slices.Chunk(meant, collab.MaxComments) {
-		if err := s.deleteGroup(ctx, t, doc, ann, group, head, &a, event); err != nil {
-			for _, id := range group {
+	for from := 0; from < len(d.IDs); from += collab.MaxComments {
+		to := min(from+collab.MaxComments, len(d.IDs))
+		if err := d.group(ctx, from, to); err != nil {
+			for _, id := range d.IDs[from:to] {
 				failures[id] = err
 			}
 		}
@@ -163,86 +176,120 @@ func (s *Store) DeleteComments(
 	return ids, failures, nil
 }
 
-// meant returns which comments a request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
-func (s *Store) meant(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64) (meant []int64, err error) {
-	kept := struct {
-		IDs     []int64 `dynamodbav:"ids"`
-		Expires int64   `dynamodbav:"ttl"`
-	}{}
-	k := table.Removal(t.Account, t.Mark())
-	if t.Repeat {
-		it, err := s.Get(ctx, k)
-		if err == nil && it != nil {
-			err = it.Decode(&kept)
-		}
-		if err != nil || it != nil {
-			return kept.IDs, err
-		}
-	}
-	if ids != nil {
-		found, err := s.Comments(ctx, doc, ann, ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			if _, ok := found[id]; ok {
-				meant = append(meant, id)
-			}
-		}
-	} else {
-		for c, err := range s.ListComments(ctx, doc, ann, 0, collab.MaxDeleted) {
-			if err != nil {
-				return nil, err
-			}
-			if meant = append(meant, c.ID); len(meant) > collab.MaxDeleted {
-				return nil, collab.Errorf(collab.FailedPrecondition,
-					"annotation %q has more than %d comments: delete it, or name the comments by commentIds", ann, collab.MaxDeleted)
-			}
-		}
-	}
-	if len(meant) == 0 {
-		return nil, nil
-	}
-	kept.IDs, kept.Expires = meant, s.Millis()/1000+int64(collab.IdempotencyExpiry.Seconds())
-	return meant, s.Put(ctx, store.ItemOf(k, kept))
+// commentDeletion is one DeleteComments under way.
+type commentDeletion struct {
+	s     *Store
+	tx    *tx.Tx
+	doc   collab.DocumentRef
+	ann   string
+	event func(*collab.Annotation, []collab.Comment) *collab.Event
+	head  collab.Annotation
+	meantComments
 }
 
-// deleteGroup deletes comments of a thread, as many as a transaction takes, and records the event: with one all or none.
-func (s *Store) deleteGroup(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64, head store.Item, a *collab.Annotation,
-	event func(*collab.Annotation, []collab.Comment) *collab.Event,
-) error {
-	return s.Try(ctx, nameOf(ann), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
-		keys := make([]table.Key, len(ids))
-		for i, id := range ids {
-			keys[i] = commentKey(doc, ann, id)
+// meantComments are which comments a request deletes: by id, and by the mark of the request that added each.
+type meantComments struct {
+	IDs     []int64  `dynamodbav:"ids"`
+	Marks   []string `dynamodbav:"marks"`
+	Expires int64    `dynamodbav:"ttl"`
+}
+
+// mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
+func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
+	k := table.Removal(d.tx.Account, d.tx.Mark())
+	if d.tx.Repeat {
+		it, err := d.s.Get(ctx, k)
+		if err != nil || it != nil {
+			return cmp.Or(err, it.Decode(&d.meantComments))
 		}
-		found, err := s.GetAll(ctx, keys, true)
+	}
+	items, err := d.read(ctx, ids)
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	for _, it := range items {
+		_, id, err := table.ParseAnnotation(it.Text(table.SK))
 		if err != nil {
+			continue // of a later version
+		}
+		d.IDs, d.Marks = append(d.IDs, id), append(d.Marks, it.Text(table.AddedBy))
+	}
+	d.Expires = d.s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds())
+	return d.s.Put(ctx, store.ItemOf(k, d.meantComments))
+}
+
+// read reads the annotation's comments: those of the ids that are there, or for nil all.
+func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.Item, err error) {
+	k := headKey(d.doc, d.ann)
+	if ids != nil {
+		keys := []table.Key{k}
+		for _, id := range ids {
+			keys = append(keys, commentKey(d.doc, d.ann, id))
+		}
+		found, err := d.s.GetAll(ctx, keys, true)
+		if err == nil && found[k] == nil {
+			err = annotationMissing(d.doc, d.ann)
+		}
+		for _, key := range keys[1:] {
+			if it := found[key]; it != nil && belongs(it, found[k]) {
+				items = append(items, it)
+			}
+		}
+		return items, err
+	}
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy, table.Birth}}
+	var head store.Item
+	for it, err := range d.s.Items(ctx, q) {
+		switch {
+		case err != nil:
 			return nil, err
+		case it.Key() == k:
+			head = it
+		case belongs(it, head):
+			items = append(items, it)
 		}
-		var writes []store.Write
-		var gone []collab.Comment
-		for _, k := range keys {
-			it := found[k]
-			if it == nil || !belongs(it, head) {
-				continue
-			}
-			c, err := readComment(it)
-			if err != nil {
-				return nil, err
-			}
-			gone = append(gone, c)
-			writes = append(writes, s.Remove(k))
+		if len(items) > collab.MaxDeleted {
+			return nil, collab.Errorf(collab.FailedPrecondition,
+				"annotation %q has more than %d comments: delete it, or name the comments by commentIds", d.ann, collab.MaxDeleted)
 		}
-		if len(writes) == 0 || event == nil {
-			return nil, store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
-				_, err := s.Write(ctx, writes[i])
-				return err
-			})
+	}
+	if head == nil {
+		return nil, annotationMissing(d.doc, d.ann)
+	}
+	return items, nil
+}
+
+// group deletes comments that are meant, no more than a transaction takes, and records the event: with one all or none.
+func (d *commentDeletion) group(ctx context.Context, from, to int) error {
+	keys := make([]table.Key, to-from)
+	for i := range keys {
+		keys[i] = commentKey(d.doc, d.ann, d.IDs[from+i])
+	}
+	found, err := d.s.GetAll(ctx, keys, true)
+	if err != nil {
+		return err
+	}
+	var writes []store.Write
+	var gone []collab.Comment
+	for i, k := range keys {
+		it := found[k]
+		if it == nil || it.Text(table.AddedBy) != d.Marks[from+i] {
+			continue // by an earlier attempt, or another request
 		}
-		_, err = s.Outbox.Commit(ctx, t, writes, event(a, gone))
-		return nil, err
+		c, err := readComment(it)
+		if err != nil {
+			return err
+		}
+		gone = append(gone, c)
+		writes = append(writes, d.s.Remove(k))
+	}
+	if len(writes) > 0 && d.event != nil {
+		_, err := d.s.Outbox.Commit(ctx, d.tx, writes, d.event(&d.head, gone))
+		return err
+	}
+	return store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
+		_, err := d.s.Write(ctx, writes[i])
+		return err
 	})
 }
 

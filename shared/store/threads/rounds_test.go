@@ -100,7 +100,7 @@ func TestConsistency(t *testing.T) {
 			}
 			return nil
 		}, []string{"Query true"}},
-		{"recent comments", func() error { _, err := s.RecentComments(t.Context(), doc, "a", 9, 9); return err }, []string{"GetItem true", "Query false"}},
+		{"recent comments", func() error { _, err := s.RecentComments(t.Context(), doc, "a", 9, 9); return err }, []string{"BatchGetItem false", "Query false"}},
 	} {
 		clear(c.seen)
 		if err := tt.f(); err != nil {

@@ -41,7 +41,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 	}
 	for _, example := range examples.steps {
 		e := endpoints[example.path]
-		if has(e.Operation.Request, "organizationId") {
+		if has(e.Operation.Request, "organizationId") && !strings.Contains(example.body, "${") {
 			nowhere, err := example.with("organizationId", "nowhere")
 			if err != nil {
 				return nil, err
@@ -126,7 +126,9 @@ func (s *script) twice(example *step, idempotent bool, name string) {
 		s.steps = append(s.steps, &sent)
 	}
 	if !idempotent {
-		s.steps = append(s.steps, example)
+		if !strings.Contains(example.body, "${") { // which an answer before would have told
+			s.steps = append(s.steps, example)
+		}
 		return
 	}
 	send("", example.body, "${answer"+name+":any}", http.StatusOK)

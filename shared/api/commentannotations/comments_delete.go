@@ -1,0 +1,53 @@
+package commentannotations
+
+import (
+	"context"
+	"strconv"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// DeleteCommentsRequest deletes comments of an annotation: those of the ids, or all.
+type DeleteCommentsRequest struct {
+	Target
+	AnnotationID string  `json:"annotationId" rule:"required,id"`
+	CommentIDs   []int64 `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
+}
+
+// DeleteCommentResult is what became of one comment.
+type DeleteCommentResult struct {
+	rpc.Outcome
+	ID int64 `json:"id"`
+}
+
+// DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order sent, repeats
+// once; all of them by id.
+func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
+	if err != nil {
+		return nil, err
+	}
+	var event func(*collab.Annotation, []collab.Comment) *collab.Event
+	if call.Settings.AllEvents {
+		event = func(head *collab.Annotation, gone []collab.Comment) *collab.Event {
+			return commentsChanged(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), collab.CommentDeleted, head, gone)
+		}
+	}
+	ids, failures, err := s.Threads.DeleteComments(ctx, call.Tx, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), event)
+	if err != nil {
+		return nil, err
+	}
+	results := make(rpc.Keyed[DeleteCommentResult], len(ids))
+	for i, id := range ids {
+		err := failures[id]
+		if collab.CodeOf(err) == collab.NotFound {
+			err = collab.Errorf(collab.NotFound, "Not found")
+		}
+		results[i] = rpc.Member[DeleteCommentResult]{
+			Key: strconv.FormatInt(id, 10), Value: DeleteCommentResult{call.Outcome(err, "Deleted successfully"), id},
+		}
+	}
+	call.Message = "Comments(s) deleted successfully."
+	return results, nil
+}

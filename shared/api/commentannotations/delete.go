@@ -1,0 +1,43 @@
+package commentannotations
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// DeleteRequest deletes the annotations of a document that its selectors leave; without selectors, all of them.
+type DeleteRequest struct {
+	Target
+	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" doc:"These, at most 500; the answer is in their order"`
+	LocationIDs   []string `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
+	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
+}
+
+// Delete deletes annotations with their comments, each by itself: see threads.Store.DeleteAnnotations. The answer has them by id: in the order of
+// annotationIds where those are given, else by id, at most collab.MaxDeleted of them; a job deletes those beyond. An id that does not exist, or that
+// another selector excludes, is that item's failure.
+func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
+	if err != nil {
+		return nil, err
+	}
+	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}
+	ids, errs, err := s.Threads.DeleteAnnotations(ctx, call.Tx, doc, rpc.Distinct(req.AnnotationIDs),
+		collab.AnnotationDeletion{Selector: selector, Notify: call.Settings.AllEvents})
+	if err != nil {
+		return nil, err
+	}
+	for i, err := range errs {
+		if collab.CodeOf(err) == collab.NotFound {
+			errs[i] = collab.Errorf(collab.NotFound, "Annotation not found.")
+		}
+	}
+	call.Message = "Annotations deleted successfully."
+	if slices.Contains(errs, nil) {
+		call.JobID = call.Tx.JobID()
+	}
+	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
+}

@@ -1,0 +1,51 @@
+// Package jobs has the operation on jobs: what deletions have left to be carried out.
+package jobs
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Service carries out the operation.
+type Service struct{ Jobs Jobs }
+
+// Jobs keeps jobs: see package outbox.
+type Jobs interface {
+	Job(ctx context.Context, acct, id string) (collab.Job, error)
+	JobProgress(ctx context.Context, acct, id string) (collab.JobProgress, error)
+}
+
+// GetRequest is the data of POST /v2/jobs/get.
+type GetRequest struct {
+	OrganizationID *string `json:"organizationId" rule:"id" doc:"Taken, and not looked at: a job belongs to the account"`
+	JobID          string  `json:"jobId" rule:"required,id" doc:"As the deletion answered it"`
+}
+
+// Job is a job as it is answered.
+type Job struct {
+	JobID     string           `json:"jobId" doc:"The job"`
+	State     collab.JobState  `json:"state" doc:"waiting: it begins within a minute or so; running; done: nothing is left of what was deleted"`
+	Done      int64            `json:"done" doc:"Items that were swept"`
+	Left      int64            `json:"left" doc:"Threads or documents that are left to be swept"`
+	StartedAt collab.Timestamp `json:"startedAt" doc:"When the deletion was answered"`
+}
+
+// Get returns how far a job has come. It fails with NOT_FOUND for one that does not exist, or that has been done for 30 days.
+func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (Job, error) {
+	job, err := s.Jobs.Job(ctx, call.Account, req.JobID)
+	if err != nil {
+		return Job{}, err
+	}
+	p, err := s.Jobs.JobProgress(ctx, call.Account, req.JobID)
+	if err != nil {
+		return Job{}, err
+	}
+	left := int64(0)
+	if p.State != collab.JobDone {
+		left = int64(job.Size() - p.Next)
+	}
+	call.Items, call.Message = 1, "the job is "+string(p.State)
+	return Job{JobID: req.JobID, State: p.State, Done: p.Done, Left: left, StartedAt: collab.Timestamp(p.StartedAt)}, nil
+}

@@ -1,0 +1,206 @@
+package threads
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
+	"collabdata/shared/tx"
+)
+
+func (w *writing) delete(t *tx.Tx, ids ...string) ([]string, []error) {
+	w.t.Helper()
+	ids, errs, err := w.DeleteAnnotations(w.t.Context(), t, w.doc, ids, collab.AnnotationDeletion{})
+	w.must(err)
+	return ids, errs
+}
+
+// stored returns the sort keys of everything in the document's partition.
+func (w *writing) stored() (keys []string) {
+	w.t.Helper()
+	items, err := w.Query(w.t.Context(), store.Scan{PK: table.DocumentPartition(w.doc), Keys: store.Everything, Strong: true})
+	w.must(err)
+	for _, it := range items {
+		keys = append(keys, it.Text(table.SK))
+	}
+	return keys
+}
+
+// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one goes.
+func TestDeleteAnnotations(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		_, err := w.add("a", commentBy("bob", 7, 1_000), commentBy("bob", 8, 1_000))
+		w.must(err)
+		r := request(0)
+		_, errs := w.delete(r, "a", "none")
+		w.must(errs[0])
+		mustCode(t, "no such annotation", errs[1], collab.NotFound)
+		_, err = w.add("a", commentBy("bob", 0, 2_000))
+		mustCode(t, "a comment to what is deleted", err, collab.NotFound)
+		for _, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
+			mustCode(t, "comments of what is deleted", err, collab.NotFound)
+		}
+		w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("a", "cid", 1), collab.NewAnnotation{}))
+		if ids, err := w.add("a", commentBy("eve", 7, 3_000)); err != nil || !slices.Equal(ids, []int64{7}) {
+			t.Errorf("the id of a comment that was deleted: %v, %v", ids, err)
+		}
+		_, errs = w.delete(storetest.Again(r), "a", "none")
+		w.must(errs[0])
+		var authors []string
+		for c, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
+			w.must(err)
+			authors = append(authors, c.AuthorID)
+		}
+		if fmt.Sprint(authors) != "[cid eve]" {
+			t.Errorf("the annotation that was added again has comments by %v", authors)
+		}
+		failures, err := w.UpdateComments(t.Context(), request(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }})
+		w.must(err)
+		mustCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
+		w.must(w.RunJob(t.Context(), "acct", r.JobID()))
+		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), table.CommentDigits(8)) {
+			t.Errorf("swept, there are %v", got)
+		}
+		if p, err := w.Outbox.JobProgress(t.Context(), "acct", r.JobID()); err != nil || p.State != collab.JobDone || p.Done != 1 {
+			t.Errorf("the job: %+v, %v", p, err)
+		}
+	})
+}
+
+// TestDeleteOfAll deletes more than one call does: a job deletes the others, but none that was added since.
+func TestDeleteOfAll(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	store.All(collab.MaxDeleted+20, func(i int) {
+		w.must(w.AddAnnotation(t.Context(), request(10_000), w.doc, thread(fmt.Sprint("b", i), "ann", 1), collab.NewAnnotation{}))
+	})
+	r := request(0)
+	if ids, errs := w.delete(r); len(ids) != collab.MaxDeleted || slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
+		t.Fatalf("%d were deleted, %v", len(ids), errs)
+	}
+	w.must(w.AddAnnotation(t.Context(), request(r.Millis()+1_000), w.doc, thread("later", "ann", 1), collab.NewAnnotation{}))
+	w.must(w.RunJob(t.Context(), "acct", r.JobID()))
+	ids, err := w.Select(t.Context(), w.doc, collab.Selector{}, collab.MaxDeleted)
+	if err != nil || !slices.Equal(ids, []string{"later"}) {
+		t.Errorf("left: %v, %v", ids, err)
+	}
+}
+
+// TestDeletedWhileWritten has writers add, comment, update and delete threads of the same ids, through faults: what was acknowledged is there or
+// deleted by an acknowledged or failed deletion, nothing is resurrected, and once the jobs have run nothing is stored that does not show.
+func TestDeletedWhileWritten(t *testing.T) {
+	tb := storetest.New(t)
+	w := newWriting(t, tb)
+	const clients, rounds = 8, 25
+	var mu sync.Mutex
+	var jobs []string
+	births := map[string][]string{} // authors of first comments by annotation, in acknowledged adds
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			s := on(storetest.Chaos(t, tb))
+			random := rand.New(rand.NewPCG(11, uint64(c)))
+			for i := range rounds {
+				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+				r, id, name := request(0), fmt.Sprint("x", random.IntN(3)), fmt.Sprintf("c%d-%d", c, i)
+				switch random.IntN(5) {
+				case 0, 1:
+					th := thread(id, name, 1)
+					if s.AddAnnotation(ctx, r, w.doc, th, collab.NewAnnotation{}) == nil {
+						mu.Lock()
+						births[id] = append(births[id], name)
+						mu.Unlock()
+					}
+				case 2:
+					_, _ = s.AddComments(ctx, r, w.doc, id, collab.NewComments{Comments: []collab.Comment{commentBy(name, 0, r.Millis())}})
+				case 3:
+					_ = s.UpdateAnnotations(ctx, r, w.doc, []string{id}, resolve(r.Millis()))
+				case 4:
+					_, _, _ = s.DeleteAnnotations(ctx, r, w.doc, []string{id}, collab.AnnotationDeletion{})
+					mu.Lock()
+					jobs = append(jobs, r.JobID())
+					mu.Unlock()
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, id := range jobs {
+		if err := w.RunJob(t.Context(), "acct", id); err != nil && collab.CodeOf(err) != collab.NotFound {
+			t.Error(err)
+		}
+	}
+	shown := 0
+	for _, id := range []string{"x0", "x1", "x2"} {
+		head, err := w.Get(t.Context(), headKey(w.doc, id))
+		w.must(err)
+		look, err := w.Get(t.Context(), table.AnnotationID(w.doc, id))
+		w.must(err)
+		if (head == nil) != (look == nil) {
+			t.Errorf("%s: head %v, look-up %v", id, head != nil, look != nil)
+		}
+		if head == nil {
+			continue
+		}
+		shown++
+		for c, err := range w.ListComments(t.Context(), w.doc, id, 0, 1_000) {
+			w.must(err)
+			shown++
+			if c.ID == 1 && c.AuthorID != head.Text(table.Creator) {
+				t.Errorf("%s of %s shows the first comment of %s", id, head.Text(table.Creator), c.AuthorID)
+			}
+		}
+	}
+	own := 2 // the thread that newWriting makes
+	if got := len(w.stored()); got != shown+own {
+		t.Errorf("%d items are stored, and %d show: %v", got, shown+own, w.stored())
+	}
+	if len(births) == 0 || len(jobs) == 0 {
+		t.Error("nothing was added, or nothing deleted")
+	}
+}
+
+// TestDeleteComments deletes comments, some of which are not there, and all: the annotation stays, later than before.
+func TestDeleteComments(t *testing.T) {
+	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+		w := newWriting(t, tb)
+		_, err := w.add("a", commentBy("bob", 7, 1_000), commentBy("bob", 8, 1_000), commentBy("bob", 9, 1_000))
+		w.must(err)
+		r := request(50_000)
+		delete := func(r *tx.Tx, ids []int64) ([]int64, map[int64]error) {
+			ids, failures, err := w.DeleteComments(t.Context(), r, w.doc, "a", ids, nil)
+			w.must(err)
+			return ids, failures
+		}
+		_, failures := delete(r, []int64{8, 100})
+		if len(failures) != 1 || collab.CodeOf(failures[100]) != collab.NotFound {
+			t.Errorf("%v", failures)
+		}
+		head, comments := w.items("a")
+		if len(comments) != 3 || head.Number(table.LastUpdated) != 50_000 {
+			t.Errorf("%d comments, lastUpdated %d", len(comments), head.Number(table.LastUpdated))
+		}
+		_, err = w.add("a", commentBy("cid", 8, 60_000))
+		w.must(err)
+		_, again := delete(storetest.Again(r), []int64{8, 100})
+		if _, comments := w.items("a"); len(again) != 1 || len(comments) != 4 {
+			t.Errorf("again: %v, and of the comment that was added since %d are left", again, len(comments))
+		}
+		ids, failures := delete(request(70_000), nil)
+		if head, comments := w.items("a"); len(failures) != 0 || head == nil || len(comments) != 0 {
+			t.Errorf("all of %v: %v, %d left", ids, failures, len(comments))
+		}
+		_, _, err = w.DeleteComments(t.Context(), request(0), w.doc, "none", []int64{1}, nil)
+		mustCode(t, "no such annotation", err, collab.NotFound)
+	})
+}
