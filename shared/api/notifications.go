@@ -62,11 +62,16 @@ As version 2, without verifyUserPermissions.`,
 func V2NotificationsGet() Endpoint {
 	return Endpoint{
 		Path:    "/v2/notifications/get",
-		Summary: "Lists a user's notifications, newest first, in pages",
+		Summary: "Lists notifications of a user or of a document, in pages",
 		Description: `
-Returns what a user was told, newest first: the user's own notifications, and those to everyone that the user did not cause and wants. The user need
-not be a member. Headlines are filled in for this user. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`,
+Returns by time what a user was told: the user's own notifications, and those to everyone that the user did not cause and wants. The user need not be a
+member. Headlines are filled in for this user. Without a userId it returns all notifications of the document, without read and clicked. documentId,
+locationId and notificationIds narrow; what does not exist is left out, as is what is of a document that was deleted. A page may have fewer
+notifications than asked for, even none, and have a nextPageToken, which is answered as pageToken, too.
+
+NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`,
 		Grants:    ReadTable,
+		Requires:  collab.AdvancedQueries,
 		Operation: operation(notification, (*notifications.Service).Get),
 	}
 }

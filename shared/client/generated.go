@@ -360,12 +360,17 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 	return data, err
 }
 
-// Get lists a user's notifications, newest first, in pages, by POST /v2/notifications/get. It asks for one page after the other.
-// An error ends the items.
+// Get lists notifications of a user or of a document, in pages, by POST /v2/notifications/get. It asks for one page after the
+// other. An error ends the items.
 //
-// Returns what a user was told, newest first: the user's own notifications, and those to everyone that the user did not cause and
-// wants. The user need not be a member. Headlines are filled in for this user. NOT_FOUND when the organization does not exist,
-// FAILED_PRECONDITION when it is disabled.
+// Returns by time what a user was told: the user's own notifications, and those to everyone that the user did not cause and wants.
+// The user need not be a member. Headlines are filled in for this user. Without a userId it returns all notifications of the
+// document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left out, as is
+// what is of a document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken,
+// which is answered as pageToken, too.
+//
+// NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
+// disabled.
 func (o Notifications) Get(ctx context.Context, request *NotificationsGetRequest) iter.Seq2[Notification, error] {
 	return items(request.PageToken, func(token string) (*Page[Notification], error) {
 		asked := *request
@@ -1903,8 +1908,16 @@ type NotificationsAddV1Request struct {
 type NotificationsGetRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
-	// The user; required
-	UserID string `json:"userId"`
+	// Those of this document; required unless userId is there
+	DocumentID string `json:"documentId,omitzero"`
+	// Those in the inbox of this user; required unless documentId is there
+	UserID string `json:"userId,omitzero"`
+	// Those at this location alone
+	LocationID string `json:"locationId,omitzero"`
+	// These alone; those that do not exist are left out; at most 30
+	NotificationIDs []string `json:"notificationIds,omitzero"`
+	// By time: asc for the earliest first, desc for the newest first, also where it is left out
+	Order collab.Order `json:"order,omitzero"`
 	// At most so many items; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
@@ -1913,15 +1926,21 @@ type NotificationsGetRequest struct {
 
 // Notification is an answer, or a part of one, of Notifications.Get.
 type Notification struct {
+	// Its id
+	ID string `json:"id"`
 	// The notification
 	NotificationID string `json:"notificationId"`
 	// The document
 	DocumentID string `json:"documentId"`
 	// Of one that a comment made
 	AnnotationID string `json:"annotationId,omitzero"`
+	// custom, comment for one that a comment made, or what was sent
+	NotificationSource string `json:"notificationSource"`
+	// Free-form, sent back when a user clicks the notification
+	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
 	// Who acted
 	ActionUser User `json:"actionUser"`
-	// The headline for this user, as plain text
+	// The headline for this user, as plain text; without a user, {recipientUser} stays
 	DisplayHeadlineMessage string `json:"displayHeadlineMessage"`
 	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is
 	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
@@ -1930,18 +1949,32 @@ type Notification struct {
 	DisplayHeadlineMessageTemplateData json.RawMessage `json:"displayHeadlineMessageTemplateData,omitzero"`
 	// Secondary text
 	DisplayBodyMessage string `json:"displayBodyMessage"`
-	// Free-form, sent back when a user clicks the notification
-	NotificationSourceData json.RawMessage `json:"notificationSourceData,omitzero"`
+	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
+	// Values for that template, as for the headline's
+	DisplayBodyMessageTemplateData json.RawMessage `json:"displayBodyMessageTemplateData,omitzero"`
+	// Where in the document it belongs
+	Location json.RawMessage `json:"location,omitzero"`
+	// apiKey, organizationId and documentId, beside what was sent
+	Metadata json.RawMessage `json:"metadata"`
+	// Kept for your application
+	PersistReadForUsers bool `json:"persistReadForUsers,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll"`
+	// Whom it is for, by user id, each true: at most 200 of them
+	NotifyUsers json.RawMessage `json:"notifyUsers"`
+	// The same
+	NotifyUsersByUserID json.RawMessage `json:"notifyUsersByUserId"`
+	// When it was made, in milliseconds since epoch
+	Timestamp int64 `json:"timestamp"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
-	// The user read it; it stays so
-	Read bool `json:"read"`
+	// Whether the user read it; none without a user
+	Read bool `json:"read,omitzero"`
 	// When the user first read it
 	ReadAt time.Time `json:"readAt,omitzero"`
-	// The user clicked it, which is reading it too; it stays so
-	Clicked bool `json:"clicked"`
+	// Whether the user clicked it; none without a user
+	Clicked bool `json:"clicked,omitzero"`
 	// When the user first clicked it
 	ClickedAt time.Time `json:"clickedAt,omitzero"`
 }

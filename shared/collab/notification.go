@@ -74,13 +74,17 @@ func (n *Notification) Document(org OrganizationRef) DocumentRef {
 // Wants reports whether a person with this preference is told of something; mine says that it concerns the person.
 func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == PreferMine && mine }
 
-// InboxEntry is a notification as one user has it.
+// MaxTold is how many users a notification names that it is for.
+const MaxTold = 200
+
+// InboxEntry is a notification as one user has it, or as the list of its document has it: then nobody has done anything with it.
 type InboxEntry struct {
 	Notification
-	ToAll     bool   // it was sent to everyone of the organization
-	ReadAt    Millis // 0 for not yet
-	ClickedAt Millis // 0 for not yet
-	Position  string // of it in the inbox
+	To        []string // whom it is for, the first MaxTold of them
+	ToAll     bool     // it was sent to everyone of the organization
+	ReadAt    Millis   // 0 for not yet
+	ClickedAt Millis   // 0 for not yet
+	Position  string   // of it in the inbox
 }
 
 // NotificationFilter says which notifications are meant; "" is any.
@@ -99,6 +103,14 @@ func (f NotificationFilter) Matches(n Notification) bool {
 		ID string `json:"id"`
 	}
 	return f.Location == "" || json.Unmarshal(n.Location, &at) == nil && at.ID == f.Location
+}
+
+// NotificationQuery says which notifications of an organization to list: those of a user, else those of a document.
+type NotificationQuery struct {
+	NotificationFilter
+	Of       DocumentRef // where there is no user
+	IDs      []string    // these alone; nil for all
+	Earliest bool        // first, not the newest
 }
 
 // NotificationChange is a change of one notification, and what users did with it.

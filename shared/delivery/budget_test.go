@@ -21,8 +21,8 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 4.5, 1, 7},
 		{"one webhook", 0, 1, true, 10.5, 6, 19},
-		{"one person, mail at once", 1, 0, true, 9.5, 8, 21},
-		{"one person, mail grouped", 1, 0, false, 16.5, 9, 30},
+		{"one person, mail at once", 1, 0, true, 9.5, 9, 21},
+		{"one person, mail grouped", 1, 0, false, 16.5, 10, 30},
 		{"one webhook and ten people, mail at once", 10, 1, true, 34, 42, 61},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -231,7 +231,7 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *collab.Reci
 	}
 	n := notificationOf(w.event)
 	if w.event.Notification == nil {
-		if err := d.Outbox.MakeNotification(ctx, w.document.OrganizationRef, n); err != nil {
+		if err := d.Outbox.MakeNotification(ctx, w.document.OrganizationRef, n, users...); err != nil {
 			return err
 		}
 	}

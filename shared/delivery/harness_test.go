@@ -602,7 +602,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 // inbox returns the ids of the notifications that a user has, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
-	list, next, err := a.outbox.Inbox(a.Context(), a.doc.OrganizationRef, user, "", 1000)
+	list, next, err := a.outbox.Notifications(a.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, "", 1000)
 	a.must(err)
 	if next != "" {
 		a.Fatal("the inbox goes on")

@@ -217,7 +217,7 @@ func TestNotificationSays(t *testing.T) {
 		w.send(ev)
 		w.settle(w.start())
 		w.add(time.Millisecond)
-		list, _, err := w.outbox.Inbox(t.Context(), a.doc.OrganizationRef, "bob", "", 1)
+		list, _, err := w.outbox.Notifications(t.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}, "", 1)
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}

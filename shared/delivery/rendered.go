@@ -201,7 +201,12 @@ func notificationOf(ev *collab.Event) collab.Notification {
 	if ev.Notification != nil {
 		return *ev.Notification
 	}
-	n := collab.Notification{ID: ev.ID, DocumentID: ev.DocumentID, AnnotationID: ev.AnnotationID, CreatedAt: ev.Time}
+	n := collab.Notification{
+		ID: ev.ID, DocumentID: ev.DocumentID, Incarnation: ev.Incarnation[1], AnnotationID: ev.AnnotationID, Source: "comment", CreatedAt: ev.Time,
+	}
+	if ev.Annotation != nil {
+		n.Location = ev.Annotation.Location
+	}
 	if ev.Actor != nil {
 		n.ActionUser = *ev.Actor
 	}

@@ -17,6 +17,11 @@ func AllNotification(org collab.OrganizationRef, ms int64, id string) Key {
 	return Key{below(org, "ALL"), Time(ms) + "#" + Escape(id)}
 }
 
+// DocumentNotification points to a notification from the list of its document.
+func DocumentNotification(doc collab.DocumentRef, ms int64, id string) Key {
+	return Key{DocumentPartition(doc) + "#NTF", Time(ms) + "#" + Escape(id)}
+}
+
 // NotificationState is what a user did with a notification of the list for all: read, clicked.
 func NotificationState(org collab.OrganizationRef, user string, ms int64, id string) Key {
 	return Key{below(org, "READ", user), Time(ms) + "#" + Escape(id)}

@@ -63,6 +63,7 @@ func longest(fill string) map[string]Key {
 		"Notification":           Notification(org, strings.Repeat("n", collab.MaxNotificationID)),
 		"UserNotification":       UserNotification(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"AllNotification":        AllNotification(org, ms, strings.Repeat("n", collab.MaxNotificationID)),
+		"DocumentNotification":   DocumentNotification(doc, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"NotificationState":      NotificationState(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),
 		"Event":                  Event(id, id),
 		"EventPeople":            EventPeople(id, id, 999),

@@ -1,6 +1,7 @@
 package notifications
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -9,49 +10,108 @@ import (
 
 // GetRequest is the data of POST /v2/notifications/get.
 type GetRequest struct {
-	OrganizationID string `json:"organizationId" rule:"required,id"`
-	UserID         string `json:"userId" rule:"required,id"`
+	OrganizationID  string       `json:"organizationId" rule:"required,id"`
+	DocumentID      string       `json:"documentId" rule:"notnull,docid" doc:"Those of this document; required unless userId is there"`
+	UserID          string       `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user; required unless documentId is there"`
+	LocationID      string       `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
+	NotificationIDs []string     `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone; those that do not exist are left out"`
+	Order           collab.Order `json:"order" rule:"notnull" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
 	rpc.PageRequest
 }
 
-// Notification is a notification as one user reads it.
-type Notification struct {
-	NotificationID string                 `json:"notificationId"`
-	DocumentID     string                 `json:"documentId"`
-	AnnotationID   string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"`
-	ActionUser     collab.User            `json:"actionUser"`
-	Headline       string                 `json:"displayHeadlineMessage" doc:"The headline for this user, as plain text"`
-	Template       string                 `json:"displayHeadlineMessageTemplate"`
-	TemplateData   map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
-	Body           string                 `json:"displayBodyMessage"`
-	SourceData     collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
-	NotifyAll      bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
-	CreatedAt      collab.Timestamp       `json:"createdAt"`
-	Read           bool                   `json:"read"`
-	ReadAt         collab.Timestamp       `json:"readAt,omitzero" doc:"When the user first read it"`
-	Clicked        bool                   `json:"clicked"`
-	ClickedAt      collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
+// Validate checks that the request says whose notifications it asks for.
+func (r *GetRequest) Validate(m *rpc.Violations) {
+	if r.DocumentID == "" && r.UserID == "" {
+		m.Add("userId", "is required unless documentId is there")
+	}
 }
 
-func show(e collab.InboxEntry, recipient collab.User) Notification {
-	return Notification{
-		NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
-		Headline: e.RenderHeadline().For(recipient), Template: e.Headline, TemplateData: e.TemplateData, Body: e.Body, SourceData: e.SourceData,
-		NotifyAll: e.ToAll, CreatedAt: collab.Timestamp(e.CreatedAt),
-		Read: e.ReadAt != 0, ReadAt: collab.Timestamp(e.ReadAt), Clicked: e.ClickedAt != 0, ClickedAt: collab.Timestamp(e.ClickedAt),
+// Notification is a notification as it is answered: to a user as the user reads it, or as one of its document.
+type Notification struct {
+	ID               string                 `json:"id"`
+	NotificationID   string                 `json:"notificationId"`
+	DocumentID       string                 `json:"documentId"`
+	AnnotationID     string                 `json:"annotationId,omitempty" doc:"Of one that a comment made"`
+	Source           string                 `json:"notificationSource" doc:"custom, comment for one that a comment made, or what was sent"`
+	SourceData       collab.JSON            `json:"notificationSourceData,omitempty" rule:"object"`
+	ActionUser       collab.User            `json:"actionUser"`
+	Headline         string                 `json:"displayHeadlineMessage" doc:"The headline for this user, as plain text; without a user, {recipientUser} stays"`
+	Template         string                 `json:"displayHeadlineMessageTemplate"`
+	TemplateData     map[string]collab.JSON `json:"displayHeadlineMessageTemplateData,omitempty"`
+	Body             string                 `json:"displayBodyMessage"`
+	BodyTemplate     string                 `json:"displayBodyMessageTemplate,omitempty"`
+	BodyTemplateData map[string]collab.JSON `json:"displayBodyMessageTemplateData,omitempty"`
+	Location         collab.JSON            `json:"location,omitempty" rule:"object"`
+	Metadata         collab.JSON            `json:"metadata" rule:"object" doc:"apiKey, organizationId and documentId, beside what was sent"`
+	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Kept for your application"`
+	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
+	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"Whom it is for, by user id, each true: at most 200 of them"`
+	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"The same"`
+	Timestamp        collab.Millis          `json:"timestamp" doc:"When it was made, in milliseconds since epoch"`
+	CreatedAt        collab.Timestamp       `json:"createdAt"`
+	Read             *bool                  `json:"read,omitempty" doc:"Whether the user read it; none without a user"`
+	ReadAt           collab.Timestamp       `json:"readAt,omitzero" doc:"When the user first read it"`
+	Clicked          *bool                  `json:"clicked,omitempty" doc:"Whether the user clicked it; none without a user"`
+	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
+}
+
+// show returns an entry as it is answered to a request; recipient is the user who has it, without an id for none.
+func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User) Notification {
+	to := make(map[string]bool, len(e.To))
+	for _, u := range e.To {
+		to[u] = true
 	}
+	n := Notification{
+		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
+		Source: cmp.Or(e.Source, "custom"), SourceData: e.SourceData,
+		Template: e.Notification.Headline, TemplateData: e.TemplateData, Body: e.Body, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
+		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead,
+		NotifyAll: e.ToAll, NotifyUsers: to, NotifyUsersByID: to, Timestamp: e.CreatedAt, CreatedAt: collab.Timestamp(e.CreatedAt),
+	}
+	reader := recipient
+	if recipient.UserID == "" {
+		reader.UserID = "{" + collab.RecipientUser + "}"
+	} else {
+		n.Read, n.ReadAt = new(e.ReadAt != 0), collab.Timestamp(e.ReadAt)
+		n.Clicked, n.ClickedAt = new(e.ClickedAt != 0), collab.Timestamp(e.ClickedAt)
+	}
+	n.Headline = e.RenderHeadline().For(reader)
+	return n
+}
+
+// metadataOf returns the metadata of a notification: what was sent, beside the service's own fields, which win.
+func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
+	own := rpc.Keyed[any]{{Key: "apiKey", Value: apiKey}, {Key: "organizationId", Value: org}, {Key: "documentId", Value: document}}
+	for name, value := range rpc.Members(sent) {
+		if _, taken := own[:3].Get(name); !taken {
+			own = append(own, rpc.Member[any]{Key: name, Value: value})
+		}
+	}
+	return rpc.JSON(own)
 }
 
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
-// Get returns a page of a user's notifications, newest first: the user's own, and those to everyone of the organization that the user did not
-// cause and wants. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the user is a member does not matter.
+// Get returns a page of notifications by time: of a user's inbox, in which are the user's own and those to everyone of the organization that the user
+// did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the user is a member does
+// not matter.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
 	var at string // behind which the page begins
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)
 	if err != nil {
 		return nil, err
+	}
+	page.BothTokens()
+	q := collab.NotificationQuery{
+		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
+		IDs:                rpc.Distinct(req.NotificationIDs), Earliest: req.Order == collab.Ascending,
+	}
+	if req.UserID == "" {
+		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
+			return nil, err
+		}
+		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, collab.User{}, at)
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
@@ -65,18 +125,21 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	if m, ok := members[req.UserID]; ok {
 		recipient = m.User
 	}
-	return page, s.fill(ctx, page, org, recipient, at)
+	return page, s.fill(ctx, call, page, org, q, recipient, at)
 }
 
-// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not for the user.
-func (s *Service) fill(ctx context.Context, page *rpc.Page[Notification], org collab.OrganizationRef, recipient collab.User, at string) error {
+// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not meant.
+func (s *Service) fill(
+	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, recipient collab.User, at string,
+) error {
+	call.Message = "Notification(s) retrieved successfully."
 	for {
-		entries, behind, err := s.Outbox.Inbox(ctx, org, recipient.UserID, at, min(page.Most(), chunk))
+		entries, behind, err := s.Outbox.Notifications(ctx, org, q, at, min(page.Most(), chunk))
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if !page.Add(show(e, recipient)) {
+			if !page.Add(show(call, org.Organization, e, recipient)) {
 				page.Next(at)
 				return nil
 			}

@@ -30,7 +30,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	if n.DocumentID == "" {
 		n.DocumentID = "doc"
 	}
-	err := f.outbox.MakeNotification(t.Context(), org, n)
+	err := f.outbox.MakeNotification(t.Context(), org, n, users...)
 	if err == nil && len(users) > 0 {
 		err = f.outbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
@@ -99,13 +99,18 @@ func TestGet(t *testing.T) {
 	}, "ann", "cid")
 	f.give(t, 1, collab.Notification{ID: "all"})
 
+	nobody := map[string]bool{}
+	metadata := collab.JSON(`{"apiKey":"key","organizationId":"org","documentId":"doc"}`)
 	want := []notifications.Notification{{
-		NotificationID: "all", DocumentID: "doc", ActionUser: collab.User{UserID: "boss"}, NotifyAll: true, CreatedAt: at("2026-03-04T12:01:00.000Z"),
+		ID: "all", NotificationID: "all", DocumentID: "doc", ActionUser: collab.User{UserID: "boss"}, Source: "custom", Metadata: metadata, NotifyAll: true,
+		NotifyUsers: nobody, NotifyUsersByID: nobody, Timestamp: noon.UnixMilli() + 60_000, CreatedAt: at("2026-03-04T12:01:00.000Z"),
+		Read: new(false), Clicked: new(false),
 	}, {
-		NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
+		ID: "full", NotificationID: "full", DocumentID: "doc", AnnotationID: "a1", ActionUser: collab.User{UserID: "bob", Name: ptr("<Bob>")},
 		Headline: "<Bob> told Ann: {x} {nobody}", Template: "{actionUser} told {recipientUser}: {what} {nobody}",
 		TemplateData: map[string]collab.JSON{"what": collab.JSON(`"{x}"`)}, Body: "body & soul", SourceData: collab.JSON(`{"n":1.50}`),
-		CreatedAt: at("2026-03-04T12:00:00.000Z"),
+		Source: "custom", Metadata: metadata, NotifyUsers: map[string]bool{"ann": true, "cid": true}, NotifyUsersByID: map[string]bool{"ann": true, "cid": true},
+		Timestamp: noon.UnixMilli(), CreatedAt: at("2026-03-04T12:00:00.000Z"), Read: new(false), Clicked: new(false),
 	}}
 	if diff := gocmp.Diff(want, f.get(t, "ann", 1000, "").Result.Data); diff != "" {
 		t.Error(diff)
@@ -244,7 +249,7 @@ func TestUpdate(t *testing.T) {
 	marks := func(user string) string {
 		text := ""
 		for _, n := range f.get(t, user, 10, "").Result.Data {
-			text += fmt.Sprintf("%s %t %t %t %t; ", n.NotificationID, n.Read, n.ReadAt != 0, n.Clicked, n.ClickedAt != 0)
+			text += fmt.Sprintf("%s %t %t %t %t; ", n.NotificationID, *n.Read, n.ReadAt != 0, *n.Clicked, n.ClickedAt != 0)
 		}
 		return text
 	}

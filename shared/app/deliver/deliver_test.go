@@ -116,7 +116,8 @@ func add(t *testing.T, c Config, address string) *collab.Event {
 
 func inbox(t *testing.T, c Config) int {
 	t.Helper()
-	list, _, err := c.outbox().Inbox(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, "bob", "", 10)
+	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
+	list, _, err := c.outbox().Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,16 +38,19 @@ type pointer struct {
 	toAll bool
 }
 
-// Inbox returns up to most notifications of a user of the organization, newest first and by id where times are equal, behind a position ("" for
-// the newest). Those that were sent to all are in it unless the user sent them, or prefers not to have such for their document. next is the
-// position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
-func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, position string, most int) (list []collab.InboxEntry, next string, err error) {
+// Notifications returns up to most notifications of the organization that q means, in the order of their times and by id where these are equal,
+// behind a position ("" for the first). Those that were sent to all are in the list of each user but who sent them and who prefers not to have such
+// for their document. What is of a document that is not there is left out, as are ids that q does not mean. next is the position of the next page, ""
+// when the list ends: a page may hold fewer than most, even none, and have one.
+func (s *Store) Notifications(
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+) (list []collab.InboxEntry, next string, err error) {
 	for examined := 0; ; {
-		pointers, more, err := s.pointers(ctx, org, user, position, most-len(list))
+		pointers, more, err := s.pointers(ctx, org, q, position, most-len(list))
 		if err != nil {
 			return nil, "", err
 		}
-		entries, err := s.entries(ctx, org, user, pointers)
+		entries, err := s.entries(ctx, org, q, pointers)
 		if err != nil {
 			return nil, "", err
 		}
@@ -62,20 +65,31 @@ func (s *Store) Inbox(ctx context.Context, org collab.OrganizationRef, user, pos
 	}
 }
 
-// pointers returns up to most pointers of both lists behind a position, newest first, and whether there are more.
-func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, position string, most int) ([]pointer, bool, error) {
-	pks := []string{
-		table.UserNotification(org, user, 0, "").PK,
-		table.AllNotification(org, 0, "").PK,
+// pointers returns up to most pointers of the lists that q reads behind a position, in its order, and whether there are more.
+func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int) ([]pointer, bool, error) {
+	pks := []string{table.DocumentNotification(q.Of, 0, "").PK}
+	if q.User != "" {
+		pks = []string{table.UserNotification(org, q.User, 0, "").PK, table.AllNotification(org, 0, "").PK}
 	}
-	items, more, err := s.merged(ctx, pks, store.Scan{Keys: store.Everything.Before(position), Limit: most + 1, Newest: true, Strong: true}, most)
+	var items []store.Item
+	var more bool
+	var err error
+	if q.IDs != nil {
+		items, more, err = s.named(ctx, org, pks, q, position, most)
+	} else {
+		scan := store.Scan{Keys: store.Everything.Before(position), Limit: most + 1, Newest: !q.Earliest, Strong: true}
+		if q.Earliest {
+			scan.Keys = store.Everything.After(position)
+		}
+		items, more, err = s.merged(ctx, pks, scan, most)
+	}
 	if err != nil {
 		return nil, false, err
 	}
 	items = slices.CompactFunc(items, func(a, b store.Item) bool { return a.Text(table.SK) == b.Text(table.SK) })
 	list := make([]pointer, len(items))
 	for i, it := range items {
-		p := pointer{sk: it.Text(table.SK), toAll: it.Text(table.PK) == pks[1]}
+		p := pointer{sk: it.Text(table.SK), toAll: it.Text(table.PK) == table.AllNotification(org, 0, "").PK}
 		_, escaped, _ := strings.Cut(p.sk, "#")
 		if p.id, err = table.Unescape(escaped); err != nil {
 			return nil, false, store.Unreadable(it.Key(), err)
@@ -85,8 +99,49 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, user, 
 	return list, more, nil
 }
 
-// entries reads what pointers, newest first, point to, and what the user did with it.
-func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) ([]collab.InboxEntry, error) {
+// named returns what merged does of the pointers to the ids of q.
+func (s *Store) named(
+	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
+) ([]store.Item, bool, error) {
+	at := make([]collab.Millis, len(q.IDs)) // 0 where there is none
+	err := store.Each(ctx, len(q.IDs), func(ctx context.Context, i int) error {
+		n, err := s.Notification(ctx, org, q.IDs[i])
+		if collab.CodeOf(err) == collab.NotFound {
+			return nil
+		}
+		at[i] = n.CreatedAt
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	var keys []table.Key
+	for i, id := range q.IDs {
+		for _, pk := range pks {
+			keys = append(keys, table.Key{PK: pk, SK: table.AllNotification(org, at[i], id).SK})
+		}
+	}
+	found, err := s.GetAll(ctx, keys, true)
+	if err != nil {
+		return nil, false, err
+	}
+	var items []store.Item
+	for _, k := range keys {
+		if it := found[k]; it != nil && (position == "" || k.SK != position && (k.SK > position) == q.Earliest) {
+			items = append(items, it)
+		}
+	}
+	slices.SortStableFunc(items, func(a, b store.Item) int {
+		if !q.Earliest {
+			a, b = b, a
+		}
+		return strings.Compare(a.Text(table.SK), b.Text(table.SK))
+	})
+	return items[:min(len(items), most)], len(items) > most, nil
+}
+
+// entries reads what pointers point to, of that what q means, and what its user did with it.
+func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, pointers []pointer) ([]collab.InboxEntry, error) {
 	if len(pointers) == 0 {
 		return nil, nil
 	}
@@ -96,19 +151,13 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 	}
 	var (
 		found  map[table.Key]store.Item
-		states = make(map[string]store.Item)
+		states map[string]store.Item
 	)
 	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
 			found, err = s.GetAll(ctx, keys, true)
-			return err
-		}
-		items, err := s.Query(ctx, store.Scan{
-			PK:   table.NotificationState(org, user, 0, "").PK,
-			Keys: store.Span{From: pointers[len(pointers)-1].sk, To: pointers[0].sk}, Strong: true,
-		})
-		for _, it := range items {
-			states[it.Text(table.SK)] = it
+		} else {
+			states, err = s.states(ctx, org, q.User, pointers)
 		}
 		return err
 	})
@@ -129,15 +178,42 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, user st
 		if err := states[p.sk].Decode(&did); err != nil {
 			return nil, err
 		}
-		e := collab.InboxEntry{Notification: n.Body.Value, ToAll: p.toAll, ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk}
-		if p.toAll && e.ActionUser.UserID == user {
+		e := collab.InboxEntry{
+			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
+		}
+		switch {
+		case q.User == "" && table.DocumentNotification(e.Document(org), e.CreatedAt, e.ID) != table.DocumentNotification(q.Of, e.CreatedAt, p.id),
+			table.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never made: another has its id
+			!q.Matches(e.Notification),
+			p.toAll && e.ActionUser.UserID == q.User:
 			continue
 		}
 		list = append(list, e)
 	}
-	if list, err = s.ofCurrent(ctx, org, list); err != nil {
-		return nil, err
+	if list, err = s.ofCurrent(ctx, org, list); err != nil || q.User == "" {
+		return list, err
 	}
+	return s.wanted(ctx, org, q.User, list)
+}
+
+// states returns what a user did with notifications, by the sort key of their pointers.
+func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user string, pointers []pointer) (map[string]store.Item, error) {
+	if user == "" {
+		return nil, nil
+	}
+	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
+	items, err := s.Query(ctx, store.Scan{
+		PK: table.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
+	})
+	states := make(map[string]store.Item, len(items))
+	for _, it := range items {
+		states[it.Text(table.SK)] = it
+	}
+	return states, err
+}
+
+// wanted returns the entries of a user without those to all that the user does not want.
+func (s *Store) wanted(ctx context.Context, org collab.OrganizationRef, user string, list []collab.InboxEntry) ([]collab.InboxEntry, error) {
 	var documents []string
 	for _, e := range list {
 		if e.ToAll {

@@ -17,8 +17,12 @@ import (
 func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
 	t.Helper()
 	return walkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
-		return s.Inbox(t.Context(), org, user, position, most)
+		return s.Notifications(t.Context(), org, ofUser(user), position, most)
 	}, func(e collab.InboxEntry) string { return e.ID })
+}
+
+func ofUser(user string) collab.NotificationQuery {
+	return collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
 }
 
 // walkPages reads a list in pages of most, and returns the ids.
@@ -97,6 +101,30 @@ func testInbox(t *testing.T, s *Store) {
 	if diff := cmp.Diff(both, s.inbox(t, org, "bob", 100)); diff != "" {
 		t.Errorf("prefers everything of the document: %s", diff)
 	}
+	document := collab.NotificationQuery{Of: org.Document("doc")}
+	slices.Reverse(both)
+	for _, most := range []int{1, 7, 100} {
+		for _, q := range []collab.NotificationQuery{document, ofUser("bob")} {
+			q.Earliest = true
+			got := walkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, most)
+			}, func(e collab.InboxEntry) string { return e.ID })
+			if diff := cmp.Diff(both, got); diff != "" {
+				t.Errorf("earliest first, pages of %d: %s", most, diff)
+			}
+			q.IDs = []string{"n07", "none", "n20", "n03"}
+			got = walkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
+				return s.Notifications(ctx, org, q, position, most)
+			}, func(e collab.InboxEntry) string { return e.ID })
+			if diff := cmp.Diff([]string{"n03", "n07", "n20"}, got); diff != "" {
+				t.Errorf("by ids, pages of %d: %s", most, diff)
+			}
+		}
+	}
+	document.Of = org.Document("other")
+	if list, next, err := s.Notifications(ctx, org, document, "", 10); err != nil || len(list) > 0 || next != "" {
+		t.Errorf("of another document: %v %q %v", list, next, err)
+	}
 	deleted(s)["doc"] = true
 	if got := s.inbox(t, org, "bob", 7); len(got) != 0 {
 		t.Errorf("of a deleted document: %v", got)
@@ -138,7 +166,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 		if err := s.ChangeNotification(ctx, r, org, did(user, id, clicks)); err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := s.Inbox(ctx, org, user, "", 10)
+		list, _, err := s.Notifications(ctx, org, ofUser(user), "", 10)
 		i := slices.IndexFunc(list, func(e collab.InboxEntry) bool { return e.ID == id })
 		if err != nil || i < 0 {
 			t.Fatalf("%+v, %v", list, err)
@@ -173,7 +201,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	if ev, err := s.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {
 		t.Errorf("event %+v, %v", ev, err)
 	}
-	list, _, err := s.Inbox(ctx, org, "bob", "", 10)
+	list, _, err := s.Notifications(ctx, org, ofUser("bob"), "", 10)
 	if err != nil || len(list) != 2 || list[0].ClickedAt == 0 || list[1].ReadAt == 0 {
 		t.Errorf("inbox %+v, %v", list, err)
 	}
