@@ -1848,8 +1848,9 @@ type NotificationsAddRequest struct {
 	ActionUser User `json:"actionUser"`
 	// Generated where it is left out; one that is there already is a success, and nothing is sent twice
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is; required
-	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
+	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
+	// isNotificationResolverUsed is true
+	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
 	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
 	// it is not given, is who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
@@ -1863,6 +1864,18 @@ type NotificationsAddRequest struct {
 	NotificationSourceData any `json:"notificationSourceData,omitzero"`
 	// Tell only users who may see the document; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
+	// The secondary text, in which {name} stands for the value of that name, in the place of displayBodyMessage
+	DisplayBodyMessageTemplate string `json:"displayBodyMessageTemplate,omitzero"`
+	// Values for that template, as for the headline's
+	DisplayBodyMessageTemplateData any `json:"displayBodyMessageTemplateData,omitzero"`
+	// What it comes from, such as custom or a name of your own: at most 200 bytes
+	NotificationSource string `json:"notificationSource,omitzero"`
+	// Your application shows the texts: they may be left out
+	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
+	// Where in the document it belongs: an object with an id
+	Location any `json:"location,omitzero"`
+	// Free-form, of your own
+	Metadata any `json:"metadata,omitzero"`
 }
 
 // NotificationsAddData is the answer of Notifications.Add.
@@ -1889,8 +1902,9 @@ type NotificationsAddV1Request struct {
 	ActionUser User `json:"actionUser"`
 	// Generated where it is left out; one that is there already is a success, and nothing is sent twice
 	NotificationID string `json:"notificationId,omitzero"`
-	// The headline, in which {name} stands for the value of that name; an unknown name stays as it is; required
-	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate"`
+	// The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless
+	// isNotificationResolverUsed is true
+	DisplayHeadlineMessageTemplate string `json:"displayHeadlineMessageTemplate,omitzero"`
 	// Values for the template: users (shown by name, else e-mail address, else id), strings, numbers, booleans. recipientUser, where
 	// it is not given, is who reads it
 	DisplayHeadlineMessageTemplateData any `json:"displayHeadlineMessageTemplateData,omitzero"`
@@ -1959,6 +1973,8 @@ type Notification struct {
 	Metadata json.RawMessage `json:"metadata"`
 	// Kept for your application
 	PersistReadForUsers bool `json:"persistReadForUsers,omitzero"`
+	// Your application shows the texts
+	IsNotificationResolverUsed bool `json:"isNotificationResolverUsed,omitzero"`
 	// It is for everyone of the organization
 	NotifyAll bool `json:"notifyAll"`
 	// Whom it is for, by user id, each true: at most 200 of them

@@ -72,6 +72,15 @@ func (h Headline) For(recipient User) string {
 	return b.String()
 }
 
+// BodyFor returns the secondary text as a recipient reads it: where there is a template for it that, filled in and bounded as a headline is.
+func (n *Notification) BodyFor(recipient User) string {
+	if n.BodyTemplate == "" {
+		return n.Body
+	}
+	body := Notification{ActionUser: n.ActionUser, Headline: n.BodyTemplate, TemplateData: n.BodyData}
+	return body.RenderHeadline().For(recipient)
+}
+
 // value returns the text in the place of a variable, not longer than a headline; ok is false where the variable stays as it is.
 func (n *Notification) value(name string) (text string, ok bool) {
 	text, ok = templateText(n.TemplateData[name])

@@ -11,7 +11,19 @@ import (
 // AddRequest is the data of POST /v2/notifications/add.
 type AddRequest struct {
 	AddV1Request
-	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Tell only users who may see the document; false where it is left out"`
+	VerifyUserPermissions bool        `json:"verifyUserPermissions" doc:"Tell only users who may see the document; false where it is left out"`
+	BodyTemplate          string      `json:"displayBodyMessageTemplate"`
+	BodyTemplateData      collab.JSON `json:"displayBodyMessageTemplateData" rule:"object"`
+	Source                string      `json:"notificationSource" rule:"max=200" doc:"What it comes from, such as custom or a name of your own"`
+	ResolverUsed          bool        `json:"isNotificationResolverUsed" doc:"Your application shows the texts: they may be left out"`
+	Location              collab.JSON `json:"location" rule:"object" doc:"Where in the document it belongs: an object with an id"`
+	Metadata              collab.JSON `json:"metadata" rule:"object"`
+}
+
+// Validate checks what version 1 has, and the values of the body's template.
+func (r *AddRequest) Validate(m *rpc.Violations) {
+	r.check(m, r.ResolverUsed)
+	checkTemplateData(m, "displayBodyMessageTemplateData", r.BodyTemplateData)
 }
 
 // AddV1Request is the data of POST /v1/notifications/add.
@@ -22,7 +34,7 @@ type AddV1Request struct {
 	CreateDocument       bool          `json:"createDocument"`
 	ActionUser           collab.User   `json:"actionUser" rule:"required"`
 	NotificationID       *string       `json:"notificationId" rule:"notificationid" doc:"Generated where it is left out; one that is there already is a success, and nothing is sent twice"`
-	HeadlineTemplate     string        `json:"displayHeadlineMessageTemplate" rule:"required"`
+	HeadlineTemplate     *string       `json:"displayHeadlineMessageTemplate" doc:"The headline, in which {name} stands for the value of that name, and an unknown name stays as it is; required unless isNotificationResolverUsed is true"`
 	HeadlineTemplateData collab.JSON   `json:"displayHeadlineMessageTemplateData" rule:"object"`
 	Body                 string        `json:"displayBodyMessage"`
 	NotifyUsers          []collab.User `json:"notifyUsers" rule:"max=1000"`
@@ -34,7 +46,12 @@ type AddV1Request struct {
 const maxUserText = 1_000
 
 // Validate checks the users' sizes, that someone is notified, and the values of the template.
-func (r *AddV1Request) Validate(m *rpc.Violations) {
+func (r *AddV1Request) Validate(m *rpc.Violations) { r.check(m, false) }
+
+func (r *AddV1Request) check(m *rpc.Violations, resolved bool) {
+	if r.HeadlineTemplate == nil && !resolved {
+		m.Add("displayHeadlineMessageTemplate", "is required")
+	}
 	checkUserSize(m, "actionUser", r.ActionUser)
 	for i, u := range r.NotifyUsers {
 		checkUserSize(m, fmt.Sprintf("notifyUsers[%d]", i), u)
@@ -120,12 +137,12 @@ func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) 
 	return s.Add(ctx, call, &AddRequest{AddV1Request: *req})
 }
 
-func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
+func (r *AddRequest) notification(call *rpc.Call) collab.Notification {
 	n := collab.Notification{
 		ID:         collab.Deref(r.NotificationID),
 		DocumentID: r.DocumentID,
 		ActionUser: r.ActionUser,
-		Headline:   r.HeadlineTemplate,
+		Headline:   collab.Deref(r.HeadlineTemplate),
 		Body:       r.Body,
 		SourceData: r.SourceData,
 		CreatedAt:  call.Millis(),
@@ -134,6 +151,8 @@ func (r *AddV1Request) notification(call *rpc.Call) collab.Notification {
 		n.ID = call.IDs.Next()
 	}
 	n.TemplateData = templateData(r.HeadlineTemplateData)
+	n.BodyTemplate, n.BodyData = r.BodyTemplate, templateData(r.BodyTemplateData)
+	n.Source, n.ResolverUsed, n.Location, n.Metadata = r.Source, r.ResolverUsed, r.Location, r.Metadata
 	return n
 }
 

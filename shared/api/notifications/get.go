@@ -44,6 +44,7 @@ type Notification struct {
 	Location         collab.JSON            `json:"location,omitempty" rule:"object"`
 	Metadata         collab.JSON            `json:"metadata" rule:"object" doc:"apiKey, organizationId and documentId, beside what was sent"`
 	PersistRead      bool                   `json:"persistReadForUsers,omitempty" doc:"Kept for your application"`
+	ResolverUsed     bool                   `json:"isNotificationResolverUsed,omitempty" doc:"Your application shows the texts"`
 	NotifyAll        bool                   `json:"notifyAll" doc:"It is for everyone of the organization"`
 	NotifyUsers      map[string]bool        `json:"notifyUsers" doc:"Whom it is for, by user id, each true: at most 200 of them"`
 	NotifyUsersByID  map[string]bool        `json:"notifyUsersByUserId" doc:"The same"`
@@ -64,8 +65,8 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 	n := Notification{
 		ID: e.ID, NotificationID: e.ID, DocumentID: e.DocumentID, AnnotationID: e.AnnotationID, ActionUser: e.ActionUser,
 		Source: cmp.Or(e.Source, "custom"), SourceData: e.SourceData,
-		Template: e.Notification.Headline, TemplateData: e.TemplateData, Body: e.Body, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
-		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead,
+		Template: e.Notification.Headline, TemplateData: e.TemplateData, BodyTemplate: e.BodyTemplate, BodyTemplateData: e.BodyData,
+		Location: e.Location, Metadata: metadataOf(e.Metadata, call.APIKey, org, e.DocumentID), PersistRead: e.PersistRead, ResolverUsed: e.ResolverUsed,
 		NotifyAll: e.ToAll, NotifyUsers: to, NotifyUsersByID: to, Timestamp: e.CreatedAt, CreatedAt: collab.Timestamp(e.CreatedAt),
 	}
 	reader := recipient
@@ -75,7 +76,7 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 		n.Read, n.ReadAt = new(e.ReadAt != 0), collab.Timestamp(e.ReadAt)
 		n.Clicked, n.ClickedAt = new(e.ClickedAt != 0), collab.Timestamp(e.ClickedAt)
 	}
-	n.Headline = e.RenderHeadline().For(reader)
+	n.Headline, n.Body = e.RenderHeadline().For(reader), e.BodyFor(reader)
 	return n
 }
 
