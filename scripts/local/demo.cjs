@@ -89,13 +89,16 @@ async function main() {
   // Bob sees it in his inbox, answers and resolves.
   const bell = bob.getByRole('button', {name: 'Inbox, 1 unread'});
   await want("Bob's badge", bell);
-    await bell.click();
+    const dot = bob.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Unread');
+  await want('the dot of what is unread', dot);
+  await bell.click();
   await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}));
   await check(bob, 'inbox', true);
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
   const thread = bob.getByRole('article', {name: 'Thread of Ann Archer'});
   await want("Ann's thread", thread.getByRole('textbox'));
   await want('an empty inbox', bob.getByRole('button', {name: 'Inbox', exact: true}));
+  await dot.waitFor({state: 'detached'}).catch(() => problems.add('what was opened is unread'));
   await thread.getByRole('textbox').fill('Yes, see https://example.com/plan.');
   await thread.getByRole('button', {name: 'Send'}).click();
   await want('the answer', thread.getByRole('link', {name: 'https://example.com/plan'}));
@@ -140,6 +143,11 @@ async function main() {
   await ann.keyboard.type('More months, please');
   await ann.getByRole('button', {name: 'Send'}).click();
   await want('a thread on the table', ann.getByRole('button', {name: '#numbers'}));
+  const own = ann.locator('collab-thread[open]');
+  await own.getByRole('button', {name: /^Delete your comment/}).click();
+  await check(ann, 'delete');
+  await own.getByRole('button', {name: 'Delete', exact: true}).click();
+  await ann.getByRole('button', {name: '#numbers'}).waitFor({state: 'detached'}).catch(() => problems.add('a deleted comment is seen'));
   await want('the gone thread', ann.getByText('1 thread whose place is gone'));
   await ann.getByRole('button', {name: 'Resolved 2'}).click();
   await ann.getByRole('button', {name: 'Show 1 reply'}).click();

@@ -116,7 +116,7 @@ type Fields = Record<string, unknown>;
 /** What a browser may send: the type of each field. Each request takes the fields that REQUESTS lists for it. */
 const TYPES = {
   documentId: '', annotationId: '', commentId: 0, requestId: '', text: '', targetElement: {elementId: '', targetText: '', occurrence: 0},
-  resolved: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
+  resolved: false, read: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
 };
 
 type Body = Partial<typeof TYPES> & {documentId: string};
@@ -204,11 +204,24 @@ class Exchange {
 
   async threads({documentId, since, pageToken}: Body) {
     const next = Date.now() - OVERLAP;
-    const page = await this.find('/v2/commentannotations/get', {
-      documentId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since}), ...(pageToken && {pageToken}),
-    });
+    const selected = {documentId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since})};
+    const page = await this.find('/v2/commentannotations/get', {...selected, ...(pageToken && {pageToken})});
     const canWrite = await this.who.canWrite(documentId);
-    return {threads: pick(page?.data ?? [], ANNOTATION), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite};
+    return {
+      threads: pick(page?.data ?? [], ANNOTATION), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite,
+      ...(!pageToken && {unread: await this.unread(selected)}),
+    };
+  }
+
+  /** The ids of those of the selected threads that have comments which the caller has not seen. */
+  async unread(selected: Fields): Promise<string[]> {
+    const ids: string[] = [];
+    for (let pageToken = ''; ; ) {
+      const page = await this.find('/v2/commentannotations/get', {...selected, unreadFor: this.who.user.userId, ...(pageToken && {pageToken})});
+      ids.push(...(page?.data ?? []).map((a: any) => a.annotationId));
+      pageToken = page?.nextPageToken;
+      if (!pageToken) return ids;
+    }
   }
 
   /** Answers a thread as it is after a change. */
@@ -277,6 +290,12 @@ class Exchange {
     return this.changed(body);
   }
 
+  /** Says that the caller has seen the comments of a thread, or none of them. */
+  async readThread({documentId, annotationId = '', read = false}: Body) {
+    await this.change('/v2/commentannotations/read/set', {documentId, userId: this.who.user.userId, annotationIds: [annotationId], read});
+    return {};
+  }
+
   /** A page of the caller's notifications, newest first, without those of documents that the caller may not read. */
   async inbox({pageToken}: Body) {
     const {userId} = this.who.user;
@@ -329,6 +348,7 @@ const REQUESTS: Record<string, {fields: string[]; right?: 'canRead' | 'canWrite'
   'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', do: (x, b) => x.editComment(b)},
   'delete-comment': {fields: ['documentId', 'annotationId', 'commentId'], right: 'canWrite', do: (x, b) => x.deleteComment(b)},
   'resolve-thread': {fields: ['documentId', 'annotationId', 'resolved'], right: 'canWrite', do: (x, b) => x.resolveThread(b)},
+  'read-thread': {fields: ['documentId', 'annotationId', 'read'], right: 'canRead', do: (x, b) => x.readThread(b)},
   'people': {fields: ['documentId'], right: 'canRead', do: (x, b) => x.people(b)},
   'preferences': {fields: ['documentId', 'config'], right: 'canRead', do: (x, b) => x.preferences(b)},
   'inbox': {fields: ['pageToken'], do: (x, b) => x.inbox(b)},

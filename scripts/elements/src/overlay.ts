@@ -28,6 +28,8 @@ export interface ShownThread extends Thread {
   key: string;
   comments: ShownComment[];
   pending: Pending[];
+  /** It has comments that the reader has not seen. */
+  unread?: boolean;
 }
 
 /** A thread as it will be once what is pending is done. */

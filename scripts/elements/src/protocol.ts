@@ -57,12 +57,13 @@ export interface Channels {
 }
 
 export interface Answers {
-  'threads': {threads: Thread[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
+  'threads': {threads: Thread[]; unread?: string[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
   'add-thread': {thread: Thread};
   'add-comment': {thread: Thread};
   'edit-comment': {thread: Thread};
   'delete-comment': {thread: Thread};
   'resolve-thread': {thread: Thread};
+  'read-thread': object;
   'people': {people: Person[]};
   'preferences': {config: Channels};
   'inbox': {notifications: Notification[]; nextPageToken: string; user: Person};

@@ -17,6 +17,7 @@ export class Store {
   readonly #threads = new Map<string, Thread>();
   readonly #keys = new Map<string, string>(); // of threads that were added here, by annotation id
   readonly #shown = new Map<string, ShownThread>(); // by key: the same object while nothing of it changes
+  #unread = new Set<string>(); // ids of threads
   #pending: Pending[] = [];
   #sending = Promise.resolve();
   #underWay = 0;
@@ -57,8 +58,9 @@ export class Store {
       const known = this.#shown.get(key);
       let shown = known;
       // What is pending is replaced, never changed.
-      if (!known || this.#sources.get(known) !== thread || known.pending.length !== pending.length || known.pending.some((p, i) => p !== pending[i])) {
-        shown = overlay(thread, key, pending, this.user);
+      const unread = this.#unread.has(thread.annotationId);
+      if (!known || known.unread !== unread || this.#sources.get(known) !== thread || known.pending.length !== pending.length || known.pending.some((p, i) => p !== pending[i])) {
+        shown = {...overlay(thread, key, pending, this.user), unread};
         this.#sources.set(shown, thread);
         this.#shown.set(key, shown);
       }
@@ -87,6 +89,13 @@ export class Store {
     this.#pending = [...this.#pending, p];
     this.#enqueue(p);
     return p;
+  }
+
+  /** Says that the reader has seen a thread. Where that fails, the next look shows it as it is. */
+  read({annotationId}: ShownThread): void {
+    if (!this.#unread.delete(annotationId)) return;
+    this.#tell();
+    ask(this.endpoint, 'read-thread', {documentId: this.documentId, annotationId, read: true}).catch(() => this.#unread.add(annotationId));
   }
 
   /** Sends again what failed. */
@@ -154,6 +163,7 @@ export class Store {
     const seen = new Set<string>();
     const {documentId} = this;
     let since = 0;
+    let unread = new Set<string>();
     for (let pageToken = ''; ; ) {
       let page;
       if (this.#underWay) return; // what comes may be what is being sent
@@ -170,6 +180,12 @@ export class Store {
       this.user = page.user;
       this.canWrite = page.canWrite;
       since ||= page.since;
+      if (page.unread) unread = new Set(page.unread);
+      for (const {annotationId: id} of page.threads) {
+        if (this.#unread.has(id) === unread.has(id)) continue;
+        unread.has(id) ? this.#unread.add(id) : this.#unread.delete(id);
+        changed = true;
+      }
       for (const thread of page.threads) {
         seen.add(thread.annotationId);
         if (this.#take(thread)) changed = true;

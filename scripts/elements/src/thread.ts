@@ -84,6 +84,11 @@ export class ThreadElement extends LitElement {
     this.#end?.();
   }
 
+  /** What is open on a page that is seen has been seen. */
+  protected override updated(): void {
+    if (this.open && this.thread?.unread && !document.hidden) this.store!.read(this.thread);
+  }
+
   override render() {
     const t = this.thread;
     const store = this.store;
@@ -95,6 +100,7 @@ export class ThreadElement extends LitElement {
     return html`
       <article part="thread" aria-label=${texts.thread(nameOf(first.from))} @click=${this.#clicked}>
         <header class="row" part="thread-header">
+          ${t.unread ? html`<span class="dot"><span class="said">${texts.unread}</span></span>` : nothing}
           <div class="grow">
             ${quote
               ? html`<button type="button" class="quote" part="quote" title=${quote} aria-label=${texts.goTo(quote)} @click=${this.#goto}>${quote}</button>`

@@ -30,6 +30,7 @@ type request struct {
 	Text            string         `json:"text"`
 	TargetElement   *targetElement `json:"targetElement"`
 	Resolved        bool           `json:"resolved"`
+	Read            bool           `json:"read"`
 	Since           int64          `json:"since"`
 	PageToken       string         `json:"pageToken"`
 	NotificationIDs []string       `json:"notificationIds"`
@@ -49,6 +50,7 @@ var requests = map[string]struct {
 	"edit-comment":   {"documentId annotationId commentId text", write, (*exchange).editComment},
 	"delete-comment": {"documentId annotationId commentId", write, (*exchange).deleteComment},
 	"resolve-thread": {"documentId annotationId resolved", write, (*exchange).resolveThread},
+	"read-thread":    {"documentId annotationId read", read, (*exchange).readThread},
 	"people":         {"documentId", read, (*exchange).people},
 	"preferences":    {"documentId config", read, (*exchange).preferences},
 	"inbox":          {"pageToken", nil, (*exchange).inbox},
@@ -128,9 +130,32 @@ func (x *exchange) threads(r *request) (any, error) {
 		data["pageToken"] = r.PageToken
 	}
 	threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
-	return fields{
-		"threads": threads, "nextPageToken": next, "since": since, "user": x.who.User.person(), "canWrite": canWrite,
-	}, err
+	if err != nil {
+		return nil, err
+	}
+	answer := fields{"threads": threads, "nextPageToken": next, "since": since, "user": x.who.User.person(), "canWrite": canWrite}
+	if r.PageToken == "" {
+		answer["unread"], err = x.unread(data)
+	}
+	return answer, err
+}
+
+// unread returns the ids of those of the selected threads that have comments which the caller has not seen.
+func (x *exchange) unread(data fields) ([]string, error) {
+	ids := []string{}
+	for data["unreadFor"] = x.who.User.ID; ; {
+		threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range threads {
+			ids = append(ids, a.AnnotationID)
+		}
+		if next == "" {
+			return ids, nil
+		}
+		data["pageToken"] = next
+	}
 }
 
 // changed answers a thread as it is after a change, or the error of the change.
@@ -265,6 +290,14 @@ func (x *exchange) resolveThread(r *request) (any, error) {
 		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": did,
 	})
 	return x.changed(r, r.AnnotationID, err)
+}
+
+// readThread says that the caller has seen the comments of a thread, or none of them.
+func (x *exchange) readThread(r *request) (any, error) {
+	_, err := x.change("/v2/commentannotations/read/set", fields{
+		"documentId": r.DocumentID, "userId": x.who.User.ID, "annotationIds": []string{r.AnnotationID}, "read": r.Read,
+	})
+	return fields{}, err
 }
 
 // inbox answers a page of the caller's notifications, newest first, without those of documents that the caller may not read.
