@@ -249,9 +249,6 @@ async function attack(browser) {
   await context.close();
 }
 
-main().then(() => {
-  console.log([...problems].join('\n'));
-}, (e) => {
-  console.log([...problems, e.stack].join('\n'));
-  process.exit(1);
-});
+// It ends at once: connections that are kept alive would hold it for most of a minute.
+const end = (code, lines) => process.stdout.write(lines.join('\n') + '\n', () => process.exit(code));
+main().then(() => end(0, [...problems]), (e) => end(1, [...problems, e.stack]));
