@@ -52,6 +52,7 @@ var (
 // Patterns of partition keys. What no function may write is the operator's alone; the operator's list of accounts no function reaches.
 var (
 	dataItems     = table.Organization("*", "").PK // what operations work on, of all accounts
+	quotaItems    = table.Quota("*").PK            // what accounts have used: every endpoint charges it
 	dueItems      = strings.TrimSuffix(table.WorkPartition("*", 0), "#0")
 	laneItems     = strings.TrimSuffix(table.WorkPartition(table.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
 	quarantine    = table.Quarantine                                                      // events that deliver gave up
@@ -84,6 +85,9 @@ func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 	}
 	if len(read) > 0 {
 		statements = append(statements, s.allowItems(readItems, read...))
+	}
+	if len(write) == 0 && len(read) > 0 {
+		statements = append(statements, s.allowItems([]string{"dynamodb:UpdateItem"}, quotaItems))
 	}
 	if len(write) > 0 {
 		statements = append(statements, s.allowItems(writeItems, write...))

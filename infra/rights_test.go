@@ -152,6 +152,8 @@ func rowGrants(granted api.Grants) []string {
 		grants = append(grants, write("A#* DUE#*")...)
 	case api.WriteTable | api.WriteWebhooks:
 		grants = append(grants, write("A#* DUE#* HOOK#*")...)
+	default:
+		grants = append(grants, grantsOn("A#*#QUOTA", "UpdateItem")...)
 	}
 	if granted&api.ReadIndexes != 0 {
 		for _, index := range []string{"by", "in", "org", "st", "upd"} {

@@ -244,3 +244,48 @@ meets more than 10,000 users.`,
 		Operation: operation(organization, (*organizations.Service).UsergroupsUsersDelete),
 	}
 }
+
+// V2OrganizationsDelete is POST /v2/organizations/delete.
+func V2OrganizationsDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/organizations/delete",
+		Summary: "Deletes organizations",
+		Description: `
+Deletes organizations with all that is in them: folders, documents, users, groups, grants, comments, notifications and preferences. They are out of reach
+at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted
+to webhooks as organization.deleted. The same id may be added again a few seconds later: new and empty.`,
+		Grants:    ReadTable | WriteTable | SendEvents,
+		LeavesJob: true,
+		Operation: operation(organization, (*organizations.Service).Delete),
+	}
+}
+
+// V2OrganizationsFoldersDelete is POST /v2/organizations/folders/delete.
+func V2OrganizationsFoldersDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/organizations/folders/delete",
+		Summary: "Deletes a folder with what is in it",
+		Description: `
+Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the rest: see jobs/get. Posted to
+webhooks as folder.deleted. NOT_FOUND when the folder does not exist.`,
+		Grants:    ReadTable | ReadIndexes | WriteTable | SendEvents,
+		Requires:  collab.AdvancedQueries,
+		LeavesJob: true,
+		Operation: operation(organization, (*organizations.Service).FoldersDelete),
+	}
+}
+
+// V2OrganizationsDocumentsDelete is POST /v2/organizations/documents/delete.
+func V2OrganizationsDocumentsDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/organizations/documents/delete",
+		Summary: "Deletes documents",
+		Description: `
+Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see
+jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be added again a few seconds later:
+new and empty.`,
+		Grants:    ReadTable | WriteTable | SendEvents,
+		LeavesJob: true,
+		Operation: operation(organization, (*organizations.Service).DocumentsDelete),
+	}
+}

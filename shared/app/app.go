@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/removal"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
@@ -112,7 +113,7 @@ func (s *Service) deps() api.Deps {
 			Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
 		},
 		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
-		Organizations: &organizations.Service{Directory: s.Directory},
+		Organizations: &organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox)},
 		Users:         &users.Service{Directory: s.Directory},
 		Permissions:   &permissions.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},

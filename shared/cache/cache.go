@@ -33,6 +33,13 @@ func (c *Cache[K, V]) Get(k K, now time.Time) (value V, ok bool) {
 	return value, false
 }
 
+// Forget forgets the value of a key.
+func (c *Cache[K, V]) Forget(k K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.entries, k)
+}
+
 // Put remembers the value of a key until a time.
 func (c *Cache[K, V]) Put(k K, value V, until time.Time) {
 	c.mu.Lock()

@@ -605,6 +605,38 @@ func (o Organizations) DeleteUserGroupsUsers(ctx context.Context, request *Organ
 	return data, err
 }
 
+// Delete deletes organizations, by POST /v2/organizations/delete.
+//
+// Deletes organizations with all that is in them: folders, documents, users, groups, grants, comments, notifications and
+// preferences. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see
+// jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as organization.deleted. The same id may be
+// added again a few seconds later: new and empty.
+func (o Organizations) Delete(ctx context.Context, request *OrganizationsDeleteRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/delete", request, writing(options))
+	return data, err
+}
+
+// DeleteFolders deletes a folder with what is in it, by POST /v2/organizations/folders/delete.
+//
+// Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the
+// rest: see jobs/get. Posted to webhooks as folder.deleted. NOT_FOUND when the folder does not exist.
+func (o Organizations) DeleteFolders(ctx context.Context, request *OrganizationsDeleteFoldersRequest, options ...Option,
+) (*OrganizationsDeleteFoldersData, error) {
+	data, _, err := call[*OrganizationsDeleteFoldersData](ctx, o.client, "/v2/organizations/folders/delete", request, writing(options))
+	return data, err
+}
+
+// DeleteDocuments deletes documents, by POST /v2/organizations/documents/delete.
+//
+// Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names
+// what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as
+// document.deleted. The same id may be added again a few seconds later: new and empty.
+func (o Organizations) DeleteDocuments(ctx context.Context, request *OrganizationsDeleteDocumentsRequest, options ...Option,
+) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/delete", request, writing(options))
+	return data, err
+}
+
 // Add adds users to an organization, a folder or a document, by POST /v2/users/add.
 //
 // Adds users at one level: the organization, or a folder or a document of it alone; or changes those who are there: a field that
@@ -1495,7 +1527,7 @@ type CommentAnnotationsDeleteRequest struct {
 // Item is an answer, or a part of one, of CommentAnnotations.Delete, CommentAnnotations.SetRead, Notifications.Update,
 // Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders,
 // Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments,
-// Organizations.AddUserGroups, Users.Add, Users.Update, Users.Delete.
+// Organizations.AddUserGroups, Organizations.Delete, Organizations.DeleteDocuments, Users.Add, Users.Update, Users.Delete.
 type Item struct {
 	// Whether it was done
 	Success bool `json:"success"`
@@ -2392,6 +2424,34 @@ type OrganizationsDeleteUserGroupsUsersRequest struct {
 	DeleteAll bool `json:"deleteAll,omitzero"`
 }
 
+// OrganizationsDeleteRequest is the request of Organizations.Delete.
+type OrganizationsDeleteRequest struct {
+	// At most 500; required; at most 500
+	OrganizationIDs []string `json:"organizationIds"`
+}
+
+// OrganizationsDeleteFoldersRequest is the request of Organizations.DeleteFolders.
+type OrganizationsDeleteFoldersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The folder, with all folders and documents in it; required
+	FolderID string `json:"folderId"`
+}
+
+// OrganizationsDeleteFoldersData is the answer of Organizations.DeleteFolders.
+type OrganizationsDeleteFoldersData struct {
+	// The job that sweeps what it leaves behind: see jobs/get
+	JobID string `json:"jobId"`
+}
+
+// OrganizationsDeleteDocumentsRequest is the request of Organizations.DeleteDocuments.
+type OrganizationsDeleteDocumentsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// At most 500; required; at most 500
+	DocumentIDs []string `json:"documentIds"`
+}
+
 // UsersAddRequest is the request of Users.Add.
 type UsersAddRequest struct {
 	// The organization; required
@@ -2867,6 +2927,8 @@ type EventData struct {
 	AnnotationID string `json:"annotationId"`
 	// The comment; null for an event that is about none or several: see comments
 	CommentID int64 `json:"commentId"`
+	// The folder that was deleted
+	FolderID string `json:"folderId,omitzero"`
 	// Texts were cut, or parts left out: read the whole by its ids
 	Truncated bool `json:"truncated"`
 	// Who acted, where the request said so

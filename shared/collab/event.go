@@ -18,6 +18,9 @@ const (
 	CommentUpdated          EventType = "comment.updated"
 	AnnotationDeleted       EventType = "comment_annotation.deleted"
 	CommentDeleted          EventType = "comment.deleted"
+	DocumentDeleted         EventType = "document.deleted"
+	FolderDeleted           EventType = "folder.deleted"
+	OrganizationDeleted     EventType = "organization.deleted"
 	NotificationAdded       EventType = "notification.added"
 	NotificationClicked     EventType = "notification.clicked"
 	WebhookDisabled         EventType = "webhook.disabled"
@@ -27,7 +30,8 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
-		CommentAdded, CommentUpdated, AnnotationDeleted, CommentDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
+		CommentAdded, CommentUpdated, AnnotationDeleted, CommentDeleted,
+		DocumentDeleted, FolderDeleted, OrganizationDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
 	}
 }
 
@@ -58,6 +62,7 @@ type Event struct {
 	DocumentID     string    `json:"documentId,omitempty"`
 	Incarnation    [2]int    `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
+	FolderID       string    `json:"folderId,omitempty"` // folder.deleted
 	Time           Millis    `json:"time"`
 	Actor          *User     `json:"actor,omitempty"` // who acted: never notified
 	Notify         bool      `json:"notify"`          // in-app notifications and mail as well as webhooks

@@ -11,11 +11,12 @@ const JobExpiry = 30 * 24 * time.Hour
 
 // Job is what a deletion leaves to be done: to sweep what was made unreachable.
 type Job struct {
-	ID        string        `json:"id"`
-	Account   string        `json:"account"`
-	Documents []DocumentRef `json:"documents"`         // swept whole, unless there are Threads
-	Threads   []JobThread   `json:"threads,omitempty"` // of the one document: swept alone
-	Rest      *JobRest      `json:"rest,omitempty"`    // of the one document: what else is to be deleted
+	ID            string            `json:"id"`
+	Account       string            `json:"account"`
+	Organizations []OrganizationRef `json:"organizations,omitempty"` // swept whole
+	Documents     []DocumentRef     `json:"documents,omitempty"`     // swept whole, unless there are Threads
+	Threads       []JobThread       `json:"threads,omitempty"`       // of the one document: swept alone
+	Rest          *JobRest          `json:"rest,omitempty"`          // of the one document: what else is to be deleted
 }
 
 // JobThread is a thread that was deleted.
@@ -58,5 +59,5 @@ func (j *Job) Size() int {
 	if j.Threads != nil {
 		return len(j.Threads)
 	}
-	return len(j.Documents)
+	return len(j.Documents) + len(j.Organizations)
 }

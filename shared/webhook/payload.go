@@ -22,6 +22,7 @@ type EventData struct {
 	DocumentID     *string              `json:"documentId" doc:"The document; null for an event that is about none"`
 	AnnotationID   *string              `json:"annotationId" doc:"The comment annotation; null for an event that is about none"`
 	CommentID      *int64               `json:"commentId" doc:"The comment; null for an event that is about none or several: see comments"`
+	FolderID       string               `json:"folderId,omitempty" doc:"The folder that was deleted"`
 	Truncated      bool                 `json:"truncated"`
 	ActionUser     *collab.User         `json:"actionUser,omitempty" doc:"Who acted, where the request said so"`
 	Annotation     *EventAnnotation     `json:"annotation,omitempty"`
@@ -98,7 +99,7 @@ func encode(ev *collab.Event, data EventData) ([]byte, error) {
 func dataOf(ev *collab.Event) EventData {
 	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
-		Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous), Webhook: ev.Webhook,
+		FolderID: ev.FolderID, Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous), Webhook: ev.Webhook,
 	}
 	if len(ev.Comments) == 1 {
 		data.CommentID = &ev.Comments[0].CommentID

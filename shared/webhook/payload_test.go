@@ -81,6 +81,10 @@ func examples() []*collab.Event {
 	erased := event(collab.CommentDeleted)
 	erased.Annotation, erased.Comments = annotation(open), []collab.EventComment{comment(1772366400000002, "First")}
 
+	document, folder, organization := event(collab.DocumentDeleted), event(collab.FolderDeleted), event(collab.OrganizationDeleted)
+	document.AnnotationID, folder.AnnotationID, organization.AnnotationID = "", "", ""
+	folder.DocumentID, organization.DocumentID, folder.FolderID = "", "", "drafts"
+
 	notified := event(collab.NotificationAdded)
 	notified.AnnotationID, notified.Actor, notified.Notification, notified.People = "", &ada, notification, []collab.User{bob}
 
@@ -91,7 +95,7 @@ func examples() []*collab.Event {
 	disabled.OrganizationID, disabled.DocumentID, disabled.AnnotationID = "", "", ""
 	disabled.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
 
-	return []*collab.Event{added, updated, status, assigned, commented, edited, gone, erased, notified, clicked, disabled}
+	return []*collab.Event{added, updated, status, assigned, commented, edited, gone, erased, document, folder, organization, notified, clicked, disabled}
 }
 
 func TestPayloads(t *testing.T) {

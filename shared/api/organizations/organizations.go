@@ -10,7 +10,10 @@ import (
 )
 
 // Service carries out the operations.
-type Service struct{ Directory Directory }
+type Service struct {
+	Directory Directory
+	Removal   Removal
+}
 
 // Directory knows organizations and what is in them: see package directory. Errors in a slice stand at the places of what they are about.
 type Directory interface {
@@ -32,10 +35,17 @@ type Directory interface {
 	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)
 	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
 	ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
-
 	CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error
 	ChangeGroups(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
 	GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error)
 	AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, group string, users []string) []error
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error
+}
+
+// Removal deletes organizations, folders and documents: see package removal. It returns the job that sweeps what is left, "" for none; errors in a slice
+// stand at the places of what they are about.
+type Removal interface {
+	DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error)
+	DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error)
+	DeleteFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string) (job string, err error)
 }

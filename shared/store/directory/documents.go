@@ -102,16 +102,33 @@ func (s *Store) ListDocuments(
 	return list, last, bytes, nil
 }
 
+// DocumentOf returns the document of an item.
+func (s *Store) DocumentOf(org collab.OrganizationRef, it store.Item) (collab.DocumentRef, error) {
+	d, err := readDocument(it)
+	doc := org.Document(d.ID)
+	doc.Incarnation = d.Incarnation
+	return doc, err
+}
+
 // ForgetDocument deletes the item of a document that is deleted, in this incarnation: once nothing is left below it. Where it was added again it stays.
 func (s *Store) ForgetDocument(ctx context.Context, doc collab.DocumentRef) error {
-	it, err := s.Get(ctx, documentKey(doc))
+	return s.forget(ctx, documentKey(doc), doc.Incarnation)
+}
+
+// ForgetOrganization is ForgetDocument for an organization.
+func (s *Store) ForgetOrganization(ctx context.Context, org collab.OrganizationRef) error {
+	return s.forget(ctx, table.Organization(org.Account, org.Organization), org.Incarnation)
+}
+
+func (s *Store) forget(ctx context.Context, k table.Key, incarnation int) error {
+	it, err := s.Get(ctx, k)
 	if err != nil || it == nil {
 		return err
 	}
 	var of collab.Lifetime
-	if err := it.Decode(&of); err != nil || of.DeletedAt == 0 || of.Incarnation != doc.Incarnation {
+	if err := it.Decode(&of); err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
 		return err
 	}
-	_, err = s.Write(ctx, s.RemoveIf(documentKey(doc), store.Item{table.DeletedAt: store.Number(of.DeletedAt)}))
+	_, err = s.Write(ctx, s.RemoveIf(k, store.Item{table.DeletedAt: store.Number(of.DeletedAt)}))
 	return err
 }

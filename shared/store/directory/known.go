@@ -46,6 +46,9 @@ func readState(it store.Item) (of state, err error) {
 	return of, err
 }
 
+// Forget forgets what is believed of an organization or a document, by its item.
+func (s *Store) Forget(k table.Key) { s.known.Forget(k) }
+
 // seek reads items below an organization, and the organization itself where it is not known, in one round trip, or two when something is
 // missing: the second look is strongly consistent. keys are those below an incarnation: where it turns out to be another one, they are read
 // anew. It fails like Open.

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"collabdata/shared/collab"
@@ -58,8 +59,12 @@ func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, 
 	if job.Threads != nil && next < len(job.Threads) {
 		return s.Sweep(ctx, job.Documents[0], job.Threads[next].ID, sweptAtOnce)
 	}
-	if job.Threads == nil && next < len(job.Documents) {
+	switch documents := len(job.Documents); {
+	case job.Threads != nil:
+	case next < documents:
 		return s.sweepDocument(ctx, job.Documents[next])
+	case next < job.Size():
+		return s.sweepOrganization(ctx, job.Organizations[next-documents])
 	}
 	return s.deleteRest(ctx, job)
 }
@@ -86,25 +91,118 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bo
 
 // sweepDocument deletes some of what lies below an incarnation of a document, and at the end the document's item where it is still the deleted one.
 func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
-	partition := table.DocumentPartition(doc)
-	for _, pk := range []string{partition, table.PreferencePartition(doc), partition + "#SEEN"} {
-		items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: store.Everything, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
+	if n, done, err = s.sweepBelow(ctx, doc); done {
+		err = s.Directory.ForgetDocument(ctx, doc)
+	}
+	return n, done && err == nil, err
+}
+
+// sweepBelow deletes some of what lies below an incarnation of a document.
+func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
+	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: table.DocumentGranted(doc), Keys: store.Everything, Limit: sweptAtOnce}) {
+		if err == nil {
+			err = s.Delete(ctx, it.Key())
+		}
 		if err != nil {
 			return n, false, err
 		}
-		if err := store.Each(ctx, len(items), func(ctx context.Context, i int) error {
-			if ann, comment, err := table.ParseAnnotation(items[i].Text(table.SK)); err == nil && comment == 0 && pk == partition {
-				if err := s.Delete(ctx, table.AnnotationID(doc, ann)); err != nil { // before its head, by which it is found
-					return err
-				}
+		n++
+	}
+	partition := table.DocumentPartition(doc)
+	for _, pk := range []string{partition, table.PreferencePartition(doc), table.SeenPartition(doc)} {
+		swept, done, err := s.empty(ctx, pk, func(ctx context.Context, sk string) error {
+			if ann, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 && pk == partition {
+				return s.Delete(ctx, table.AnnotationID(doc, ann)) // before its head, by which it is found
 			}
-			return s.Delete(ctx, items[i].Key())
-		}); err != nil {
+			return nil
+		})
+		if n += swept; err != nil || !done {
 			return n, false, err
 		}
-		if n += len(items); more {
-			return n, false, nil
+	}
+	return n, true, nil
+}
+
+// empty deletes some of a partition, and calls before ahead of each item with its sort key.
+func (s *Store) empty(ctx context.Context, pk string, before func(ctx context.Context, sk string) error) (n int, done bool, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: store.Everything, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
+	if err != nil {
+		return 0, false, err
+	}
+	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
+		if before != nil {
+			if err := before(ctx, items[i].Text(table.SK)); err != nil {
+				return err
+			}
+		}
+		return s.Delete(ctx, items[i].Key())
+	})
+	return len(items), !more && err == nil, err
+}
+
+// sweepOrganization deletes some of what lies below an incarnation of an organization, and at the end its item where it is still the deleted one.
+func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRef) (n int, done bool, err error) {
+	documents, _, err := s.QueryPage(ctx, store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: 20, Strong: true})
+	if err != nil {
+		return 0, false, err
+	}
+	for _, it := range documents {
+		doc, err := s.Directory.DocumentOf(org, it)
+		if err != nil {
+			return n, false, err
+		}
+		swept, done, err := s.sweepBelow(ctx, doc)
+		if n += swept; err != nil || !done {
+			return n, false, err
+		}
+		if err := s.Delete(ctx, it.Key()); err != nil {
+			return n, false, err
+		}
+		n++
+	}
+	if len(documents) > 0 {
+		return n, false, nil
+	}
+	all := table.AllNotification(org, 0, "").PK
+	for _, pk := range []string{table.GrantPartition(org), all, table.OrganizationPartition(org)} {
+		swept, done, err := s.empty(ctx, pk, func(ctx context.Context, sk string) error { return s.sweepBehind(ctx, org, pk == all, sk) })
+		if n += swept; err != nil || !done {
+			return n, false, err
 		}
 	}
-	return n, true, s.Directory.ForgetDocument(ctx, doc)
+	return n, true, s.Directory.ForgetOrganization(ctx, org)
+}
+
+// sweepBehind deletes what an item of the organization's partitions, or of its list for all, leads to: lists of a user, users of a group, notifications.
+func (s *Store) sweepBehind(ctx context.Context, org collab.OrganizationRef, all bool, sk string) error {
+	_, escaped, _ := strings.Cut(sk, "#")
+	id, err := table.Unescape(escaped)
+	if err != nil {
+		return nil // of a later version
+	}
+	var partitions []string
+	switch {
+	case all:
+		return s.Delete(ctx, table.Notification(org, id))
+	case strings.HasPrefix(sk, table.Members):
+		partitions = []string{table.UserNotification(org, id, 0, "").PK, table.NotificationState(org, id, 0, "").PK}
+	case strings.HasPrefix(sk, table.Groups):
+		partitions = []string{table.GroupUser(org, id, "").PK}
+	}
+	for _, pk := range partitions {
+		for done := false; !done; {
+			_, done, err = s.empty(ctx, pk, func(ctx context.Context, sk string) error {
+				if _, escaped, timed := strings.Cut(sk, "#"); timed && pk == partitions[0] {
+					if notification, err := table.Unescape(escaped); err == nil {
+						return s.Delete(ctx, table.Notification(org, notification))
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -82,6 +82,7 @@ func (o *overseer) note(path, target string, body []byte) {
 		for _, key := range keys {
 			kind, _, _ := strings.Cut(key, "#")
 			switch {
+			case strings.HasSuffix(key, "#QUOTA") && strings.Count(key, "#") == 2 && action == "dynamodb:UpdateItem": // what each has used
 			case kind == "A", kind == "DUE" && table == api.WriteTable:
 				o.used[path] |= table
 			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
