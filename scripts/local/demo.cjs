@@ -180,6 +180,7 @@ async function call(operation, data) {
   const headers = {'Content-Type': 'application/json', 'x-service-api-key': 'dev-key', 'x-service-auth-token': 'dev-token'};
   const answer = await fetch(url + operation, {method: 'POST', headers, body: JSON.stringify({data: {organizationId: 'demo', documentId: 'launch-plan', ...data}})});
   if (!answer.ok) throw new Error(`${operation} answered ${answer.status} ${await answer.text()}`);
+  return (await answer.json()).result.data;
 }
 
 // attack shows each vector in every text that the elements show, to a browser that no policy protects.
@@ -201,6 +202,12 @@ async function attack(browser) {
       displayHeadlineMessageTemplateData: {actionUser: {userId: `n${i}`, name: vectors[i]}},
       displayBodyMessage: vectors[(i + 2 * third) % vectors.length], notifyAll: false, notifyUsers: [{userId: 'ann'}],
     });
+  }
+
+  // They are delivered one by one: the inbox is opened once all are there.
+  for (let there = 0; there < third; ) {
+    there = (await call('/v2/notifications/get', {userId: 'ann'})).filter((n) => n.displayHeadlineMessage.startsWith('headline')).length;
+    await new Promise((done) => setTimeout(done, 100));
   }
 
   const context = await contextOf(browser, {bypassCSP: true});
@@ -225,9 +232,9 @@ async function attack(browser) {
   await page.getByRole('button', {name: /^Inbox/}).click();
   const inbox = page.getByRole('dialog');
   while ((await inbox.getByText('headline 0:').count()) === 0) {
-    const older = inbox.getByRole('button', {name: 'Show older'});
-    if (await older.count()) await older.click();
-    await page.waitForTimeout(100);
+    const shown = await inbox.locator('li').count();
+    await inbox.getByRole('button', {name: 'Show older'}).click();
+    await inbox.locator('li').nth(shown).waitFor();
   }
   // What waits for a pointer, a key or the focus gets it; what must not be there is looked for.
   await page.evaluate(() => {

@@ -76,8 +76,9 @@ export class InboxElement extends LitElement {
   /** Reads the first page again; older ones stay as they were. */
   async #look(): Promise<void> {
     const page = await ask(this.endpoint, 'inbox', {});
-    if (!this.#older.length) this.next = page.nextPageToken;
     const ids = new Set(page.notifications.map((n) => n.notificationId));
+    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
+    if (!this.#older.length) this.next = page.nextPageToken;
     const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
     if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list;
     this.loaded = true;
