@@ -241,7 +241,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 					if !deliver || !reads {
 						t.Errorf("%s may %s of permission providers", function, operation)
 					}
-				case "A#*", "DUE#*", "DUE#lane#*", "QUARANTINE":
+				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "QUARANTINE":
 				default: // KEY#*, ACCOUNT#*
 					if !reads {
 						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)

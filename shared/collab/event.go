@@ -30,8 +30,8 @@ const (
 func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
-		CommentAdded, CommentUpdated, AnnotationDeleted, CommentDeleted,
-		DocumentDeleted, FolderDeleted, OrganizationDeleted, NotificationAdded, NotificationClicked, WebhookDisabled,
+		CommentAdded, CommentUpdated, NotificationAdded, NotificationClicked, WebhookDisabled,
+		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted,
 	}
 }
 

@@ -152,6 +152,10 @@ func Fields(t collab.EventType) []string {
 		return []string{"annotation", "comments"}
 	case collab.NotificationAdded, collab.NotificationClicked:
 		return []string{"notification", "actionUser"}
+	case collab.FolderDeleted:
+		return []string{"folderId"}
+	case collab.DocumentDeleted, collab.OrganizationDeleted:
+		return nil
 	}
 	return []string{"webhook"}
 }

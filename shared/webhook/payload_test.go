@@ -95,7 +95,7 @@ func examples() []*collab.Event {
 	disabled.OrganizationID, disabled.DocumentID, disabled.AnnotationID = "", "", ""
 	disabled.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
 
-	return []*collab.Event{added, updated, status, assigned, commented, edited, gone, erased, document, folder, organization, notified, clicked, disabled}
+	return []*collab.Event{added, updated, status, assigned, commented, edited, notified, clicked, disabled, gone, erased, document, folder, organization}
 }
 
 func TestPayloads(t *testing.T) {
