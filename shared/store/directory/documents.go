@@ -132,3 +132,17 @@ func (s *Store) forget(ctx context.Context, k table.Key, incarnation int) error 
 	_, err = s.Write(ctx, s.RemoveIf(k, store.Item{table.DeletedAt: store.Number(of.DeletedAt)}))
 	return err
 }
+
+// SweepGrants deletes the grants on an incarnation of a document, and returns how many. Those of the last second may be missing in its list.
+func (s *Store) SweepGrants(ctx context.Context, doc collab.DocumentRef) (n int, err error) {
+	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: table.DocumentGranted(doc), Keys: store.Everything}) {
+		if err == nil {
+			err = s.Delete(ctx, it.Key())
+		}
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}

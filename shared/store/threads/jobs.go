@@ -99,14 +99,8 @@ func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n in
 
 // sweepBelow deletes some of what lies below an incarnation of a document.
 func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
-	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: table.DocumentGranted(doc), Keys: store.Everything, Limit: sweptAtOnce}) {
-		if err == nil {
-			err = s.Delete(ctx, it.Key())
-		}
-		if err != nil {
-			return n, false, err
-		}
-		n++
+	if n, err = s.Directory.SweepGrants(ctx, doc); err != nil {
+		return n, false, err
 	}
 	partition := table.DocumentPartition(doc)
 	for _, pk := range []string{partition, table.PreferencePartition(doc), table.SeenPartition(doc)} {
