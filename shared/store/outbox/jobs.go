@@ -23,11 +23,11 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 		Next: now + after.Milliseconds(), Expires: expiry(now + after.Milliseconds()),
 	}
 	k := table.Job(job.Account, job.ID)
-	refused, err := s.Write(ctx,
+	// Refused, it is there by an earlier attempt.
+	_, err := s.Write(ctx,
 		s.Create(store.ItemOf(k, jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
 		s.Replace(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
 		s.Replace(store.ItemOf(workKey(work), work)))
-	_ = refused // it is there by an earlier attempt
 	return err
 }
 
