@@ -53,6 +53,7 @@ export interface ProxyConfig {
 }
 
 const MAX_BODY = 64 * 1024; // bytes of a request; a comment fits into it
+const MAX_SKIPPED = 4 << 20; // bytes that are read of a larger one, and not kept: a browser that is still sending would not see the answer
 const ANNOTATIONS_PAGE = 250; // of a document, in an answer
 const INBOX_PAGE = 30; // notifications of an answer
 const MAX_PEOPLE = 1000; // of the organization, and of the document, who may be mentioned
@@ -364,14 +365,14 @@ export function nodeListener(handler: (request: Request) => Promise<Response>): 
       const pieces: Buffer[] = [];
       let size = 0;
       for await (const piece of incoming.iterator({destroyOnReturn: false})) {
-        pieces.push(piece as Buffer);
+        if (size <= MAX_BODY) pieces.push(piece as Buffer); // beyond it the handler refuses the request
         size += (piece as Buffer).length;
-        if (size > MAX_BODY) break; // the handler refuses it
+        if (size > MAX_SKIPPED) break;
       }
       const method = incoming.method ?? 'GET';
       const init = {method, headers, ...(method !== 'GET' && method !== 'HEAD' && {body: Buffer.concat(pieces)})};
       const response = await handler(new Request(new URL(incoming.url ?? '/', 'http://application'), init));
-      if (size > MAX_BODY) outgoing.setHeader('Connection', 'close');
+      if (size > MAX_SKIPPED) outgoing.setHeader('Connection', 'close');
       outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
     } catch {
       outgoing.destroy(); // the browser is gone, or sent what is no request

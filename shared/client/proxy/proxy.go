@@ -39,6 +39,10 @@ import (
 // MaxBody is the size of the largest request, in bytes. A comment fits into it.
 const MaxBody = 64 << 10
 
+// maxSkipped is how many bytes of a larger request are read, and not kept: a
+// browser that is still sending would not see the answer.
+const maxSkipped = 4 << 20
+
 // User is a person of the application. The e-mail address goes to the service, which sends mail to it, and never to a browser.
 type User struct {
 	ID       string `json:"userId"`
@@ -80,14 +84,14 @@ func New(c Config) http.Handler {
 		if err != nil {
 			err = collab.Errorf(collab.PermissionDenied, "requests from other sites are refused")
 		} else {
-			answer, err = c.answer(w, r)
+			answer, err = c.answer(r)
 		}
 		c.write(w, r, answer, err)
 	})
 }
 
 // answer returns the answer to a request of the application's own pages.
-func (c *Config) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+func (c *Config) answer(r *http.Request) (any, error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Method != http.MethodPost || kind != "application/json" {
 		return nil, collab.Errorf(collab.InvalidArgument, "the request must be a POST of application/json")
 	}
@@ -102,8 +106,9 @@ func (c *Config) answer(w http.ResponseWriter, r *http.Request) (any, error) {
 	if who == nil {
 		return nil, collab.Errorf(collab.Unauthenticated, "nobody is signed in")
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
-	if err != nil {
+	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	if err != nil || len(body) > MaxBody {
+		_, _ = io.CopyN(io.Discard, r.Body, maxSkipped)
 		return nil, collab.Errorf(collab.InvalidArgument, "the body must arrive whole, and have at most %d bytes", MaxBody)
 	}
 	var sent map[string]jsontext.Value
