@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/scripts/local/worker"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
@@ -25,7 +26,7 @@ import (
 type parts struct {
 	clouds      *clouds
 	service     *app.Service
-	delivery    *deliver.Local
+	delivery    *worker.Worker
 	environment string // path of the file that writeEnvironment wrote
 	reference   string // path of the script that shows the reference
 }
@@ -79,7 +80,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 
 // prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
 // With a journal, each mail and each webhook that was sent has a line in it, with the link to the page that shows it.
-func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string) (*deliver.Local, error) {
+func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string) (*worker.Worker, error) {
 	d := deliver.Config{
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
@@ -112,7 +113,7 @@ func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, l
 			short.line("webhook to %s: %s%s", to, outcome, link)
 		}
 	}
-	return deliver.NewLocal(d)
+	return worker.New(d)
 }
 
 // writeEnvironment writes a file that a shell reads in order to reach this deployment by the API, scripts/admin and the AWS CLI.

@@ -1,10 +1,9 @@
-// Package deliver puts together what delivers events: the function that takes the messages of both queues, and what does the same, and the
-// relay's work too, in the local server. It is apart from package app as it links what renders mail, which no endpoint needs.
+// Package deliver puts together what delivers events: the function that takes the messages of both queues. It is apart from package app as it
+// links what renders mail, which no endpoint needs.
 package deliver
 
 import (
 	"crypto/rand"
-	"io"
 	"log/slog"
 	"net/netip"
 	"time"
@@ -39,38 +38,21 @@ type Config struct {
 	Metrics *metrics.Metrics // nil for none
 	Log     *slog.Logger
 	Now     func() time.Time // nil for the clock
-	Random  io.Reader        // nil for the system's
 }
-
-func (c Config) withDefaults() Config {
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Random == nil {
-		c.Random = rand.Reader
-	}
-	return c
-}
-
-// tables returns the parts of the table that a delivery reads and writes.
-func (c Config) tables() (*directory.Store, *threads.Store, *outbox.Store) {
-	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
-	d := directory.New(t)
-	o := outbox.New(t, d)
-	return d, threads.New(t, d, o), o
-}
-
-func (c Config) events() *queue.Queue   { return queue.New(c.SQS, c.EventsURL, c.Log) }
-func (c Config) webhooks() *queue.Queue { return queue.New(c.SQS, c.WebhooksURL, c.Log) }
 
 // New puts the delivery together. It calls nothing. The error says what is wrong with Mail.
 func New(c Config) (*delivery.Deliverer, error) {
-	c = c.withDefaults()
-	d, t, outbox := c.tables()
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	t := store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)
+	d := directory.New(t)
+	pending := outbox.New(t, d)
 	o := delivery.Options{
-		Directory: d, Threads: t, Outbox: outbox, Events: c.events(), Webhooks: c.webhooks(),
+		Directory: d, Threads: threads.New(t, d, pending), Outbox: pending,
+		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
-		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: c.Random,
+		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,
 	}
 	if c.Mail.From != "" {
 		mailer, err := mail.New(c.SES, c.Mail)

@@ -1,4 +1,4 @@
-package deliver
+package deliver_test
 
 import (
 	"bytes"
@@ -16,10 +16,14 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/scripts/local/worker"
+	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
@@ -48,10 +52,10 @@ func (o *output) String() string {
 }
 
 // config returns a deployment of its own, with the account acme and its organization org.
-func config(t testing.TB, out io.Writer) Config {
+func config(t testing.TB, out io.Writer) deliver.Config {
 	t.Helper()
 	cloud := localstacktest.Config(localstacktest.MiniStack(t))
-	c := Config{
+	c := deliver.Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: cloud, SES: cloud, Table: "deliver-" + rand.Text(),
 		Mail: mail.Options{From: strings.ToLower(rand.Text()) + "@collab.example"}, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Metrics: metrics.New(out, "test", time.Now), Log: slog.New(slog.NewJSONHandler(out, nil)),
@@ -61,11 +65,10 @@ func config(t testing.TB, out io.Writer) Config {
 		t.Fatal(err)
 	}
 	c.EventsURL, c.WebhooksURL = urls[table.EventsQueue], urls[table.WebhooksQueue]
-	c = c.withDefaults()
 	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
 		t.Fatal(err)
 	}
-	directory, _, _ := c.tables()
+	directory := directory.New(tableOf(c))
 	if err := directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +83,7 @@ func config(t testing.TB, out io.Writer) Config {
 }
 
 // receive starts a receiver of webhooks, adds it to the account, and returns the ids that are posted to it.
-func receive(t *testing.T, c Config) <-chan string {
+func receive(t *testing.T, c deliver.Config) <-chan string {
 	t.Helper()
 	posts := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { posts <- r.Header.Get("webhook-id") }))
@@ -89,7 +92,7 @@ func receive(t *testing.T, c Config) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.outbox().AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
+	if err := outboxOf(c).AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
 		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
 	}); err != nil {
 		t.Fatal(err)
@@ -98,9 +101,9 @@ func receive(t *testing.T, c Config) <-chan string {
 }
 
 // add records a notification for bob.
-func add(t *testing.T, c Config, address string) *collab.Event {
+func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 	t.Helper()
-	s := c.outbox()
+	s := outboxOf(c)
 	now := time.Now()
 	ev := &collab.Event{
 		ID: collab.NewIDs(now, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
@@ -114,10 +117,10 @@ func add(t *testing.T, c Config, address string) *collab.Event {
 	return ev
 }
 
-func inbox(t *testing.T, c Config) int {
+func inbox(t *testing.T, c deliver.Config) int {
 	t.Helper()
 	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
-	list, _, err := c.outbox().Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
+	list, _, err := outboxOf(c).Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +133,7 @@ func TestHandler(t *testing.T) {
 	c := config(t, &out)
 	received := receive(t, c)
 	ev := add(t, c, "bob@"+strings.ToLower(rand.Text())+".example")
-	handle, err := newHandler(c)
+	handle, err := deliver.NewHandler(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,7 @@ func TestHandler(t *testing.T) {
 			t.Errorf("wrote no %s:\n%s", want, &out)
 		}
 	}
-	_, _, o := c.tables()
+	o := outboxOf(c)
 	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
 	lanes, err := o.Lanes(t.Context(), lane)
 	if err != nil {
@@ -185,7 +188,7 @@ func TestHandler(t *testing.T) {
 
 func TestMailIsChecked(t *testing.T) {
 	for _, o := range []mail.Options{{From: "nobody"}, {From: "a@example.com", Unsubscribe: "http://example.com"}} {
-		if _, err := New(Config{Mail: o}); err == nil {
+		if _, err := deliver.New(deliver.Config{Mail: o}); err == nil {
 			t.Errorf("%+v is accepted", o)
 		}
 	}
@@ -204,13 +207,13 @@ func TestFromEnvironment(t *testing.T) {
 	wantMail := mail.Options{
 		From: "a@example.com", ConfigurationSet: "set", Unsubscribe: "https://example.com/bye", Look: collab.MailLook{FromName: "N", Product: "P", Link: "https://l"},
 	}
-	c, err := fromEnvironment(t.Context(), lookup)
+	c, err := deliver.FromEnvironment(t.Context(), lookup)
 	if err != nil || c.Table != "t" || c.EventsURL != "e" || c.WebhooksURL != "w" || c.Mail != wantMail || len(c.PrivateRanges) != 2 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	delete(values, "STAGE")
 	values["ALLOWED_PRIVATE_CIDRS"] = "10.0.0.1/8"
-	_, err = fromEnvironment(t.Context(), lookup)
+	_, err = deliver.FromEnvironment(t.Context(), lookup)
 	for _, want := range []string{"STAGE is missing", "ALLOWED_PRIVATE_CIDRS"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
@@ -231,7 +234,7 @@ func TestLocal(t *testing.T) {
 		defer mu.Unlock()
 		return time.Now().Add(ahead)
 	}
-	l, err := NewLocal(c)
+	l, err := worker.New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,14 +245,14 @@ func TestLocal(t *testing.T) {
 		l.Run(ctx)
 		close(ended)
 	}()
-	if err := c.events().SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}); err != nil {
+	if err := queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: "acme", ID: sent.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	if id := <-posts; id != sent.ID {
 		t.Errorf("got %s", id)
 	}
 	done := func(ev *collab.Event) bool {
-		at, err := c.outbox().Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID}, collab.EventWork)
+		at, err := outboxOf(c).Pending(t.Context(), collab.EventRef{Account: "acme", ID: ev.ID}, collab.EventWork)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -284,10 +287,10 @@ func TestLocal(t *testing.T) {
 	cancel()
 	select {
 	case <-ended:
-	case <-time.After(2 * localGrace):
+	case <-time.After(2 * worker.Grace):
 		t.Error("it does not end")
 	}
-	for _, q := range []*queue.Queue{c.events(), c.webhooks()} {
+	for _, q := range []*queue.Queue{queue.New(c.SQS, c.EventsURL, c.Log), queue.New(c.SQS, c.WebhooksURL, c.Log)} {
 		if n, err := q.Waiting(t.Context()); n != 0 || err != nil {
 			t.Errorf("%d messages are left, %v", n, err)
 		}
@@ -297,7 +300,10 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-func (c Config) outbox() *outbox.Store {
-	_, _, o := c.tables()
-	return o
+func tableOf(c deliver.Config) *store.Table {
+	return store.New(c.DynamoDB, c.Table, time.Now, rand.Reader)
+}
+
+func outboxOf(c deliver.Config) *outbox.Store {
+	return outbox.New(tableOf(c), directory.New(tableOf(c)))
 }

@@ -1,4 +1,4 @@
-package deliver
+package deliver_test
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/scripts/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/storetest"
@@ -58,7 +59,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 		}
 	}
 	c := config(t, io.Discard)
-	s := c.outbox()
+	s := outboxOf(c)
 	client := sqs.NewFromConfig(c.SQS)
 	count := func() (waiting, held int) {
 		out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{
@@ -106,7 +107,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 		must(err)
 		must(s.AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}}))
 	}
-	l, err := NewLocal(c)
+	l, err := worker.New(c)
 	must(err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var local, senders sync.WaitGroup
@@ -116,7 +117,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 
 	var took []time.Duration
 	var o outage
-	events := c.events()
+	events := queue.New(c.SQS, c.EventsURL, c.Log)
 	began := time.Now()
 	for sender := range clients {
 		senders.Go(func() {

@@ -1,4 +1,4 @@
-package deliver
+package deliver_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/scripts/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/storetest"
@@ -26,7 +27,7 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {
 		c := config(b, io.Discard)
-		_, _, s := c.tables()
+		s := outboxOf(c)
 		var mu sync.Mutex
 		seen := map[string]bool{}
 		var order []string
@@ -67,10 +68,10 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 		if err := g.Wait(); err != nil {
 			b.Fatal(err)
 		}
-		if err := c.events().SendEvents(b.Context(), events...); err != nil {
+		if err := queue.New(c.SQS, c.EventsURL, c.Log).SendEvents(b.Context(), events...); err != nil {
 			b.Fatal(err)
 		}
-		l, err := NewLocal(c)
+		l, err := worker.New(c)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/scripts/local/worker"
 	"collabdata/shared/api"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
@@ -53,7 +54,7 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	delivery, err := deliver.NewLocal(deliver.Config{
+	delivery, err := worker.New(deliver.Config{
 		DynamoDB: dynamoDB, SQS: sqs, Table: name,
 		EventsURL: urls[table.EventsQueue], WebhooksURL: urls[table.WebhooksQueue], Log: log,
 	})
