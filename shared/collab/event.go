@@ -140,3 +140,14 @@ type EventWebhook struct {
 
 // EventRef names an event of the outbox.
 type EventRef struct{ Account, ID string }
+
+// WorkKind is a kind of pending work.
+type WorkKind string
+
+// The kinds. Each has partitions of its own, so that no backlog of one hides another.
+const (
+	EventWork  WorkKind = "event"  // events whose delivery is not done
+	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
+	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
+	JobWork    WorkKind = "job"    // what deletions have left to be swept: the ID is the job's
+)

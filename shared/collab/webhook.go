@@ -159,22 +159,6 @@ type EndpointRef struct {
 	CreatedAt Millis
 }
 
-// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: its holder.
-type Lane struct {
-	LaneRef `dynamodbav:"-"`
-	Holder  string        `dynamodbav:"by,omitempty"`    // who works on it, or the message for whose taker it is reserved; "" for nobody
-	Until   Millis        `dynamodbav:"until,omitempty"` // the end of the holder's lease
-	Asked   bool          `dynamodbav:"ask"`             // something was added since the holder began to look: it looks again before it ends
-	Since   Millis        `dynamodbav:"at,omitempty"`    // the first message for it that nobody has taken was sent then; 0 for none
-	Next    Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes it, 0 for never
-	Alarm   Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
-	Pause   Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
-	Health  WebhookHealth `dynamodbav:"health"`
-}
-
-// Held reports whether the lane has a holder.
-func (l *Lane) Held(now Millis) bool { return l.Until > now }
-
 // DeliveryAttempt is one post of a delivery.
 type DeliveryAttempt struct {
 	At       Millis `dynamodbav:"at"`

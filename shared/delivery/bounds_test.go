@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/heaptest"
 )
 
@@ -52,8 +53,8 @@ func TestManyEscapes(t *testing.T) {
 		people int
 		how    func(*delivery.Options)
 	}{
-		{"&", collab.RecipientPageSize + 1, mailed}, // where HTML is escaped
-		{"\x01", collab.RecipientPageSize + 1, mailed},
+		{"&", outbox.RecipientPageSize + 1, mailed}, // where HTML is escaped
+		{"\x01", outbox.RecipientPageSize + 1, mailed},
 		{"&", collab.MaxPeople, notMailed},
 	} {
 		t.Run(fmt.Sprintf("%d of %q", tt.people, tt.filler), func(t *testing.T) {

@@ -8,21 +8,22 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/outbox"
 )
 
-// concerned returns up to collab.RecipientPageSize of those whom an event concerns, and the cursor of the others: "@" and the id of the user behind
+// concerned returns up to outbox.RecipientPageSize of those whom an event concerns, and the cursor of the others: "@" and the id of the user behind
 // whom the list goes on, in the order of ids.
 func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if w.event.NotifyAll {
-		for m, err := range d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, collab.RecipientPageSize) {
+		for m, err := range d.Directory.ListMembers(ctx, w.document.OrganizationRef, after, outbox.RecipientPageSize) {
 			if err != nil {
 				return nil, "", err
 			}
 			if !m.Holds(d.Now().UnixMilli()) {
 				continue
 			}
-			if people = append(people, m.User); len(people) > collab.RecipientPageSize {
+			if people = append(people, m.User); len(people) > outbox.RecipientPageSize {
 				break
 			}
 		}
@@ -33,8 +34,8 @@ func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (peop
 		}
 		people = slices.DeleteFunc(named(w.event, thread), func(u collab.User) bool { return u.UserID <= after })
 	}
-	if len(people) > collab.RecipientPageSize {
-		people = people[:collab.RecipientPageSize]
+	if len(people) > outbox.RecipientPageSize {
+		people = people[:outbox.RecipientPageSize]
 		next = "@" + people[len(people)-1].UserID
 	}
 	return slices.DeleteFunc(people, func(u collab.User) bool { return acted(w.event, u.UserID) }), next, nil

@@ -2,9 +2,9 @@
 // get their posts. Every step may be repeated: it is kept what was worked out and what was done, so that a run which ends anywhere is
 // finished by another.
 //
-// An event's delivery goes through the stages of collab.Stage, which its pending work tells: once it is done there is none. First a delivery
+// An event's delivery goes through the stages of outbox.Stage, which its pending work tells: once it is done there is none. First a delivery
 // to each webhook endpoint is added to the endpoint's lane, and lanes that nobody works on are woken by a message. Then recipients are worked
-// out page by page, collab.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and the page's
+// out page by page, outbox.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and the page's
 // inboxes are served; a message of its own asks for the next page. Last, in the same pages, come the mails. Those about a thread wait for
 // others on it, unless the account wants none of that; the relay brings the event back when it is time.
 //

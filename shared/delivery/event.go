@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 )
 
 // MailWindow is the time within which mails about one thread become one: the first of them waits as long. Options may say otherwise.
@@ -18,7 +19,7 @@ const MailWindow = 5 * time.Minute
 
 // work is an event whose delivery is being moved on.
 type work struct {
-	collab.Work      // as it stands
+	outbox.Work      // as it stands
 	again       bool // a message was sent before
 	hops        int  // of the message
 	event       *collab.Event
@@ -65,7 +66,7 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	return err
 }
 
-func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) error {
+func (d *Deliverer) event(ctx context.Context, at outbox.Work, m queue.Event) error {
 	if at.Deaths >= mostDeaths {
 		return d.quarantine(ctx, at, "three attempts at it never reported an end")
 	}
@@ -104,7 +105,7 @@ func (d *Deliverer) event(ctx context.Context, at collab.Work, m queue.Event) er
 			return err
 		}
 	}
-	if w.Stage == collab.StageMail {
+	if w.Stage == outbox.StageMail {
 		return d.mailStep(ctx, w, nil)
 	}
 	return d.fanOut(ctx, w)
@@ -116,7 +117,7 @@ var errNoTime = errors.New("the run's time is over: the other mails of the page 
 // errDisabled says that an account or organization was disabled while its mails were being sent.
 var errDisabled = errors.New("disabled")
 
-func (d *Deliverer) quarantine(ctx context.Context, at collab.Work, reason string) error {
+func (d *Deliverer) quarantine(ctx context.Context, at outbox.Work, reason string) error {
 	d.Metrics.Add(metrics.Quarantined, "", 1)
 	d.Log.LogAttrs(ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", at.Account), slog.String("event", at.ID))
 	return d.Outbox.Quarantine(ctx, at, reason)
@@ -134,7 +135,7 @@ func (d *Deliverer) park(ctx context.Context, w *work) error {
 }
 
 // advance moves the work on, and reports whether it did: else another run has.
-func (d *Deliverer) advance(ctx context.Context, w *work, to collab.Work) (bool, error) {
+func (d *Deliverer) advance(ctx context.Context, w *work, to outbox.Work) (bool, error) {
 	moved, err := d.Outbox.Advance(ctx, w.Work, to)
 	if moved {
 		w.Work = to
@@ -143,8 +144,8 @@ func (d *Deliverer) advance(ctx context.Context, w *work, to collab.Work) (bool,
 }
 
 // mailsAt is when the mails about an event are sent.
-func (d *Deliverer) mailsAt(w *work, mode collab.MailMode) collab.Millis {
-	if mode == collab.MailWaits {
+func (d *Deliverer) mailsAt(w *work, mode outbox.MailMode) collab.Millis {
+	if mode == outbox.MailWaits {
 		return w.event.Time + d.MailWindow.Milliseconds()
 	}
 	return 0
@@ -153,7 +154,7 @@ func (d *Deliverer) mailsAt(w *work, mode collab.MailMode) collab.Millis {
 // fanOut serves the inboxes of one page of the recipients, and before the first the webhook endpoints and the list for all. After the
 // last come the mails.
 func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
-	if w.Stage == collab.StageNew {
+	if w.Stage == outbox.StageNew {
 		if err := d.fanOutWebhooks(ctx, w); err != nil {
 			return err
 		}
@@ -171,25 +172,25 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 	if err := d.serveInboxes(ctx, w, page); err != nil {
 		return err
 	}
-	if page.MailMode == collab.MailWaits { // the mails about earlier events on the thread may take these along
-		if err := eachOf(withMail(page.Recipients), func(r collab.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
+	if page.MailMode == outbox.MailWaits { // the mails about earlier events on the thread may take these along
+		if err := eachOf(withMail(page.Recipients), func(r outbox.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
 			return err
 		}
 	}
-	if w.Stage == collab.StageNew {
+	if w.Stage == outbox.StageNew {
 		d.Metrics.Add(metrics.Events, "", 1)
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, collab.StageFanOut, page.Next, d.millis())
+		return d.goOn(ctx, w, outbox.StageFanOut, page.Next, d.millis())
 	}
-	if page.MailMode == collab.MailNone {
+	if page.MailMode == outbox.MailNone {
 		return d.Outbox.Finish(ctx, w.Work)
 	}
 	if at := d.mailsAt(w, page.MailMode); at > d.millis() {
-		return d.goOn(ctx, w, collab.StageMail, "", at)
+		return d.goOn(ctx, w, outbox.StageMail, "", at)
 	}
 	to := w.Work
-	to.Stage, to.Cursor, to.Next = collab.StageMail, "", 0
+	to.Stage, to.Cursor, to.Next = outbox.StageMail, "", 0
 	if w.Cursor != "" {
 		page = nil // the mails begin with the first
 	}
@@ -201,7 +202,7 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 
 // goOn moves the delivery on to a page, and asks for it at a time by a message, unless another run has done so. Behind maxHops messages, and where the time is
 // far, it is left to the relay.
-func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, cursor string, at collab.Millis) error {
+func (d *Deliverer) goOn(ctx context.Context, w *work, stage outbox.Stage, cursor string, at collab.Millis) error {
 	to := w.Work
 	to.Stage, to.Cursor, to.Next = stage, cursor, at
 	if wait := at - d.millis(); wait > 0 {
@@ -219,7 +220,7 @@ func (d *Deliverer) goOn(ctx context.Context, w *work, stage collab.Stage, curso
 }
 
 // serveInboxes puts the notification into the inboxes of a page of recipients.
-func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *collab.RecipientPage) error {
+func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.RecipientPage) error {
 	var users []string
 	for _, r := range page.Recipients {
 		if r.Inbox {
@@ -244,7 +245,7 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *collab.Reci
 
 // mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it is
 // asked again who may know and wants to.
-func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.RecipientPage) (err error) {
+func (d *Deliverer) mailStep(ctx context.Context, w *work, page *outbox.RecipientPage) (err error) {
 	later := page == nil
 	if later {
 		if page, err = d.Outbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil {
@@ -260,8 +261,8 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 	if held, err := d.holdMails(ctx, w); held || err != nil {
 		return err
 	}
-	alone := page.MailMode != collab.MailWaits
-	mailed, dropped := withMail(page.Recipients), []collab.Recipient(nil)
+	alone := page.MailMode != outbox.MailWaits
+	mailed, dropped := withMail(page.Recipients), []outbox.Recipient(nil)
 	exists, err := d.exists(ctx, w)
 	switch {
 	case err != nil:
@@ -273,10 +274,10 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 			return err
 		}
 	}
-	if err := eachOf(dropped, func(r collab.Recipient) error { return d.dropMail(ctx, w, r) }); err != nil {
+	if err := eachOf(dropped, func(r outbox.Recipient) error { return d.dropMail(ctx, w, r) }); err != nil {
 		return err
 	}
-	err = eachOf(mailed, func(r collab.Recipient) error {
+	err = eachOf(mailed, func(r outbox.Recipient) error {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
 			return errNoTime
 		}
@@ -292,7 +293,7 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *collab.Recipien
 		return err
 	}
 	if page.Next != "" {
-		return d.goOn(ctx, w, collab.StageMail, page.Next, d.millis())
+		return d.goOn(ctx, w, outbox.StageMail, page.Next, d.millis())
 	}
 	return d.Outbox.Finish(ctx, w.Work)
 }

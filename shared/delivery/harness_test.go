@@ -375,7 +375,7 @@ func (w *world) backlog() backlog {
 	return b
 }
 
-func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) ([]collab.Work, string, error) {
+func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) ([]outbox.Work, string, error) {
 	if b.partitions != nil && !b.partitions[table.WorkPartition(string(kind), shard)] {
 		return nil, "", nil
 	}
@@ -383,9 +383,9 @@ func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from
 }
 
 // pending returns the pending work, what is due first ahead.
-func (w *world) pending() []collab.Work {
+func (w *world) pending() []outbox.Work {
 	w.Helper()
-	var all []collab.Work
+	var all []outbox.Work
 	b := w.backlog()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range table.DueShards {
@@ -396,7 +396,7 @@ func (w *world) pending() []collab.Work {
 			all = append(all, list...)
 		}
 	}
-	slices.SortFunc(all, func(a, b collab.Work) int { return cmp.Compare(a.Next, b.Next) })
+	slices.SortFunc(all, func(a, b outbox.Work) int { return cmp.Compare(a.Next, b.Next) })
 	return all
 }
 
@@ -629,7 +629,7 @@ func (w *world) mails() map[string][]localstack.Mail {
 }
 
 // lane returns the lane of an endpoint.
-func (a *account) lane(hook string) collab.Lane {
+func (a *account) lane(hook string) outbox.Lane {
 	a.Helper()
 	lanes, err := a.outbox.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
 	a.must(err)
@@ -663,7 +663,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 }
 
 // work returns the pending work of an event; nil when its delivery is done.
-func (w *world) work(ev *collab.Event) *collab.Work {
+func (w *world) work(ev *collab.Event) *outbox.Work {
 	w.Helper()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
 		work, err := w.outbox.Pending(context.WithoutCancel(w.Context()), ref(ev), kind)

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 // laneRun is the work of one holder of a lane.
 type laneRun struct {
 	*Deliverer
-	lane     collab.Lane
+	lane     outbox.Lane
 	endpoint collab.EndpointRef
 	hook     collab.Webhook
 	began    time.Time
@@ -195,7 +196,7 @@ func (r *laneRun) readHook(ctx context.Context) (found bool, err error) {
 }
 
 // wake sends messages for those of the lanes that have no holder.
-func (d *Deliverer) wake(ctx context.Context, hops int, lanes ...collab.Lane) error {
+func (d *Deliverer) wake(ctx context.Context, hops int, lanes ...outbox.Lane) error {
 	var mu sync.Mutex
 	var send []queue.Lane
 	err := each(len(lanes), sideBySide, func(i int) error {

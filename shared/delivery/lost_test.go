@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
@@ -276,7 +277,7 @@ func TestChains(t *testing.T) {
 	}
 	up.Store(true)
 	longest = 0
-	const people = (bound + 2) * collab.RecipientPageSize
+	const people = (bound + 2) * outbox.RecipientPageSize
 	all := make([]collab.User, 0, people)
 	for i := range people {
 		all = append(all, collab.User{UserID: fmt.Sprintf("u%04d", i)})

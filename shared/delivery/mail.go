@@ -10,23 +10,24 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
+	"collabdata/shared/store/outbox"
 )
 
 // mailLease is how long a claim on mails holds: then another run may take it over. No run takes as long.
 const mailLease = 2 * time.Minute
 
 // thread is the thread of the work's event as a recipient gets mail about it.
-func (w *work) thread(r collab.Recipient) collab.MailThread {
-	return collab.MailThread{DocumentRef: w.document, Annotation: w.event.AnnotationID, User: r.UserID}
+func (w *work) thread(r outbox.Recipient) outbox.MailThread {
+	return outbox.MailThread{DocumentRef: w.document, Annotation: w.event.AnnotationID, User: r.UserID}
 }
 
 // withMail returns the recipients who get a mail.
-func withMail(all []collab.Recipient) []collab.Recipient {
-	return slices.DeleteFunc(slices.Clone(all), func(r collab.Recipient) bool { return !r.Mail })
+func withMail(all []outbox.Recipient) []outbox.Recipient {
+	return slices.DeleteFunc(slices.Clone(all), func(r outbox.Recipient) bool { return !r.Mail })
 }
 
 // eachOf calls f for all recipients, some side by side.
-func eachOf(list []collab.Recipient, f func(collab.Recipient) error) error {
+func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
 }
 
@@ -55,14 +56,14 @@ func (d *Deliverer) documentOf(ctx context.Context, w *work) (doc collab.Documen
 
 // stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any more,
 // do not want it, have unsubscribed.
-func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []collab.Recipient) (mailed, dropped []collab.Recipient, err error) {
+func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []outbox.Recipient) (mailed, dropped []outbox.Recipient, err error) {
 	people := make([]collab.User, len(list))
 	for i, r := range list {
 		people[i] = r.User
 	}
 	now, err := d.recipients(ctx, w, people)
 	for _, r := range list {
-		if i := slices.IndexFunc(now, func(n collab.Recipient) bool { return n.UserID == r.UserID && n.Mail }); i >= 0 {
+		if i := slices.IndexFunc(now, func(n outbox.Recipient) bool { return n.UserID == r.UserID && n.Mail }); i >= 0 {
 			mailed = append(mailed, now[i])
 		} else {
 			dropped = append(dropped, r)
@@ -72,7 +73,7 @@ func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []collab.Reci
 }
 
 // dropMail gives up the mail about an event to a recipient, unless it was sent: later ones do not take it along.
-func (d *Deliverer) dropMail(ctx context.Context, w *work, r collab.Recipient) error {
+func (d *Deliverer) dropMail(ctx context.Context, w *work, r outbox.Recipient) error {
 	thread := w.thread(r)
 	claimed, err := d.Outbox.ClaimMail(ctx, thread, w.ID, true, d.Now().Add(mailLease).UnixMilli(), d.skip(ctx))
 	if err != nil || len(claimed) == 0 {
@@ -83,7 +84,7 @@ func (d *Deliverer) dropMail(ctx context.Context, w *work, r collab.Recipient) e
 
 // sendMail sends a recipient the mail about an event, unless it was sent. Unless alone is true it takes along later events on the thread
 // about which no mail was sent yet.
-func (d *Deliverer) sendMail(ctx context.Context, w *work, r collab.Recipient, alone bool) error {
+func (d *Deliverer) sendMail(ctx context.Context, w *work, r outbox.Recipient, alone bool) error {
 	if d.Mailer == nil {
 		return nil // it was decided when mail was sent
 	}

@@ -8,6 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
+	"collabdata/shared/store/outbox"
 )
 
 // toAllAtOnce reports whether everyone of the organization is told by one entry in the list for all: who is left out is decided when
@@ -15,10 +16,10 @@ import (
 func (w *work) toAllAtOnce() bool { return w.event.NotifyAll && !w.event.VerifyAccess }
 
 // recipientPage returns the page of recipients at which the work is, as it was kept, or works it out and keeps it.
-func (d *Deliverer) recipientPage(ctx context.Context, w *work) (*collab.RecipientPage, error) {
+func (d *Deliverer) recipientPage(ctx context.Context, w *work) (*outbox.RecipientPage, error) {
 	cursor := w.Cursor
 	if !w.event.Notify || w.toAllAtOnce() && d.Mailer == nil {
-		return &collab.RecipientPage{}, nil
+		return &outbox.RecipientPage{}, nil
 	}
 	if w.again { // else it is not there, or will be found when it is to be kept
 		page, err := d.Outbox.RecipientPage(ctx, w.EventRef, cursor)
@@ -30,7 +31,7 @@ func (d *Deliverer) recipientPage(ctx context.Context, w *work) (*collab.Recipie
 	if err != nil {
 		return nil, err
 	}
-	page := &collab.RecipientPage{Next: next}
+	page := &outbox.RecipientPage{Next: next}
 	if page.Recipients, err = d.recipients(ctx, w, people); err != nil {
 		return nil, err
 	}
@@ -44,26 +45,26 @@ func (d *Deliverer) recipientPage(ctx context.Context, w *work) (*collab.Recipie
 }
 
 // mailMode decides with the first page when the mails about an event are sent; the others follow it.
-func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, page *collab.RecipientPage) (collab.MailMode, error) {
+func (d *Deliverer) mailMode(ctx context.Context, w *work, cursor string, page *outbox.RecipientPage) (outbox.MailMode, error) {
 	if cursor != "" {
 		first, err := d.Outbox.RecipientPage(ctx, w.EventRef, "")
 		if err != nil || first == nil {
-			return collab.MailNone, err
+			return outbox.MailNone, err
 		}
 		return first.MailMode, nil
 	}
-	some := slices.ContainsFunc(page.Recipients, func(r collab.Recipient) bool { return r.Mail })
+	some := slices.ContainsFunc(page.Recipients, func(r outbox.Recipient) bool { return r.Mail })
 	switch {
 	case d.Mailer == nil || !some && page.Next == "":
-		return collab.MailNone, nil
+		return outbox.MailNone, nil
 	case w.event.AnnotationID == "" || w.settings.MailGroupingOff:
-		return collab.MailNow, nil
+		return outbox.MailNow, nil
 	}
-	return collab.MailWaits, nil
+	return outbox.MailWaits, nil
 }
 
 // recipients returns those of the people who may know of an event and want to be told, with the channels by which.
-func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.User) ([]collab.Recipient, error) {
+func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.User) ([]outbox.Recipient, error) {
 	if len(people) == 0 {
 		return nil, nil
 	}
@@ -92,14 +93,14 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 			return nil, err
 		}
 	}
-	var list []collab.Recipient
+	var list []outbox.Recipient
 	for _, u := range people {
 		p, ok := preferences[u.UserID]
 		if !ok {
 			p = collab.DefaultPreferences
 		}
 		mine := !w.event.NotifyAll
-		r := collab.Recipient{User: u, Inbox: p.Inbox.Wants(mine) && !w.toAllAtOnce(), Mail: p.Email.Wants(mine) && d.Mailer != nil}
+		r := outbox.Recipient{User: u, Inbox: p.Inbox.Wants(mine) && !w.toAllAtOnce(), Mail: p.Email.Wants(mine) && d.Mailer != nil}
 		if !r.Inbox && !r.Mail {
 			continue
 		}
@@ -110,7 +111,7 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 
 // addressed returns recipients with the addresses that their mails go to: the one that the event names, else the member's, else the one that
 // the thread knows; the member's alone where the account wants that. Who has none, or has unsubscribed, gets no mail.
-func (d *Deliverer) addressed(ctx context.Context, w *work, list []collab.Recipient) ([]collab.Recipient, error) {
+func (d *Deliverer) addressed(ctx context.Context, w *work, list []outbox.Recipient) ([]outbox.Recipient, error) {
 	only := w.settings.MailToMembersOnly
 	var ask []string
 	for _, r := range list {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
@@ -388,7 +389,7 @@ func TestManyRecipients(t *testing.T) {
 			questions.Store(0)
 			a := w.account()
 			a.provider(r.URL+"/may", "s")
-			const page = collab.RecipientPageSize
+			const page = outbox.RecipientPageSize
 			const n = 2*page + 10
 			var people []collab.User
 			for i := range n {

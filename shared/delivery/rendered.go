@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/store/outbox"
 )
 
 const (
@@ -36,7 +37,7 @@ type rendered struct {
 }
 
 // notice returns the mail that tells a recipient of events.
-func (d *Deliverer) notice(ctx context.Context, w *work, r collab.Recipient, events []string) (mail.Notice, error) {
+func (d *Deliverer) notice(ctx context.Context, w *work, r outbox.Recipient, events []string) (mail.Notice, error) {
 	w.notices.mu.Lock()
 	defer w.notices.mu.Unlock()
 	if w.notices.thread == nil {

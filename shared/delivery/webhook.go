@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 )
 
 // fanOutWebhooks adds a delivery of an event to each endpoint that wants it, and wakes the lanes that do not rest: those are looked at when they have
@@ -34,7 +35,7 @@ func (d *Deliverer) fanOutWebhooks(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	lanes = slices.DeleteFunc(lanes, func(l collab.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
+	lanes = slices.DeleteFunc(lanes, func(l outbox.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
 	return d.wake(ctx, w.hops, lanes...)
 }
 

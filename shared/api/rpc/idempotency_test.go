@@ -16,6 +16,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/tx"
 )
 
 // ledger is an IdempotencyStore in memory.
@@ -26,38 +27,38 @@ type ledger struct {
 }
 
 type entry struct {
-	claim    collab.IdempotencyClaim
+	claim    tx.Claim
 	last     time.Time // when its last attempt began
 	freed    bool
 	finished bool
-	answer   collab.IdempotencyAnswer
+	answer   tx.Answer
 }
 
-func (l *ledger) BeginIdempotent(_ context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error) {
+func (l *ledger) BeginIdempotent(_ context.Context, claim tx.Claim) (tx.Outcome, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := claim.Account + string(claim.KeyHash[:])
 	e := l.items[key]
-	if e != nil && claim.Start.Sub(e.last) >= collab.IdempotencyExpiry {
+	if e != nil && claim.Start.Sub(e.last) >= tx.KeyExpiry {
 		e = nil
 	}
 	sameBody := e != nil && e.claim.BodyHash == claim.BodyHash
 	switch {
 	case e == nil || e.freed && !sameBody:
 		l.items[key] = &entry{claim: claim, last: claim.Start}
-		return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}, nil
+		return tx.Outcome{State: tx.Claimed, Claim: claim}, nil
 	case !sameBody:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}, nil
+		return tx.Outcome{State: tx.Mismatch}, nil
 	case e.finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: e.claim, Answer: e.answer}, nil
+		return tx.Outcome{State: tx.Finished, Claim: e.claim, Answer: e.answer}, nil
 	case !e.freed && claim.Start.Before(e.claim.Lease):
-		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: e.claim}, nil
+		return tx.Outcome{State: tx.Running, Claim: e.claim}, nil
 	}
 	e.freed, e.claim.Lease, e.claim.Attempt, e.last = false, claim.Lease, claim.Attempt, claim.Start
-	return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: e.claim}, nil
+	return tx.Outcome{State: tx.Claimed, Claim: e.claim}, nil
 }
 
-func (l *ledger) held(claim collab.IdempotencyClaim) *entry {
+func (l *ledger) held(claim tx.Claim) *entry {
 	e := l.items[claim.Account+string(claim.KeyHash[:])]
 	if e == nil || e.freed || e.finished || e.claim.Attempt != claim.Attempt {
 		return nil
@@ -65,7 +66,7 @@ func (l *ledger) held(claim collab.IdempotencyClaim) *entry {
 	return e
 }
 
-func (l *ledger) FinishIdempotent(ctx context.Context, claim collab.IdempotencyClaim, answer collab.IdempotencyAnswer) error {
+func (l *ledger) FinishIdempotent(ctx context.Context, claim tx.Claim, answer tx.Answer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.held(claim); e != nil && l.err == nil {
@@ -74,7 +75,7 @@ func (l *ledger) FinishIdempotent(ctx context.Context, claim collab.IdempotencyC
 	return errors.Join(l.err, ctx.Err())
 }
 
-func (l *ledger) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error {
+func (l *ledger) FreeIdempotent(ctx context.Context, claim tx.Claim) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.held(claim); e != nil && l.err == nil {
@@ -273,7 +274,7 @@ func TestIdempotencyNotKept(t *testing.T) {
 	if code != 200 || strings.Count(a.log.String(), `"msg":"idempotency"`) != 1 || !strings.Contains(a.log.String(), "table X") {
 		t.Errorf("%d %s\n%s", code, first, &a.log)
 	}
-	a.err, a.now = nil, noon.Add(collab.IdempotencyLease)
+	a.err, a.now = nil, noon.Add(tx.ClaimLease)
 	if code, second := a.send(t.Context(), "k", "x"); code != 200 || first != second || a.runs != 2 {
 		t.Errorf("after the lease: %d %s", code, second)
 	}
@@ -316,18 +317,18 @@ func TestIdempotentLargest(t *testing.T) {
 	first := send()
 	for _, e := range a.items {
 		t.Logf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
-		if len(e.answer.Body) > collab.MaxKeptAnswer {
+		if len(e.answer.Body) > tx.MaxKeptAnswer {
 			t.Errorf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
 		}
 	}
-	if second := send(); len(first) < collab.MaxKeptAnswer || first != second {
+	if second := send(); len(first) < tx.MaxKeptAnswer || first != second {
 		t.Errorf("%d bytes, then %d", len(first), len(second))
 	}
 }
 
 func TestIdempotentTooLarge(t *testing.T) {
 	a := newAdder()
-	random := make([]byte, collab.MaxKeptAnswer)
+	random := make([]byte, tx.MaxKeptAnswer)
 	rand.Read(random)
 	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Options{Idempotent: true})
 	var w [2]string

@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/table"
 
 	"golang.org/x/sync/errgroup"
@@ -38,10 +39,10 @@ const (
 
 // Store is what the relay needs of the table. Package outbox documents the methods.
 type Store interface {
-	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error)
-	MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error)
-	Finish(ctx context.Context, w collab.Work) error
-	WakeLane(ctx context.Context, l collab.Lane) (token string, err error)
+	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []outbox.Work, next string, err error)
+	MoveWork(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
+	Finish(ctx context.Context, w outbox.Work) error
+	WakeLane(ctx context.Context, l outbox.Lane) (token string, err error)
 }
 
 // Events is the queue of events.
@@ -151,7 +152,7 @@ func (k *kindRun) run(ctx context.Context) {
 			k.errs = append(k.errs, err)
 			continue
 		}
-		others := slices.IndexFunc(list, func(w collab.Work) bool { return w.Account != t.acct })
+		others := slices.IndexFunc(list, func(w outbox.Work) bool { return w.Account != t.acct })
 		switch {
 		case t.acct != "" && others >= 0:
 			list = list[:others]
@@ -167,9 +168,9 @@ func (k *kindRun) run(ctx context.Context) {
 }
 
 // due returns what of a list is to be sent.
-func (k *kindRun) due(list []collab.Work) []collab.Work {
+func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	now := k.Now().UnixMilli()
-	var due []collab.Work
+	var due []outbox.Work
 	for _, w := range list {
 		k.oldest = max(k.oldest, time.Duration(now-w.Since)*time.Millisecond)
 		if w.Next <= now && k.sentOf[w.Account] < k.share {
@@ -181,7 +182,7 @@ func (k *kindRun) due(list []collab.Work) []collab.Work {
 }
 
 // send moves work on, and sends what was moved, even where other calls have failed or were not answered.
-func (k *kindRun) send(ctx context.Context, due []collab.Work) {
+func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	var mu sync.Mutex
 	var events []queue.Event
 	var lanes []queue.Lane
@@ -195,7 +196,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 			var moved bool
 			var err error
 			if k.kind == collab.LaneWork {
-				lane.Token, err = k.Store.WakeLane(moving, collab.Lane{LaneRef: lane.LaneRef})
+				lane.Token, err = k.Store.WakeLane(moving, outbox.Lane{LaneRef: lane.LaneRef})
 			} else {
 				moved, err = k.move(moving, w)
 			}
@@ -225,7 +226,7 @@ func (k *kindRun) send(ctx context.Context, due []collab.Work) {
 }
 
 // move moves an event on before it is sent, and reports whether it is to be. Work that has expired is dropped.
-func (k *kindRun) move(ctx context.Context, w collab.Work) (bool, error) {
+func (k *kindRun) move(ctx context.Context, w outbox.Work) (bool, error) {
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.Unix() {
 		return false, k.Store.Finish(ctx, w)

@@ -256,7 +256,7 @@ func TestMailsAndParked(t *testing.T) {
 		if to.Next = w.Now().UnixMilli(); what == "parked" {
 			to.Kind = collab.ParkedWork
 		} else {
-			to.Stage, to.Since, to.Next = collab.StageMail, to.Next+(5*time.Minute).Milliseconds(), to.Next+(6*time.Minute).Milliseconds()
+			to.Stage, to.Since, to.Next = outbox.StageMail, to.Next+(5*time.Minute).Milliseconds(), to.Next+(6*time.Minute).Milliseconds()
 		}
 		if ok, err := w.store.Advance(t.Context(), *at, to); !ok || err != nil {
 			t.Fatal(ok, err)

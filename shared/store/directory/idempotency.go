@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -25,22 +26,22 @@ type keptRequest struct {
 }
 
 // newKeptRequest is the item of a key that an attempt, begun at a time, holds under a claim.
-func newKeptRequest(claim collab.IdempotencyClaim, begun time.Time) keptRequest {
+func newKeptRequest(claim tx.Claim, begun time.Time) keptRequest {
 	return keptRequest{
 		BodyHash: claim.BodyHash[:], Seed: claim.Seed, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
-		Expires: begun.Add(collab.IdempotencyExpiry).Unix() + 1,
+		Expires: begun.Add(tx.KeyExpiry).Unix() + 1,
 	}
 }
 
 // judge says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
-func judge(seen keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
-	claimed := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
+func judge(seen keptRequest, claim tx.Claim) tx.Outcome {
+	claimed := tx.Outcome{State: tx.Claimed, Claim: claim}
 	if claim.Start.Unix() >= seen.Expires {
 		return claimed
 	}
 	same := bytes.Equal(seen.BodyHash, claim.BodyHash[:])
 	finished, freed := seen.HTTP != 0, seen.Lease == 0
-	holder := collab.IdempotencyClaim{
+	holder := tx.Claim{
 		Account: claim.Account, KeyHash: claim.KeyHash, BodyHash: claim.BodyHash,
 		Seed: seen.Seed, Start: time.UnixMilli(seen.StartedAt), Lease: time.UnixMilli(seen.Lease),
 	}
@@ -48,12 +49,12 @@ func judge(seen keptRequest, claim collab.IdempotencyClaim) collab.IdempotencyOu
 	case !same && freed && !finished:
 		return claimed
 	case !same:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
+		return tx.Outcome{State: tx.Mismatch}
 	case finished:
-		answer := collab.IdempotencyAnswer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body}
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: holder, Answer: answer}
+		answer := tx.Answer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body}
+		return tx.Outcome{State: tx.Finished, Claim: holder, Answer: answer}
 	case !freed && holder.Lease.After(claim.Start):
-		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
+		return tx.Outcome{State: tx.Running, Claim: holder}
 	}
 	claimed.Claim.Seed, claimed.Claim.Start = holder.Seed, holder.Start
 	return claimed
@@ -64,43 +65,37 @@ const contenders = 5
 
 // BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It is one conditional write where the key is new, two where it
 // is taken over.
-func (s *Store) BeginIdempotent(ctx context.Context, claim collab.IdempotencyClaim) (collab.IdempotencyOutcome, error) {
+func (s *Store) BeginIdempotent(ctx context.Context, claim tx.Claim) (tx.Outcome, error) {
 	var there store.Item // nil as long as nothing is known
 	for range contenders {
 		var seen keptRequest
 		if err := there.Decode(&seen); err != nil {
-			return collab.IdempotencyOutcome{}, err
+			return tx.Outcome{}, err
 		}
 		outcome := judge(seen, claim)
-		if outcome.State != collab.IdempotencyClaimed {
+		if outcome.State != tx.Claimed {
 			return outcome, nil
 		}
 		refused, err := s.Write(ctx, s.claim(there, outcome.Claim, claim.Start))
 		if err != nil {
-			return collab.IdempotencyOutcome{}, err
+			return tx.Outcome{}, err
 		}
 		if refused == nil || refused.By(claim.Attempt) {
 			return outcome, nil
 		}
 		there = refused.Of[0].There
 	}
-	return collab.IdempotencyOutcome{}, store.ErrAborted("with this Idempotency-Key")
+	return tx.Outcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
 // claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
-func (s *Store) claim(there store.Item, claim collab.IdempotencyClaim, begun time.Time) store.Write {
+func (s *Store) claim(there store.Item, claim tx.Claim, begun time.Time) store.Write {
 	it := store.ItemOf(table.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
 	return s.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
-// ClaimWrite is the write that claims a key which has no item, to ride in the transaction of the operation. Where it is refused the key is
-// claimed by BeginIdempotent.
-func (s *Store) ClaimWrite(claim collab.IdempotencyClaim) store.Write {
-	return s.claim(nil, claim, claim.Start)
-}
-
 // FinishIdempotent keeps an answer under a claim: see rpc.IdempotencyStore.
-func (s *Store) FinishIdempotent(ctx context.Context, claim collab.IdempotencyClaim, a collab.IdempotencyAnswer) error {
+func (s *Store) FinishIdempotent(ctx context.Context, claim tx.Claim, a tx.Answer) error {
 	return s.settle(ctx, claim, expression.
 		Set(expression.Name(table.HTTPCode), expression.Value(a.HTTP)).
 		Set(expression.Name(table.Status), expression.Value(a.Code)).
@@ -108,12 +103,12 @@ func (s *Store) FinishIdempotent(ctx context.Context, claim collab.IdempotencyCl
 }
 
 // FreeIdempotent lets go of a claim: see rpc.IdempotencyStore.
-func (s *Store) FreeIdempotent(ctx context.Context, claim collab.IdempotencyClaim) error {
+func (s *Store) FreeIdempotent(ctx context.Context, claim tx.Claim) error {
 	return s.settle(ctx, claim, expression.Set(expression.Name(table.Lease), expression.Value(0)))
 }
 
 // settle updates the item of a claim, and takes the attempt's mark from it, while the attempt holds the key.
-func (s *Store) settle(ctx context.Context, claim collab.IdempotencyClaim, update expression.UpdateBuilder) error {
+func (s *Store) settle(ctx context.Context, claim tx.Claim, update expression.UpdateBuilder) error {
 	update = update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))
 	holds := expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))
 	_, err := s.Write(ctx, s.Update(table.Idempotency(claim.Account, claim.KeyHash), update, holds))

@@ -13,8 +13,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/store"
-	"collabdata/shared/table"
+	"collabdata/shared/tx"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -27,10 +26,10 @@ var noon = time.UnixMilli(1_700_000_000_000)
 var sameTime = cmp.Comparer(time.Time.Equal)
 
 // newClaim is that of an attempt, at a key and with a body of a number, that begins at a time.
-func newClaim(key int, body byte, start time.Time) collab.IdempotencyClaim {
-	c := collab.IdempotencyClaim{
+func newClaim(key int, body byte, start time.Time) tx.Claim {
+	c := tx.Claim{
 		Account: "acct", KeyHash: [32]byte{byte(key), byte(key >> 8)}, BodyHash: [32]byte{body},
-		Seed: make([]byte, 16), Start: start, Lease: start.Add(collab.IdempotencyLease), Attempt: rand.Text(),
+		Seed: make([]byte, 16), Start: start, Lease: start.Add(tx.ClaimLease), Attempt: rand.Text(),
 	}
 	rand.Read(c.Seed)
 	return c
@@ -38,7 +37,7 @@ func newClaim(key int, body byte, start time.Time) collab.IdempotencyClaim {
 
 // TestJudge holds what becomes of an attempt, for each state that a key can be in.
 func TestJudge(t *testing.T) {
-	const lease, expiry = collab.IdempotencyLease, collab.IdempotencyExpiry
+	const lease, expiry = tx.ClaimLease, tx.KeyExpiry
 	first := newClaim(1, 1, noon)
 	held := newKeptRequest(first, noon)
 	late := newClaim(1, 1, noon.Add(expiry-10*time.Second)) // took the key over shortly before a day was over
@@ -87,20 +86,20 @@ func TestJudge(t *testing.T) {
 	} {
 		claim := newClaim(1, tt.body, noon.Add(tt.after))
 		outcome := judge(tt.seen, claim)
-		want := collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: claim}
+		want := tx.Outcome{State: tx.Claimed, Claim: claim}
 		switch tt.want {
 		case takeover:
 			want.Claim.Seed, want.Claim.Start = first.Seed, first.Start
 		case running, finished:
-			holder := collab.IdempotencyClaim{Account: "acct", KeyHash: claim.KeyHash, BodyHash: claim.BodyHash, Seed: first.Seed, Start: noon}
+			holder := tx.Claim{Account: "acct", KeyHash: claim.KeyHash, BodyHash: claim.BodyHash, Seed: first.Seed, Start: noon}
 			holder.Lease = time.UnixMilli(tt.seen.Lease)
-			want = collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
+			want = tx.Outcome{State: tx.Running, Claim: holder}
 			if tt.want == finished {
-				want.State = collab.IdempotencyFinished
-				want.Answer = collab.IdempotencyAnswer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
+				want.State = tx.Finished
+				want.Answer = tx.Answer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
 			}
 		case mismatch:
-			want = collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
+			want = tx.Outcome{State: tx.Mismatch}
 		}
 		if diff := cmp.Diff(want, outcome, sameTime); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
@@ -110,15 +109,15 @@ func TestJudge(t *testing.T) {
 
 // ledger is what rpc.IdempotencyStore says of one key, in memory.
 type ledger struct {
-	claim           collab.IdempotencyClaim
+	claim           tx.Claim
 	begun           time.Time // the latest attempt
 	there           bool
 	freed, finished bool
-	answer          collab.IdempotencyAnswer
+	answer          tx.Answer
 }
 
-func (l *ledger) begin(claim collab.IdempotencyClaim) collab.IdempotencyOutcome {
-	if claim.Start.Unix() > l.begun.Add(collab.IdempotencyExpiry).Unix() {
+func (l *ledger) begin(claim tx.Claim) tx.Outcome {
+	if claim.Start.Unix() > l.begun.Add(tx.KeyExpiry).Unix() {
 		*l = ledger{}
 	}
 	same := l.claim.BodyHash == claim.BodyHash
@@ -128,19 +127,19 @@ func (l *ledger) begin(claim collab.IdempotencyClaim) collab.IdempotencyOutcome 
 	case !l.there || l.freed && !same:
 		*l = ledger{claim: claim, there: true}
 	case !same:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyMismatch}
+		return tx.Outcome{State: tx.Mismatch}
 	case l.finished:
-		return collab.IdempotencyOutcome{State: collab.IdempotencyFinished, Claim: holder, Answer: l.answer}
+		return tx.Outcome{State: tx.Finished, Claim: holder, Answer: l.answer}
 	case !l.freed && claim.Start.Before(l.claim.Lease):
-		return collab.IdempotencyOutcome{State: collab.IdempotencyRunning, Claim: holder}
+		return tx.Outcome{State: tx.Running, Claim: holder}
 	default:
 		l.claim.Lease, l.claim.Attempt, l.freed = claim.Lease, claim.Attempt, false
 	}
 	l.begun = claim.Start
-	return collab.IdempotencyOutcome{State: collab.IdempotencyClaimed, Claim: l.claim}
+	return tx.Outcome{State: tx.Claimed, Claim: l.claim}
 }
 
-func (l *ledger) holds(claim collab.IdempotencyClaim) bool {
+func (l *ledger) holds(claim tx.Claim) bool {
 	return l.there && !l.freed && !l.finished && l.claim.Attempt == claim.Attempt
 }
 
@@ -160,13 +159,13 @@ func testIdempotency(t *testing.T, s *Store) {
 		ctx := t.Context()
 		now := noon
 		var l ledger
-		var claims []collab.IdempotencyClaim // held at some time
+		var claims []tx.Claim // held at some time
 		key := int(keys.Add(1))
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
 				now = now.Add(rapid.SampledFrom([]time.Duration{
-					time.Millisecond, 2 * time.Second, collab.IdempotencyLease - time.Millisecond, collab.IdempotencyLease,
-					time.Hour, collab.IdempotencyExpiry - time.Millisecond, collab.IdempotencyExpiry, collab.IdempotencyExpiry + time.Second,
+					time.Millisecond, 2 * time.Second, tx.ClaimLease - time.Millisecond, tx.ClaimLease,
+					time.Hour, tx.KeyExpiry - time.Millisecond, tx.KeyExpiry, tx.KeyExpiry + time.Second,
 				}).Draw(t, "later"))
 				claim := newClaim(key, byte(rapid.IntRange(1, 2).Draw(t, "body")), now)
 				got, err := s.BeginIdempotent(ctx, claim)
@@ -176,7 +175,7 @@ func testIdempotency(t *testing.T, s *Store) {
 				if diff := cmp.Diff(l.begin(claim), got, sameTime); diff != "" {
 					t.Fatal(diff)
 				}
-				if got.State == collab.IdempotencyClaimed {
+				if got.State == tx.Claimed {
 					claims = append(claims, got.Claim)
 				}
 			},
@@ -185,7 +184,7 @@ func testIdempotency(t *testing.T, s *Store) {
 					t.Skip("none is held")
 				}
 				claim := rapid.SampledFrom(claims).Draw(t, "claim")
-				a := collab.IdempotencyAnswer{
+				a := tx.Answer{
 					Code: rapid.SampledFrom([]collab.Code{"", collab.AlreadyExists}).Draw(t, "code"), HTTP: 200,
 					Body: []byte(fmt.Sprint(now.UnixNano(), len(claims))),
 				}
@@ -215,9 +214,9 @@ func TestIdempotencyTwins(t *testing.T) { onEach(t, testIdempotencyTwins) }
 
 func testIdempotencyTwins(t *testing.T, s *Store) {
 	for round := range 10 {
-		twins := func(start time.Time) (held collab.IdempotencyClaim) {
+		twins := func(start time.Time) (held tx.Claim) {
 			var mu sync.Mutex
-			states := map[collab.IdempotencyState]int{}
+			states := map[tx.ClaimState]int{}
 			var wg sync.WaitGroup
 			for range 12 {
 				wg.Go(func() {
@@ -229,65 +228,36 @@ func testIdempotencyTwins(t *testing.T, s *Store) {
 					mu.Lock()
 					defer mu.Unlock()
 					states[got.State]++
-					if got.State == collab.IdempotencyClaimed {
+					if got.State == tx.Claimed {
 						held = got.Claim
 					}
 				})
 			}
 			wg.Wait()
-			if diff := cmp.Diff(map[collab.IdempotencyState]int{collab.IdempotencyClaimed: 1, collab.IdempotencyRunning: 11}, states); diff != "" {
+			if diff := cmp.Diff(map[tx.ClaimState]int{tx.Claimed: 1, tx.Running: 11}, states); diff != "" {
 				t.Error(diff)
 			}
 			return held
 		}
 		first := twins(noon)
-		second := twins(noon.Add(collab.IdempotencyLease))
+		second := twins(noon.Add(tx.ClaimLease))
 		if diff := cmp.Diff(first.Seed, second.Seed); diff != "" || !second.Start.Equal(first.Start) {
 			t.Error("the attempt that takes over does not take seed and start", diff)
 		}
 		// Both finish: only the holder's answer counts.
 		var wg sync.WaitGroup
-		for body, claim := range map[string]collab.IdempotencyClaim{"first": first, "second": second} {
+		for body, claim := range map[string]tx.Claim{"first": first, "second": second} {
 			wg.Go(func() {
-				if err := s.FinishIdempotent(context.WithoutCancel(t.Context()), claim, collab.IdempotencyAnswer{HTTP: 200, Body: []byte(body)}); err != nil {
+				if err := s.FinishIdempotent(context.WithoutCancel(t.Context()), claim, tx.Answer{HTTP: 200, Body: []byte(body)}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 		got, err := s.BeginIdempotent(t.Context(), newClaim(round, 1, noon))
-		if err != nil || got.State != collab.IdempotencyFinished || string(got.Answer.Body) != "second" {
+		if err != nil || got.State != tx.Finished || string(got.Answer.Body) != "second" {
 			t.Errorf("%+v, %v", got, err)
 		}
-	}
-}
-
-// TestClaimWrite has claims ride in transactions with an item.
-func TestClaimWrite(t *testing.T) { onEach(t, testClaimWrite) }
-
-func testClaimWrite(t *testing.T, s *Store) {
-	ride := func(claim collab.IdempotencyClaim, k table.Key) bool {
-		refused, err := s.Write(t.Context(), s.Replace(store.NewItem(k)), s.ClaimWrite(claim))
-		must(t, err)
-		return refused == nil
-	}
-	first, second := newClaim(1, 1, noon), newClaim(1, 1, noon)
-	key, other := table.Key{PK: "p", SK: "first"}, table.Key{PK: "p", SK: "second"}
-	if !ride(first, key) {
-		t.Error("a new key was refused")
-	}
-	if ride(second, other) {
-		t.Error("a key that is held was claimed")
-	}
-	if it, err := s.Get(t.Context(), other); err != nil || it != nil {
-		t.Errorf("what the claim rode with was written: %v, %v", it, err)
-	}
-	if got, err := s.BeginIdempotent(t.Context(), second); err != nil || got.State != collab.IdempotencyRunning {
-		t.Errorf("%+v, %v", got, err)
-	}
-	must(t, s.FinishIdempotent(t.Context(), first, collab.IdempotencyAnswer{HTTP: 200, Body: []byte("done")}))
-	if got, err := s.BeginIdempotent(t.Context(), second); err != nil || got.State != collab.IdempotencyFinished || string(got.Answer.Body) != "done" {
-		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -295,7 +265,7 @@ func testClaimWrite(t *testing.T, s *Store) {
 func TestIdempotencyCalls(t *testing.T) {
 	s := newStore(t)
 	claim := newClaim(1, 1, noon)
-	begin := func(claim collab.IdempotencyClaim) func(context.Context) {
+	begin := func(claim tx.Claim) func(context.Context) {
 		return func(ctx context.Context) {
 			_, err := s.BeginIdempotent(ctx, claim)
 			must(t, err)
@@ -304,7 +274,7 @@ func TestIdempotencyCalls(t *testing.T) {
 	got := []int{calls(t, begin(claim))}
 	claim = newClaim(1, 1, claim.Lease)
 	got = append(got, calls(t, begin(claim)), calls(t, func(ctx context.Context) {
-		must(t, s.FinishIdempotent(ctx, claim, collab.IdempotencyAnswer{HTTP: 200}))
+		must(t, s.FinishIdempotent(ctx, claim, tx.Answer{HTTP: 200}))
 	}), calls(t, begin(newClaim(1, 1, noon))))
 	if diff := cmp.Diff([]int{1, 2, 1, 1}, got); diff != "" {
 		t.Error(diff)

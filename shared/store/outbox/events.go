@@ -66,7 +66,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
 			return nil, store.Fail(ctx, err)
 		}
-		work := collab.Work{
+		work := Work{
 			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork,
 			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires,
 		}

@@ -18,7 +18,7 @@ type jobItem struct {
 // AddJob keeps a job that is due after a time, with its pending work. A repeat changes nothing.
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
-	work := collab.Work{
+	work := Work{
 		EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: now + after.Milliseconds(),
 		Next: now + after.Milliseconds(), Expires: expiry(now + after.Milliseconds()),
 	}
@@ -64,6 +64,6 @@ func (s *Store) SaveJobProgress(ctx context.Context, acct, id string, p collab.J
 	p.Expires = s.Millis()/1000 + int64(collab.JobExpiry.Seconds())
 	_, err = s.Write(ctx, s.Replace(store.ItemOf(k, p)),
 		s.Replace(store.ItemOf(table.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
-		s.Remove(workKey(collab.Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
+		s.Remove(workKey(Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
 	return err
 }

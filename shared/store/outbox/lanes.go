@@ -23,14 +23,14 @@ const (
 
 func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.WebhookID) }
 
-func readLane(ref collab.LaneRef, it store.Item) (l collab.Lane, err error) {
+func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 	err = it.Decode(&l)
 	l.LaneRef = ref
 	return l, err
 }
 
 // Lanes returns the lanes, in the order asked for. Strongly consistent.
-func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lane, error) {
+func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, error) {
 	keys := make([]table.Key, len(refs))
 	for i, ref := range refs {
 		keys[i] = laneKey(ref)
@@ -39,7 +39,7 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]collab.Lan
 	if err != nil {
 		return nil, err
 	}
-	list := make([]collab.Lane, len(refs))
+	list := make([]Lane, len(refs))
 	for i, ref := range refs {
 		if list[i], err = readLane(ref, found[keys[i]]); err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func free(now collab.Millis) expression.ConditionBuilder {
 // WakeLane sees to it that somebody looks for what was added to a lane before. Where it has no holder it is reserved for the taker of a message that the
 // caller is to send with this token; a token of "" says that none is to be sent, as its holder will look. l is the lane as it was seen last; its
 // reference is enough.
-func (s *Store) WakeLane(ctx context.Context, l collab.Lane) (token string, err error) {
+func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
 		now, holder := s.Millis(), expression.Name(table.Holder)
@@ -90,7 +90,7 @@ func (s *Store) WakeLane(ctx context.Context, l collab.Lane) (token string, err 
 
 // ClaimLane makes the caller the holder of a lane, or goes on for the holder of the token, and returns the lane as it is then: not yet asked. It returns nil where
 // another holds the lane.
-func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*collab.Lane, error) {
+func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*Lane, error) {
 	now := s.Millis()
 	mark, condition := s.NewMark(), free(now)
 	if token != "" {
@@ -121,7 +121,7 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 // ReleaseLane ends the holding of a lane, and writes it as its holder leaves it. Where there is more to do at once it is reserved for the taker of a message
 // that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the holder to look again, or it
 // holds the lane no more.
-func (s *Store) ReleaseLane(ctx context.Context, l collab.Lane, more bool) (token string, released bool, err error) {
+func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token string, released bool, err error) {
 	has := store.Item{table.Holder: store.Text(l.Holder), table.Asked: &types.AttributeValueMemberBOOL{}}
 	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
 	if more {
@@ -131,7 +131,7 @@ func (s *Store) ReleaseLane(ctx context.Context, l collab.Lane, more bool) (toke
 	}
 	it, mark := store.ItemOf(laneKey(l.LaneRef), l), s.NewMark()
 	it[table.Writer] = store.Text(mark)
-	refused, err := s.Write(ctx, store.Save[collab.Lane](s.Table, it, has))
+	refused, err := s.Write(ctx, store.Save[Lane](s.Table, it, has))
 	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
@@ -146,7 +146,7 @@ func (s *Store) added() expression.UpdateBuilder {
 }
 
 // DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.
-func (s *Store) DropLane(ctx context.Context, l *collab.Lane) error {
+func (s *Store) DropLane(ctx context.Context, l *Lane) error {
 	_, err := s.Write(ctx, s.RemoveIf(laneKey(l.LaneRef), store.Item{table.Holder: store.Text(l.Holder)}))
 	return err
 }

@@ -16,7 +16,7 @@ import (
 var theLane = collab.LaneRef{Account: "acct", WebhookID: "h"}
 
 // mustLane claims the lane, changes it, and releases it.
-func (s *Store) mustLane(t *testing.T, change func(*collab.Lane)) {
+func (s *Store) mustLane(t *testing.T, change func(*Lane)) {
 	t.Helper()
 	l, err := s.ClaimLane(t.Context(), theLane, "")
 	if l == nil || err != nil {
@@ -36,7 +36,7 @@ func testLane(t *testing.T, s *Store) {
 	ctx := t.Context()
 	now := time.UnixMilli(1_700_000_000_000)
 	s.Table = s.At(func() time.Time { return now })
-	is := func() collab.Lane {
+	is := func() Lane {
 		t.Helper()
 		lanes, err := s.Lanes(ctx, theLane)
 		if err != nil {
@@ -44,7 +44,7 @@ func testLane(t *testing.T, s *Store) {
 		}
 		return lanes[0]
 	}
-	wake := func(l collab.Lane, want bool) string {
+	wake := func(l Lane, want bool) string {
 		t.Helper()
 		token, err := s.WakeLane(ctx, l)
 		if (token != "") != want || err != nil {
@@ -52,7 +52,7 @@ func testLane(t *testing.T, s *Store) {
 		}
 		return token
 	}
-	claim := func(token string, want bool) *collab.Lane {
+	claim := func(token string, want bool) *Lane {
 		t.Helper()
 		l, err := s.ClaimLane(ctx, theLane, token)
 		if (l != nil) != want || err != nil || want && (l.Asked || !l.Held(now.UnixMilli())) {
@@ -60,7 +60,7 @@ func testLane(t *testing.T, s *Store) {
 		}
 		return l
 	}
-	release := func(l *collab.Lane, more, want bool) string {
+	release := func(l *Lane, more, want bool) string {
 		t.Helper()
 		token, ok, err := s.ReleaseLane(ctx, *l, more)
 		if ok != want || err != nil || ok && more != (token != "") {
@@ -74,7 +74,7 @@ func testLane(t *testing.T, s *Store) {
 			t.Errorf("pending %+v, want it at %d", work, want.UnixMilli())
 		}
 	}
-	unknown := collab.Lane{LaneRef: theLane}
+	unknown := Lane{LaneRef: theLane}
 	lost := wake(unknown, true)
 	next(now.Add(wakeAgain))
 	wake(unknown, false) // its message is under way: who takes it is asked to look
@@ -108,7 +108,7 @@ func testLane(t *testing.T, s *Store) {
 	if len(s.pending(t)) != 0 {
 		t.Errorf("pending %+v", s.pending(t))
 	}
-	want := collab.Lane{LaneRef: theLane, Alarm: 88, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
+	want := Lane{LaneRef: theLane, Alarm: 88, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
 	if diff := cmp.Diff(want, is()); diff != "" {
 		t.Error(diff)
 	}

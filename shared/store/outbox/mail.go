@@ -21,13 +21,13 @@ type mailItem struct {
 	Expires int64         `dynamodbav:"ttl"`
 }
 
-func mailKey(t collab.MailThread, event string) table.Key {
+func mailKey(t MailThread, event string) table.Key {
 	return table.MailEntry(t.DocumentRef, t.Annotation, t.User, event)
 }
 
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
 // nothing.
-func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) error {
+func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
 	_, err := s.PutNew(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
 	return err
 }
@@ -35,7 +35,7 @@ func (s *Store) AddMail(ctx context.Context, t collab.MailThread, event string) 
 // ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
 // still to be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has
 // claimed it. Of the others those that can't be read are passed over, and told to skip.
-func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error) {
+func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error) {
 	claimed := []string{event}
 	left := maxMailEvents - 1
 	if alone {
@@ -83,7 +83,7 @@ func (s *Store) ClaimMail(ctx context.Context, t collab.MailThread, event string
 }
 
 // writeMails updates the mails about events, all or none, where all conditions hold.
-func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*store.Refusal, error) {
+func (s *Store) writeMails(ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*store.Refusal, error) {
 	expires := expression.Name(table.Expires)
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
 	writes := make([]store.Write, len(events))
@@ -94,13 +94,13 @@ func (s *Store) writeMails(ctx context.Context, t collab.MailThread, events []st
 }
 
 // MailSent records that the mail about events that were claimed was sent.
-func (s *Store) MailSent(ctx context.Context, t collab.MailThread, events []string) error {
+func (s *Store) MailSent(ctx context.Context, t MailThread, events []string) error {
 	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.SentAt), expression.Value(s.Millis())))
 	return err
 }
 
 // FreeMail lets go of a claim: the mail was not sent.
-func (s *Store) FreeMail(ctx context.Context, t collab.MailThread, events []string) error {
+func (s *Store) FreeMail(ctx context.Context, t MailThread, events []string) error {
 	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.Lease), expression.Value(0)))
 	return err
 }

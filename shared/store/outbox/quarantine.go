@@ -9,22 +9,22 @@ import (
 )
 
 // Quarantine puts a pending event into the quarantine, where nothing is done to it, unless another run has moved it on.
-func (s *Store) Quarantine(ctx context.Context, w collab.Work, reason string) error {
-	q := collab.Quarantined{Work: w, At: s.Millis(), Reason: reason}
+func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
+	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}
 	q.Expires = expiry(q.At)
 	_, err := s.Write(ctx, s.Replace(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), s.RemoveIf(workKey(w), where(w)))
 	return err
 }
 
 // Quarantined returns the events in the quarantine, by account, and their bodies as they are stored. Those that can't be read are told to skip.
-func (s *Store) Quarantined(ctx context.Context, skip func(error)) ([]collab.Quarantined, error) {
+func (s *Store) Quarantined(ctx context.Context, skip func(error)) ([]Quarantined, error) {
 	items, err := s.Query(ctx, store.Scan{PK: table.Quarantine, Keys: store.Everything})
 	if err != nil {
 		return nil, err
 	}
-	var list []collab.Quarantined
+	var list []Quarantined
 	for _, it := range items {
-		var q collab.Quarantined
+		var q Quarantined
 		err := it.Decode(&q)
 		if err == nil {
 			q.Account, q.ID, err = table.ParseWork(it.Text(table.SK))
@@ -50,7 +50,7 @@ func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON
 // Retry takes an event out of the quarantine: it goes on where it stood, and the relay sends it. NOT_FOUND when it is not there.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	k := table.Quarantined(ref.Account, ref.ID)
-	q, exists, err := store.Read[collab.Quarantined](ctx, s.Table, k)
+	q, exists, err := store.Read[Quarantined](ctx, s.Table, k)
 	if err == nil && !exists {
 		err = collab.Errorf(collab.NotFound, "event %q of account %q is not in the quarantine", ref.ID, ref.Account)
 	}

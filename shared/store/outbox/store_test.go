@@ -48,9 +48,9 @@ func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 }
 
 // pending returns the pending work of the store, those that are due first ahead.
-func (s *Store) pending(t *testing.T) []collab.Work {
+func (s *Store) pending(t *testing.T) []Work {
 	t.Helper()
-	var all []collab.Work
+	var all []Work
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
 		for shard := range table.DueShards {
 			for from, more := "", true; more; more = from != "" {
@@ -63,7 +63,7 @@ func (s *Store) pending(t *testing.T) []collab.Work {
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b collab.Work) int { return int(a.Next - b.Next) })
+	slices.SortStableFunc(all, func(a, b Work) int { return int(a.Next - b.Next) })
 	return all
 }
 
@@ -78,10 +78,10 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]
 	s.save(t, theEndpoint, event, retryAt(1))
 	_, ref := s.addEvent(t, "e")
-	work := collab.Work{EventRef: ref, Kind: collab.EventWork}
+	work := Work{EventRef: ref, Kind: collab.EventWork}
 	for k, change := range map[table.Key]func() error{
 		laneKey(theLane): func() error {
-			s.mustLane(t, func(l *collab.Lane) { l.Pause = 5 })
+			s.mustLane(t, func(l *Lane) { l.Pause = 5 })
 			return nil
 		},
 		keptKey(theEndpoint, event): func() error {
@@ -98,7 +98,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 				return err
 			}
 			to := *from
-			to.Stage = collab.StageFanOut
+			to.Stage = StageFanOut
 			if moved, err := s.Advance(ctx, *from, to); !moved {
 				t.Error("not moved", err)
 			}

@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -45,7 +46,7 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 			return nil, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
 		}
 		return []store.Write{
-			s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), s.Replace(store.ItemOf(table.Lane(acct, w.ID), collab.Lane{})),
+			s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), s.Replace(store.ItemOf(table.Lane(acct, w.ID), Lane{})),
 			s.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
 		}, nil
 	})
@@ -153,7 +154,7 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	removal := table.Removal(acct, mark)
 	done := store.NewItem(removal) // of use as long as the request may be repeated
-	done[table.Expires] = store.Number(s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds()))
+	done[table.Expires] = store.Number(s.Millis()/1000 + int64(tx.KeyExpiry.Seconds()))
 	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)), s.Replace(done))
 	if err != nil || refused == nil {
 		return err

@@ -35,7 +35,7 @@ func testChangeWebhook(t *testing.T, s *Store) {
 		t.Errorf("of another account: %v", err)
 	}
 
-	s.mustLane(t, func(l *collab.Lane) { l.Health.Fail(10) })
+	s.mustLane(t, func(l *Lane) { l.Health.Fail(10) })
 	if list, err := s.Webhooks(ctx, "acct"); err != nil || list[0].Health.Failures != 1 {
 		t.Errorf("after a failure %+v, %v", list, err)
 	}

@@ -15,9 +15,9 @@ import (
 
 // Pending work says how far the delivery of an event has come. Once that is done there is none.
 
-func workKey(w collab.Work) table.Key { return table.Work(string(w.Kind), w.Account, w.ID) }
+func workKey(w Work) table.Key { return table.Work(string(w.Kind), w.Account, w.ID) }
 
-func readWork(kind collab.WorkKind, it store.Item) (w collab.Work, err error) {
+func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
@@ -32,7 +32,7 @@ func readWork(kind collab.WorkKind, it store.Item) (w collab.Work, err error) {
 // Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on, ""
 // for the first; and the position behind them, "" for none. Entries that can't be read are passed over, and told to skip. Eventually
 // consistent.
-func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []collab.Work, next string, err error) {
+func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []Work, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{
 		PK: table.WorkPartition(string(kind), shard), Keys: store.Span{From: max(from, store.Everything.From)}, Limit: most,
 	})
@@ -55,19 +55,19 @@ func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from 
 }
 
 // Pending reads the pending work of an event among a kind; nil when the delivery of the event is done, or its work is among another kind.
-func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error) {
-	it, err := s.Get(ctx, workKey(collab.Work{EventRef: ref, Kind: kind}))
+func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
+	it, err := s.Get(ctx, workKey(Work{EventRef: ref, Kind: kind}))
 	return pending(kind, it, err)
 }
 
 // RunTime is longer than a run of deliver: an attempt that began before, and has not reported its end, has none.
 const RunTime = 100 * time.Second
 
-// CountAttempt is Pending, and counts an attempt that has not reported an end: see collab.Work. One that may be under way still is counted for the
+// CountAttempt is Pending, and counts an attempt that has not reported an end: see Work. One that may be under way still is counted for the
 // others that begin meanwhile.
-func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*collab.Work, error) {
+func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	began, now := expression.Name(table.Began), s.Millis()
-	it, refused, err := s.WriteOne(ctx, s.Update(workKey(collab.Work{EventRef: ref, Kind: kind}),
+	it, refused, err := s.WriteOne(ctx, s.Update(workKey(Work{EventRef: ref, Kind: kind}),
 		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)),
 		isThere, expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds())))), types.ReturnValueAllNew)
 	if refused != nil {
@@ -76,7 +76,7 @@ func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind coll
 	return pending(kind, it, err)
 }
 
-func pending(kind collab.WorkKind, it store.Item, err error) (*collab.Work, error) {
+func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 	if it == nil || err != nil {
 		return nil, err
 	}
@@ -88,24 +88,24 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*collab.Work, erro
 var isThere = expression.AttributeExists(expression.Name(table.PK))
 
 // ReportEnd notes that an attempt at the delivery of an event has ended, whatever it led to, where that is pending still.
-func (s *Store) ReportEnd(ctx context.Context, w collab.Work) error {
+func (s *Store) ReportEnd(ctx context.Context, w Work) error {
 	_, err := s.Write(ctx, s.Update(workKey(w),
 		expression.Set(expression.Name(table.Deaths), expression.Value(0)).Remove(expression.Name(table.Began)), isThere))
 	return err
 }
 
 // where are the attributes that say how far a delivery has come.
-func where(w collab.Work) store.Item {
+func where(w Work) store.Item {
 	return store.Item{table.Stage: store.Text(string(w.Stage)), table.Cursor: store.Text(w.Cursor)}
 }
 
 // Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now. It reports false, and nothing has changed, when the delivery is not where it was: another run has
 // moved it on, or done it.
-func (s *Store) Advance(ctx context.Context, from, to collab.Work) (bool, error) {
+func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	it[table.Writer] = store.Text(mark)
-	writes := []store.Write{store.Save[collab.Work](s.Table, it, where(from))}
+	writes := []store.Write{store.Save[Work](s.Table, it, where(from))}
 	if to.Kind != from.Kind {
 		writes = []store.Write{s.RemoveIf(workKey(from), where(from)), s.Replace(it)}
 	}
@@ -114,14 +114,14 @@ func (s *Store) Advance(ctx context.Context, from, to collab.Work) (bool, error)
 }
 
 // Finish ends the delivery of an event, unless another run has moved it on.
-func (s *Store) Finish(ctx context.Context, w collab.Work) error {
+func (s *Store) Finish(ctx context.Context, w Work) error {
 	_, err := s.Write(ctx, s.RemoveIf(workKey(w), where(w)))
 	return err
 }
 
 // MoveWork has the relay send a pending event again at a later time. It reports false when another run of the relay has moved it, or it is
 // done.
-func (s *Store) MoveWork(ctx context.Context, w collab.Work, to collab.Millis) (bool, error) {
+func (s *Store) MoveWork(ctx context.Context, w Work, to collab.Millis) (bool, error) {
 	next, mark := expression.Name(table.Next), s.NewMark()
 	refused, err := s.Write(ctx, s.Update(workKey(w), expression.Set(next, expression.Value(to)).
 		Set(expression.Name(table.Writer), expression.Value(mark)).Add(expression.Name(table.Attempts), expression.Value(1)),

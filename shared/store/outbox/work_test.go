@@ -33,7 +33,7 @@ func testWork(t *testing.T, s *Store) {
 	ctx := t.Context()
 	_, ref := s.addEvent(t, "e")
 	// works holds that there is one piece of pending work, that all kinds tell the same of it, and returns it.
-	works := func(want collab.Work) collab.Work {
+	works := func(want Work) Work {
 		t.Helper()
 		got := s.pending(t)
 		if len(got) != 1 {
@@ -49,7 +49,7 @@ func testWork(t *testing.T, s *Store) {
 		if got[0].Next = 0; got[0].Expires == 0 {
 			t.Error("it does not expire")
 		}
-		if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(collab.Work{}, "Expires")); diff != "" {
+		if diff := cmp.Diff(want, got[0], cmpopts.IgnoreFields(Work{}, "Expires")); diff != "" {
 			t.Error(diff)
 		}
 		return got[0]
@@ -58,14 +58,14 @@ func testWork(t *testing.T, s *Store) {
 	if start.Next != start.Since+firstDue.Milliseconds() {
 		t.Errorf("at the start %+v", start)
 	}
-	works(collab.Work{Kind: collab.EventWork, Since: start.Since})
+	works(Work{Kind: collab.EventWork, Since: start.Since})
 	next := func(want collab.Millis) {
 		t.Helper()
 		if got := s.pending(t)[0].Next; got != want {
 			t.Errorf("sent again at %d, want %d", got, want)
 		}
 	}
-	advance := func(from, to collab.Work, want bool) {
+	advance := func(from, to Work, want bool) {
 		t.Helper()
 		if got, err := s.Advance(ctx, from, to); err != nil || got != want {
 			t.Fatalf("from %+v to %+v: %v, %v", from, to, got, err)
@@ -75,7 +75,7 @@ func testWork(t *testing.T, s *Store) {
 	parked.Kind, parked.Next = collab.ParkedWork, start.Since
 	advance(start, parked, true)
 	advance(start, parked, false) // by another run
-	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since})
+	works(Work{Kind: collab.ParkedWork, Since: start.Since})
 	next(start.Since)
 
 	waiting := s.pending(t)[0]
@@ -85,21 +85,21 @@ func testWork(t *testing.T, s *Store) {
 		}
 	}
 	next(start.Since + 7_000)
-	works(collab.Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
+	works(Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
 	spread := parked
-	spread.Stage, spread.Cursor, spread.Next = collab.StageFanOut, "200", 0
+	spread.Stage, spread.Cursor, spread.Next = StageFanOut, "200", 0
 	advance(parked, spread, true) // although the relay has moved it
 	advance(parked, spread, false)
-	works(collab.Work{Kind: collab.ParkedWork, Stage: collab.StageFanOut, Cursor: "200", Since: start.Since})
+	works(Work{Kind: collab.ParkedWork, Stage: StageFanOut, Cursor: "200", Since: start.Since})
 	if got := s.pending(t)[0].Next; got <= start.Since+7_000 {
 		t.Errorf("sent again at %d, although a message is sent", got)
 	}
 
 	mail := spread
-	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.EventWork, collab.StageMail, "", start.Since+5_000
+	mail.Kind, mail.Stage, mail.Cursor, mail.Since = collab.EventWork, StageMail, "", start.Since+5_000
 	mail.Next = mail.Since
 	advance(spread, mail, true)
-	works(collab.Work{Kind: collab.EventWork, Stage: collab.StageMail, Since: mail.Since})
+	works(Work{Kind: collab.EventWork, Stage: StageMail, Since: mail.Since})
 	next(mail.Since)
 	later := mail
 	later.Since, later.Next = later.Since+1_000, later.Next+1_000
@@ -108,7 +108,7 @@ func testWork(t *testing.T, s *Store) {
 	if err := s.Finish(ctx, spread); err != nil { // by a run that is behind
 		t.Fatal(err)
 	}
-	works(collab.Work{Kind: collab.EventWork, Stage: collab.StageMail, Since: later.Since})
+	works(Work{Kind: collab.EventWork, Stage: StageMail, Since: later.Since})
 	for range 2 {
 		if err := s.Finish(ctx, later); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func testQuarantine(t *testing.T, s *Store) {
 	fail := func(err error) { t.Error(err) }
 	start := s.pending(t)[0]
 	stood := start
-	stood.Stage, stood.Cursor = collab.StageFanOut, "@u"
+	stood.Stage, stood.Cursor = StageFanOut, "@u"
 	if moved, err := s.Advance(ctx, start, stood); !moved || err != nil {
 		t.Fatal(moved, err)
 	}
@@ -185,7 +185,7 @@ func testQuarantine(t *testing.T, s *Store) {
 	if len(out) != 1 || out[0].Next > s.Millis() {
 		t.Fatalf("pending %+v", out)
 	}
-	if diff := cmp.Diff(stood, out[0], cmpopts.IgnoreFields(collab.Work{}, "Next", "Expires")); diff != "" {
+	if diff := cmp.Diff(stood, out[0], cmpopts.IgnoreFields(Work{}, "Next", "Expires")); diff != "" {
 		t.Error(diff)
 	}
 	if err := s.Retry(ctx, ref); collab.CodeOf(err) != collab.NotFound {
@@ -241,8 +241,8 @@ func testRecipientPage(t *testing.T, s *Store) {
 	if c, err := s.RecipientPage(ctx, ref, "u#x"); c != nil || err != nil {
 		t.Fatal(c, err)
 	}
-	first := &collab.RecipientPage{Recipients: []collab.Recipient{{User: collab.User{UserID: "bob", Name: new("Bob")}, Inbox: true}}, Next: "n"}
-	for _, c := range []*collab.RecipientPage{first, {Recipients: nil}} {
+	first := &RecipientPage{Recipients: []Recipient{{User: collab.User{UserID: "bob", Name: new("Bob")}, Inbox: true}}, Next: "n"}
+	for _, c := range []*RecipientPage{first, {Recipients: nil}} {
 		kept, err := s.KeepRecipientPage(ctx, ref, "u#x", c)
 		if diff := cmp.Diff(first, kept); diff != "" || err != nil {
 			t.Error(err, diff)
@@ -261,7 +261,7 @@ func testMail(t *testing.T, s *Store) {
 	now := time.Now()
 	s.Table = s.At(func() time.Time { return now })
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	thread := collab.MailThread{DocumentRef: org.Document("doc"), Annotation: "ann", User: "bob"}
+	thread := MailThread{DocumentRef: org.Document("doc"), Annotation: "ann", User: "bob"}
 	lease := func() int64 { return now.Add(time.Minute).UnixMilli() }
 	for _, ev := range []string{"e1", "e2", "e3"} {
 		if err := s.AddMail(ctx, thread, ev); err != nil {

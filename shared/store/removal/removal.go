@@ -231,7 +231,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
 	ev.ID, ev.Time, ev.Type, ev.FolderID = t.IDs.For(0, id), t.Millis(), collab.FolderDeleted, id
 	done := store.NewItem(table.Removal(t.Account, t.Mark())) // of use as long as the request may be repeated
-	done[table.Expires] = store.Number(s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds()))
+	done[table.Expires] = store.Number(s.Millis()/1000 + int64(tx.KeyExpiry.Seconds()))
 	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.Remove(table.Folder(org, id)), s.Replace(done)}, &ev)
 	return t.JobID(), err
 }

@@ -214,7 +214,7 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 		}
 		d.IDs, d.Marks = append(d.IDs, id), append(d.Marks, it.Text(table.AddedBy))
 	}
-	d.Expires = d.s.Millis()/1000 + int64(collab.IdempotencyExpiry.Seconds())
+	d.Expires = d.s.Millis()/1000 + int64(tx.KeyExpiry.Seconds())
 	return d.s.Put(ctx, store.ItemOf(k, d.meantComments))
 }
 
