@@ -124,7 +124,7 @@ func V2OrganizationsFoldersAccessUpdate() Endpoint {
 		Summary: "Says who may see what is in folders",
 		Description: `
 Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with inheritFromParent, so that the parent's
-holds. A folder that does not exist fails with NOT_FOUND.`,
+holds. With inheritFromParent false alone a folder keeps the type that holds for it as its own. A folder that does not exist fails with NOT_FOUND.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable,
 		Operation: operation(organization, (*organizations.Service).FoldersAccessUpdate),
 	}

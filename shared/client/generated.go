@@ -496,7 +496,8 @@ func (o Organizations) UpdateFolders(ctx context.Context, request *Organizations
 // UpdateFoldersAccess says who may see what is in folders, by POST /v2/organizations/folders/access/update.
 //
 // Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with
-// inheritFromParent, so that the parent's holds. A folder that does not exist fails with NOT_FOUND.
+// inheritFromParent, so that the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as
+// its own. A folder that does not exist fails with NOT_FOUND.
 func (o Organizations) UpdateFoldersAccess(ctx context.Context, request *OrganizationsUpdateFoldersAccessRequest, options ...Option,
 ) (Keyed[FolderAccess], error) {
 	data, _, err := call[Keyed[FolderAccess]](ctx, o.client, "/v2/organizations/folders/access/update", request, writing(options))
@@ -2228,10 +2229,11 @@ type OrganizationsUpdateFoldersAccessRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// At most 500; required; at most 500
 	FolderIDs []string `json:"folderIds"`
-	// Who may see what is in them and has no type of its own; required unless inheritFromParent is true
+	// Who may see what is in them and has no type of its own; required unless inheritFromParent is there
 	AccessType collab.Access `json:"accessType,omitzero"`
-	// They have no type of their own any more, but their parent's
-	InheritFromParent bool `json:"inheritFromParent,omitzero"`
+	// true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for
+	// them
+	InheritFromParent *bool `json:"inheritFromParent,omitzero"`
 }
 
 // FolderAccess is an answer, or a part of one, of Organizations.UpdateFoldersAccess.
@@ -2242,7 +2244,7 @@ type FolderAccess struct {
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
 	Code collab.Code `json:"code,omitzero"`
-	// The one that was asked for; null for the parent's
+	// The one that it has now, or that was asked for; null for the parent's
 	AccessType collab.Access `json:"accessType"`
 	// Its type is its parent's
 	InheritFromParent bool `json:"inheritFromParent,omitzero"`

@@ -93,6 +93,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 		if strings.HasPrefix(collab.Deref(a.AnnotationID), denied) {
 			m.Add(fmt.Sprintf("commentAnnotations[%d].annotationId", i), "must not begin with %s", denied)
 		}
+		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkComments(m, fmt.Sprintf("commentAnnotations[%d].%s", i, a.field), a.comments)
 		comments += len(a.comments)
 	}

@@ -35,6 +35,7 @@ func (c *NewComment) Validate(m *rpc.Violations) { checkAttachments(m, c.Attachm
 func checkComments(m *rpc.Violations, field string, comments []NewComment) {
 	rpc.Unique(m, field+"[%d].commentId", comments, func(c *NewComment) *int64 { return c.CommentID })
 	for i := range comments {
+		checkContext(m, fmt.Sprintf("%s[%d].context", field, i), comments[i].Context)
 		if !comments[i].hasContent() {
 			m.Add(fmt.Sprintf("%s[%d]", field, i), "must have content: %s", contentRule)
 		}

@@ -46,8 +46,9 @@ func (r *UpdateCommentsRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// Validate refuses attachment ids given twice and more tagged users than an event names.
+// Validate refuses rights in a context, attachment ids given twice and more tagged users than an event names.
 func (d *CommentData) Validate(m *rpc.Violations) {
+	checkContext(m, "context", d.Context.Value)
 	checkAttachments(m, d.Attachments.Value)
 	checkPeople(m, "taggedUserContacts", taggedBy([]NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}}))
 }

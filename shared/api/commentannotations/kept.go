@@ -89,6 +89,15 @@ func checkSuggestion(m *rpc.Violations, suggestion collab.JSON, statuses ...stri
 	}
 }
 
+// checkContext refuses the rights within a document that a context may name, as no read honors them. All else in it is free-form.
+func checkContext(m *rpc.Violations, field string, context collab.JSON) {
+	for name, value := range rpc.Members(context) {
+		if name == "accessFields" || name == "access" && value[0] == '{' {
+			m.Add(rpc.PathOf(field, name), "must not be sent: rights within a document are not enforced, and nothing is stored that is not")
+		}
+	}
+}
+
 // Visibility says who sees an annotation. Only public is accepted: nothing is stored that reads do not honor.
 type Visibility struct {
 	Type           VisibilityType `json:"type" rule:"required" doc:"public; the others are refused, as reads do not honor them yet"`

@@ -41,8 +41,9 @@ type UpdatedData struct {
 	LastUpdated           rpc.Opt[int64]       `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
 
-// Validate notes what is wrong with the known fields of a suggestion.
+// Validate notes what is wrong with the known fields of a context and a suggestion.
 func (d *UpdatedData) Validate(m *rpc.Violations) {
+	checkContext(m, "context", d.Context.Value)
 	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
 }
 

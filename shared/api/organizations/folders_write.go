@@ -101,16 +101,16 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 type FoldersAccessUpdateRequest struct {
 	OrganizationID    string         `json:"organizationId" rule:"required,id"`
 	FolderIDs         []string       `json:"folderIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
-	AccessType        *collab.Access `json:"accessType" doc:"Who may see what is in them and has no type of its own; required unless inheritFromParent is true"`
-	InheritFromParent bool           `json:"inheritFromParent" doc:"They have no type of their own any more, but their parent's"`
+	AccessType        *collab.Access `json:"accessType" doc:"Who may see what is in them and has no type of its own; required unless inheritFromParent is there"`
+	InheritFromParent *bool          `json:"inheritFromParent" doc:"true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for them"`
 }
 
 // Validate refuses both ways of saying the type, and none.
 func (r *FoldersAccessUpdateRequest) Validate(m *rpc.Violations) {
 	switch {
-	case r.InheritFromParent && r.AccessType != nil:
+	case collab.Deref(r.InheritFromParent) && r.AccessType != nil:
 		m.Add("accessType", "must not stand beside inheritFromParent")
-	case !r.InheritFromParent && r.AccessType == nil:
+	case r.InheritFromParent == nil && r.AccessType == nil:
 		m.Add("accessType", "is required")
 	}
 }
@@ -118,7 +118,7 @@ func (r *FoldersAccessUpdateRequest) Validate(m *rpc.Violations) {
 // FolderAccess is what became of the access type of one folder.
 type FolderAccess struct {
 	rpc.Outcome
-	AccessType        *collab.Access `json:"accessType" doc:"The one that was asked for; null for the parent's"`
+	AccessType        *collab.Access `json:"accessType" doc:"The one that it has now, or that was asked for; null for the parent's"`
 	InheritFromParent bool           `json:"inheritFromParent,omitempty" doc:"Its type is its parent's"`
 }
 
@@ -128,15 +128,24 @@ func (s *Service) FoldersAccessUpdate(ctx context.Context, call *rpc.Call, req *
 	if err != nil {
 		return nil, err
 	}
-	ids, access := rpc.Distinct(req.FolderIDs), collab.Deref(req.AccessType).Canonical()
-	answer := FolderAccess{InheritFromParent: req.InheritFromParent}
-	if access != "" {
-		answer.AccessType = &access
+	ids, inherit := rpc.Distinct(req.FolderIDs), collab.Deref(req.InheritFromParent)
+	var above collab.Folders
+	if req.AccessType == nil && !inherit {
+		if above, err = s.Directory.FoldersAbove(ctx, org, ids); err != nil {
+			return nil, err
+		}
 	}
 	items := make(rpc.Keyed[FolderAccess], len(ids))
 	for i, id := range ids {
+		access := collab.Deref(req.AccessType).Canonical()
+		if _, exists := above[id]; exists {
+			access = above.Access("", id, call.Settings.DefaultAccess)
+		}
 		err := s.Directory.ChangeFolder(ctx, call.Tx, org, id, func(f *collab.Folder) { f.Access = access })
-		answer.Outcome = call.Outcome(err, "Folder access type updated.")
+		answer := FolderAccess{Outcome: call.Outcome(err, "Folder access type updated."), InheritFromParent: inherit}
+		if access != "" {
+			answer.AccessType = &access
+		}
 		items[i] = rpc.Member[FolderAccess]{Key: id, Value: answer}
 	}
 	call.Message = "Updated access for folders successfully."

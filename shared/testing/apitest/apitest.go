@@ -84,7 +84,8 @@ type Target struct {
 	Gateway bool         // API Gateway is in front of the handlers
 }
 
-// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract.
+// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract, and beside
+// them the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
 	list, err := load(scripts)
 	if err != nil {
@@ -108,6 +109,10 @@ func Run(t *testing.T, target Target) {
 			s.run(t, target)
 		})
 	}
+	t.Run("contract", func(t *testing.T) {
+		t.Parallel()
+		runContract(t, target)
+	})
 }
 
 // general returns the folder of scripts that belong to no endpoint.

@@ -144,11 +144,3 @@ func holds(v any) bool {
 	}
 	return false
 }
-
-// member returns a member of an object, the zero value where there is none.
-func (v value) member(key string) value {
-	if i := slices.Index(v.keys, key); i >= 0 {
-		return v.items[i]
-	}
-	return value{}
-}

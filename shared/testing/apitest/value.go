@@ -92,6 +92,14 @@ func (v value) String() string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
+// member returns a member of an object, the zero value where there is none.
+func (v value) member(key string) value {
+	if i := slices.Index(v.keys, key); i >= 0 {
+		return v.items[i]
+	}
+	return value{}
+}
+
 // variables are what a script knows by name.
 type variables map[string]value
 

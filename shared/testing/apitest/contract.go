@@ -1,0 +1,72 @@
+package apitest
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+//go:embed contract.txtar
+var contract []byte
+
+// runContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its operation.
+func runContract(t *testing.T, target Target) {
+	vars := variables{}
+	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
+	shown := map[string]map[string]json.RawMessage{} // what was sent in fields, by path
+	for _, f := range txtar.Parse(contract).Files {
+		if shown[f.Name] == nil {
+			shown[f.Name] = map[string]json.RawMessage{}
+		}
+		for line := range strings.Lines(string(f.Data)) {
+			data, refusal, refused := strings.Cut(strings.TrimSpace(line), " => ")
+			code, words, _ := strings.Cut(refusal, " ")
+			status, member := http.StatusOK, "result"
+			switch {
+			case code == string(collab.NotFound):
+				status, member = http.StatusNotFound, "error"
+			case refused:
+				status, member = http.StatusBadRequest, "error"
+			}
+			s := &step{method: http.MethodPost, path: f.Name, body: fmt.Sprintf(`{"data": %s}`, data), answer: answer{
+				status: status, body: value{kind: '{', keys: []string{member}, items: []value{textValue("${" + member + ":any}")}},
+			}}
+			if code != string(collab.InvalidArgument) {
+				if err := json.Unmarshal([]byte(data), new(shown[f.Name])); err != nil {
+					t.Fatalf("%s: %s: %v", f.Name, data, err)
+				}
+			}
+			problems, err := s.run(t.Context(), target, vars)
+			if err != nil {
+				t.Fatalf("%s: %s: %v", f.Name, data, err)
+			}
+			failure := vars["error"]
+			if refused && (failure.member("status").text != code || !strings.Contains(failure.member("message").text, words)) {
+				problems += fmt.Sprintf("\nthe error is %v, want %s", failure, refusal)
+			}
+			if problems != "" {
+				t.Errorf("%s: %s: %s", f.Name, data, problems)
+			}
+		}
+	}
+	for _, e := range api.Endpoints() {
+		sent := shown[e.Path]
+		if sent == nil {
+			continue
+		}
+		for _, field := range rpc.ShapeOf(e.Operation.Request).Object.Fields {
+			if sent[field.Name] == nil && field.Name != "pageToken" {
+				t.Errorf("no request to %s has %s", e.Path, field.Name)
+			}
+		}
+	}
+}
