@@ -41,7 +41,7 @@ type accountList struct{}
 
 // Run lists the accounts.
 func (c *accountList) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	accounts, err := s.Accounts(ctx)
+	accounts, err := s.Accounts(ctx, "", 0)
 	if err != nil {
 		return err
 	}

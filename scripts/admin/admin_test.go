@@ -27,6 +27,7 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
+	"collabdata/scripts/operator"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
@@ -686,7 +687,7 @@ func newQueues(t *testing.T, refuse func(action string) bool) *queues {
 			return
 		} else if action == "ReceiveMessage" {
 			body, err := io.ReadAll(r.Body)
-			patient := fmt.Appendf(nil, `"WaitTimeSeconds":%d`, emptyAfter/time.Second)
+			patient := fmt.Appendf(nil, `"WaitTimeSeconds":%d`, operator.EmptyAfter/time.Second)
 			if err != nil || !bytes.Contains(body, patient) {
 				t.Errorf("%s, %v: it does not wait", body, err)
 			}

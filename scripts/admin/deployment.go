@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 
 	"collabdata/infra/stack"
@@ -88,13 +89,17 @@ func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
 	return queue.New(cfg, url, slog.New(slog.NewTextHandler(a.stderr, nil))), nil
 }
 
-// guard returns what checks URLs as the deployment does.
-func (d *deployment) guard() (*webhook.Guard, error) {
+// checkURL reports the rule that the URL of a permission provider breaks.
+func (d *deployment) checkURL(text string) error {
 	ranges, err := webhook.ParseRanges(d.AllowedPrivateCIDRs)
 	if err != nil {
-		return nil, wrongf("--allowed-private-cidrs: %w", err)
+		return fmt.Errorf("cannot be checked: --allowed-private-cidrs: %w", err)
 	}
-	return webhook.NewGuard(ranges), nil
+	err = webhook.NewGuard(ranges).CheckURL(text)
+	if u, parseErr := url.Parse(text); err != nil && parseErr == nil && u.Scheme != "" && d.AllowedPrivateCIDRs == "" {
+		err = fmt.Errorf("%w; for one in a private network of the deployment give --allowed-private-cidrs as the deployment has it", err)
+	}
+	return err
 }
 
 // explain says what went wrong and how to mend it.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"collabdata/scripts/operator"
 	"collabdata/shared/auth"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
@@ -30,15 +30,8 @@ func (c *keyCreate) Run(ctx context.Context, a *admin, s *directory.Store) error
 
 // addKey makes an API key with a token that does not expire, and shows both.
 func (a *admin) addKey(ctx context.Context, s *directory.Store, account id) error {
-	key, err := a.secret("key-")
+	key, token, err := operator.AddKey(ctx, s, a.random, string(account))
 	if err != nil {
-		return err
-	}
-	token, stored, err := a.newToken(time.Time{})
-	if err != nil {
-		return err
-	}
-	if err := s.AddAPIKey(ctx, key, string(account), []collab.Token{stored}); err != nil {
 		return err
 	}
 	a.field("key", key)
@@ -57,7 +50,7 @@ func (c *keyList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	if err := checkAccount(ctx, s, c.Account); err != nil {
 		return err
 	}
-	keys, err := s.APIKeys(ctx, string(c.Account))
+	keys, err := s.APIKeys(ctx, string(c.Account), "", 0)
 	if err != nil {
 		return err
 	}
@@ -67,7 +60,7 @@ func (c *keyList) Run(ctx context.Context, a *admin, s *directory.Store) error {
 		if err != nil {
 			return err
 		}
-		valid := slices.DeleteFunc(key.Tokens, func(t collab.Token) bool { return expired(t, a.now()) })
+		valid := slices.DeleteFunc(key.Tokens, func(t collab.Token) bool { return !operator.Valid(t, a.now()) })
 		a.row(k, len(valid))
 	}
 	if len(keys) == 0 {

@@ -18,15 +18,18 @@ type quarantineList struct{}
 
 // Run lists the quarantine.
 func (c *quarantineList) Run(ctx context.Context, a *admin, d *directory.Store) error {
-	list, err := outbox.New(d.Table, d).Quarantined(ctx, func(err error) { a.say("Passed over: %v", err) })
-	if err != nil {
-		return err
-	}
 	a.list("ACCOUNT", "EVENT", "SINCE", "REASON")
-	for _, q := range list {
-		a.row(q.Account, q.ID, stamp(q.At), q.Reason)
+	for after, first := "", true; first || after != ""; first = false {
+		list, next, err := outbox.New(d.Table, d).Quarantined(ctx, after, 0, func(err error) { a.say("Passed over: %v", err) })
+		if err != nil {
+			return err
+		}
+		for _, q := range list {
+			a.row(q.Account, q.ID, stamp(q.At), q.Reason)
+		}
+		after = next
 	}
-	if len(list) == 0 {
+	if len(a.rows) == 0 {
 		a.say("There are none.")
 		return nil
 	}

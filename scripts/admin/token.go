@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"collabdata/scripts/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 )
@@ -34,7 +35,7 @@ func (c *tokenCreate) Run(ctx context.Context, a *admin, s *directory.Store) err
 	if !expires.IsZero() && !expires.After(a.now()) {
 		return wrongf("--expires %s is past", expires.UTC().Format(time.RFC3339))
 	}
-	token, stored, err := a.newToken(expires)
+	token, stored, err := operator.NewToken(a.random, a.now(), expires)
 	if err != nil {
 		return err
 	}
@@ -42,9 +43,9 @@ func (c *tokenCreate) Run(ctx context.Context, a *admin, s *directory.Store) err
 		return err
 	}
 	a.field("token", token)
-	a.field("hash", prefixOf(stored))
+	a.field("hash", operator.TokenName(stored))
 	a.field("expires", stamp(stored.Expires))
-	a.say("The token is shown this once: keep it where your back end keeps its secrets. `admin token revoke %s %s` ends it.", c.Key, prefixOf(stored))
+	a.say("The token is shown this once: keep it where your back end keeps its secrets. `admin token revoke %s %s` ends it.", c.Key, operator.TokenName(stored))
 	return nil
 }
 
@@ -63,7 +64,7 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) err
 			return err
 		}
 	}
-	token, stored, err := a.newToken(time.Time{})
+	token, stored, err := operator.NewToken(a.random, a.now(), time.Time{})
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) err
 		return err
 	}
 	a.field("token", token)
-	a.field("hash", prefixOf(stored))
+	a.field("hash", operator.TokenName(stored))
 	a.field("ending", ending)
 	a.field("others-end", stamp(end))
 	a.say("The token is shown this once: give it to your back end before the others end.")
@@ -90,7 +91,7 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) err
 // addToken adds a token to an API key, whose other tokens, those that are valid, change may change.
 func (a *admin) addToken(ctx context.Context, s *directory.Store, key apiKey, token collab.Token, change func(others []collab.Token)) error {
 	return keyError(s.ChangeTokens(ctx, string(key), func(tokens []collab.Token) ([]collab.Token, error) {
-		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return expired(t, a.now()) })
+		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return !operator.Valid(t, a.now()) })
 		if len(tokens) >= maxTokens {
 			return nil, fmt.Errorf("the key has %d tokens: revoke one by `admin token revoke %s HASH` before", len(tokens), key)
 		}
@@ -98,26 +99,6 @@ func (a *admin) addToken(ctx context.Context, s *directory.Store, key apiKey, to
 		return append(tokens, token), nil
 	}))
 }
-
-// newToken returns a random token and what is stored of it. The zero time is never.
-func (a *admin) newToken(expires time.Time) (string, collab.Token, error) {
-	token, err := a.secret("token-")
-	if err != nil {
-		return "", collab.Token{}, err
-	}
-	stored := collab.Token{Hash: collab.HashToken(token), CreatedAt: a.millis()}
-	if !expires.IsZero() {
-		stored.Expires = expires.UnixMilli()
-	}
-	return token, stored, nil
-}
-
-func expired(t collab.Token, now time.Time) bool {
-	return t.Expires != 0 && t.Expires <= now.UnixMilli()
-}
-
-// prefixOf names a token: the beginning of its hash.
-func prefixOf(t collab.Token) string { return hex.EncodeToString(t.Hash[:6]) }
 
 type tokenList struct {
 	Key apiKey `arg:"" help:"API key."`
@@ -132,10 +113,10 @@ func (c *tokenList) Run(ctx context.Context, a *admin, s *directory.Store) error
 	a.list("HASH", "STATE", "CREATED", "EXPIRES")
 	for _, t := range key.Tokens {
 		state := "valid"
-		if expired(t, a.now()) {
+		if !operator.Valid(t, a.now()) {
 			state = "expired"
 		}
-		a.row(prefixOf(t), state, stamp(t.CreatedAt), stamp(t.Expires))
+		a.row(operator.TokenName(t), state, stamp(t.CreatedAt), stamp(t.Expires))
 	}
 	return nil
 }
@@ -173,7 +154,7 @@ func (c *tokenRevoke) Run(ctx context.Context, a *admin, s *directory.Store) err
 	if err != nil {
 		return keyError(err)
 	}
-	a.field("revoked", prefixOf(revoked))
+	a.field("revoked", operator.TokenName(revoked))
 	a.say("It is refused within 60 s.")
 	if left == 0 {
 		a.say("The key has no token left: `admin token create %s` makes one.", c.Key)

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"net/mail"
 	"strconv"
 	"strings"
@@ -121,15 +119,6 @@ func stamp(ms collab.Millis) string {
 		return "never"
 	}
 	return time.UnixMilli(ms).UTC().Format(time.RFC3339)
-}
-
-// secret returns a prefix and 16 random bytes in hexadecimal.
-func (a *admin) secret(prefix string) (string, error) {
-	random := make([]byte, 16)
-	if _, err := io.ReadFull(a.random, random); err != nil {
-		return "", err
-	}
-	return prefix + hex.EncodeToString(random), nil
 }
 
 // organization names an organization of an account on the command line.

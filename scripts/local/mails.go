@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/scripts/page"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -104,7 +105,7 @@ func (p *pages) mailPage(w http.ResponseWriter, r *http.Request) {
 func (p *pages) mailHTML(w http.ResponseWriter, r *http.Request) {
 	if m, ok := p.mail(w, r); ok {
 		html := strings.Replace(m.html, "<head>", `<head><base target="_blank">`, 1) // it stands in a frame that no page may be opened in
-		serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
+		page.Serve(w, http.StatusOK, "text/html; charset=utf-8", mailPolicy, []byte(html))
 	}
 }
 

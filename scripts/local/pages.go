@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"collabdata/scripts/page"
 )
 
 //go:embed pages
@@ -36,7 +38,7 @@ type place struct {
 type link struct{ Path, Name string }
 
 // header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
-// share pages/style.css and pages/page.js.
+// share pages/page.js and the styles of package page.
 var header = []link{{"/", "collabdata"}, {"/demo", "Demo"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}}
 
 func (p *pages) routes() map[string]http.HandlerFunc {
@@ -96,15 +98,14 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	return mux, nil
 }
 
-// What pages may load: from this server alone.
+// What two pages may load beside what page.Policy allows.
 const (
-	policy     = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"
 )
 
 func (p *pages) render(w http.ResponseWriter, status int, name string, data any) {
-	p.renderUnder(policy, w, status, name, data)
+	p.renderUnder(page.Policy, w, status, name, data)
 }
 
 // renderUnder renders a page that loads more than policy allows.
@@ -114,7 +115,7 @@ func (p *pages) renderUnder(policy string, w http.ResponseWriter, status int, na
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
+	page.Serve(w, status, "text/html; charset=utf-8", policy, b.Bytes())
 }
 
 // problem answers with a page that says what is wrong.
@@ -123,17 +124,6 @@ func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
 		view
 		Text string
 	}{p.view(title, "", false), text})
-}
-
-func serve(w http.ResponseWriter, status int, kind, policy string, body []byte) {
-	h := w.Header()
-	h.Set("Content-Type", kind)
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // an error means that the reader is gone
 }
 
 func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
@@ -163,7 +153,7 @@ func (p *pages) description(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	serve(w, http.StatusOK, "application/json", policy, text)
+	page.Serve(w, http.StatusOK, "application/json", page.Policy, text)
 }
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {
@@ -173,7 +163,11 @@ func (p *pages) file(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	http.StripPrefix("/pages", p.static).ServeHTTP(w, r)
+	files := p.static
+	if _, err := fs.Stat(page.Files, r.PathValue("file")); err == nil {
+		files = http.FileServerFS(page.Files)
+	}
+	http.StripPrefix("/pages", files).ServeHTTP(w, r)
 }
 
 // clock is a time as the pages show it.

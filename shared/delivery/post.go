@@ -149,7 +149,7 @@ func (s *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 		r.after.NextAttempt = at.Add(parkFor).UnixMilli()
 		return
 	}
-	body, err := s.payload(ctx, ev)
+	body, err := Payload(ctx, s.Outbox, ev)
 	if err != nil {
 		r.err = err
 		return

@@ -59,7 +59,7 @@ func TestSilentMailService(t *testing.T) {
 	s.up.Store(true)
 	w.send(ev)
 	w.settle(p)
-	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
 	if err != nil || len(list) != 0 || s.sent.Load() != int64(len(people)) {
 		t.Errorf("quarantine %+v, %v; %d of %d mails were sent", list, err, s.sent.Load(), len(people))
 	}
@@ -81,7 +81,7 @@ func TestTakenAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	w.settle(p)
-	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
 	if err != nil || len(list) != 0 || len(a.mailsTo("bob")) != 1 || len(a.inbox("bob")) != 1 {
 		t.Errorf("quarantine %+v, %v; mails %v, inbox %v", list, err, a.mailsTo("bob"), a.inbox("bob"))
 	}

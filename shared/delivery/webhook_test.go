@@ -683,7 +683,7 @@ func TestPoison(t *testing.T) {
 			}
 		}
 	}
-	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
 	w.must(err)
 	if len(list) != 1 || list[0].EventRef != ref(ev) || deaths < 2 || deaths > 3 || len(a.inbox("bob")) != 0 {
 		t.Errorf("quarantine %+v after %d deaths", list, deaths)
@@ -731,7 +731,7 @@ func TestUnreadableEvent(t *testing.T) {
 	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)
 	}
-	list, err := w.outbox.Quarantined(t.Context(), func(err error) { t.Error(err) })
+	list, _, err := w.outbox.Quarantined(t.Context(), "", 0, func(err error) { t.Error(err) })
 	if err != nil || len(list) != 1 || list[0].ID != second.ID {
 		t.Errorf("quarantine %+v, %v", list, err)
 	}

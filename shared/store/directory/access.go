@@ -57,6 +57,32 @@ func (s *Store) AddGrants(ctx context.Context, t *tx.Tx, user string, on []colla
 	})
 }
 
+// Held is what a user has in an organization beside membership: a grant on a document, or on a folder, or a place in a group.
+type Held struct {
+	collab.Grant
+	Document, Folder, Group string // one of them is not ""
+	Position                string // of it in the list
+}
+
+// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of documents that were deleted may be
+// among it. Strongly consistent.
+func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
+	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)).After(after), Limit: most, Strong: true}
+	items, _, err := s.QueryPage(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return readAll(items, func(it store.Item) (Held, error) {
+		h := Held{Position: it.Text(table.SK)}
+		_, doc, folder, group, err := table.ParseGrant(org, h.Position)
+		if err == nil {
+			h.Document, h.Folder, h.Group = doc.Document, folder, group
+			err = it.Decode(&h.Grant)
+		}
+		return h, err
+	})
+}
+
 // DeleteGrants takes grants on resources from a user, all or none; one that is not there is gone already.
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
 	writes := make([]store.Write, len(on))

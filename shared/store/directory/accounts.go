@@ -72,13 +72,10 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns all accounts by id.
-func (s *Store) Accounts(ctx context.Context) ([]collab.Account, error) {
-	entries, err := s.Query(ctx, store.Scan{PK: table.Accounts, Keys: store.Everything, Strong: true})
-	if err != nil {
-		return nil, err
-	}
-	ids, err := readAll(entries, func(it store.Item) (string, error) { return lastPart(it, "") })
+// Accounts returns so many accounts behind an id, "" for all, by id; 0 for as many as there are.
+func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
+	q := store.Scan{PK: table.Accounts, Keys: store.Everything, Strong: true}
+	ids, err := behind(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -132,14 +129,11 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns the API keys of an account.
-func (s *Store) APIKeys(ctx context.Context, account string) ([]string, error) {
+// APIKeys returns so many API keys of an account behind one, "" for all, in their order; 0 for as many as there are.
+func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
 	prefix := table.AccountAPIKey(account, "")
-	items, err := s.Query(ctx, store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true})
-	if err != nil {
-		return nil, err
-	}
-	return readAll(items, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
+	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
+	return behind(ctx, s, q, prefix.SK, after, most, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
@@ -207,7 +201,7 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		}
 		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
 	}
-	keys, err := s.APIKeys(ctx, id)
+	keys, err := s.APIKeys(ctx, id, "", 0)
 	if err != nil {
 		return err
 	}

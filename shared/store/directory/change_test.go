@@ -29,7 +29,7 @@ func testAddAccount(t *testing.T, s *Store) {
 	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
 	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
 	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
-	got, err := s.Accounts(t.Context())
+	got, err := s.Accounts(t.Context(), "", 0)
 	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
@@ -43,7 +43,7 @@ func testAddAccount(t *testing.T, s *Store) {
 	if diff := cmp.Diff(want, key); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
-	keys, err := s.APIKeys(t.Context(), first.ID)
+	keys, err := s.APIKeys(t.Context(), first.ID, "", 0)
 	if diff := cmp.Diff([]string{"key"}, keys); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}

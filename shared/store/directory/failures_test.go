@@ -80,7 +80,7 @@ func TestFailures(t *testing.T) {
 					return err
 				}
 				calls["Folders"] = func(ctx context.Context) error { _, err := s.FoldersBehind(ctx, acme, "", 0); return err }
-				calls["Accounts"] = func(ctx context.Context) error { _, err := s.Accounts(ctx); return err }
+				calls["Accounts"] = func(ctx context.Context) error { _, err := s.Accounts(ctx, "", 0); return err }
 			}
 			for name, call := range calls {
 				err := call(ctx)

@@ -58,6 +58,21 @@ func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, a
 	return behind(ctx, s, q, table.Folders, after, most, readFolder)
 }
 
+// FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others, "" for
+// none. Which folders there are may be a second behind.
+func (s *Store) FoldersIn(ctx context.Context, org collab.OrganizationRef, parent, after string, most int) (list []collab.Folder, next string, err error) {
+	q := store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, parent), Keys: store.Children(table.Folders)}
+	ids, err := behind(ctx, s, q, table.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
+	if err != nil {
+		return nil, "", err
+	}
+	if len(ids) == most {
+		next = ids[most-1]
+	}
+	list, err = s.readFolders(ctx, org, ids)
+	return list, next, err
+}
+
 // FoldersAbove returns those of the folders that exist, and all above them. One round trip for each level. Strongly consistent.
 func (s *Store) FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error) {
 	all := collab.Folders{}

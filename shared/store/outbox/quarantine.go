@@ -16,13 +16,16 @@ func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	return err
 }
 
-// Quarantined returns the events in the quarantine, by account, and their bodies as they are stored. Those that can't be read are told to skip.
-func (s *Store) Quarantined(ctx context.Context, skip func(error)) ([]Quarantined, error) {
-	items, err := s.Query(ctx, store.Scan{PK: table.Quarantine, Keys: store.Everything})
+// Quarantined returns up to most events in the quarantine, 0 for as many as one read holds, by account, from behind a position, "" for the first;
+// next is the position of the others, "" for none. Those that can't be read are told to skip.
+func (s *Store) Quarantined(ctx context.Context, after string, most int, skip func(error)) (list []Quarantined, next string, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: table.Quarantine, Keys: store.Everything.After(after), Limit: most})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	var list []Quarantined
+	if more {
+		next = items[len(items)-1].Text(table.SK)
+	}
 	for _, it := range items {
 		var q Quarantined
 		err := it.Decode(&q)
@@ -35,7 +38,7 @@ func (s *Store) Quarantined(ctx context.Context, skip func(error)) ([]Quarantine
 		}
 		list = append(list, q)
 	}
-	return list, nil
+	return list, next, nil
 }
 
 // EventBody returns the JSON of an event as it is stored, for people; NOT_FOUND when it is not there or no more.

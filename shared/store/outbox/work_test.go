@@ -173,7 +173,7 @@ func testQuarantine(t *testing.T, s *Store) {
 		t.Errorf("pending %+v", left)
 	}
 	check(s.Quarantine(ctx, stood, "it dies"))
-	list, err := s.Quarantined(ctx, fail)
+	list, _, err := s.Quarantined(ctx, "", 0, fail)
 	if err != nil || len(list) != 1 || list[0].EventRef != ref || list[0].Reason != "it dies" || len(s.pending(t)) != 0 {
 		t.Errorf("%+v, %v; pending %+v", list, err, s.pending(t))
 	}
@@ -191,7 +191,7 @@ func testQuarantine(t *testing.T, s *Store) {
 	if err := s.Retry(ctx, ref); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("taken out twice: %v", err)
 	}
-	if list, err := s.Quarantined(ctx, fail); err != nil || len(list) != 0 {
+	if list, _, err := s.Quarantined(ctx, "", 0, fail); err != nil || len(list) != 0 {
 		t.Errorf("left %+v, %v", list, err)
 	}
 }

@@ -1,0 +1,48 @@
+package threads
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/table"
+)
+
+// Heads returns up to most annotations of a document without their comments, the one that was updated last first, from behind a position, "" for the
+// first; next is the position of the others, "" for none. It reads an index, which may lag by a second.
+func (s *Store) Heads(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []collab.Annotation, next string, err error) {
+	limit := most
+	if after != "" {
+		limit++ // the span ends with it
+	}
+	items, more, err := s.QueryPage(ctx, store.Scan{
+		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: store.Span{From: store.Everything.From, To: after}, Limit: limit, Newest: true,
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	var keys []table.Key
+	for _, it := range items {
+		if next = it.Text(table.Upd); next != after {
+			keys = append(keys, it.Key())
+		}
+	}
+	if !more {
+		next = ""
+	}
+	found, err := s.GetAll(ctx, keys, false)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, k := range keys {
+		if found[k] == nil {
+			continue // deleted meanwhile
+		}
+		a, err := readHead(found[k])
+		if err != nil {
+			return nil, "", err
+		}
+		list = append(list, a)
+	}
+	return list, next, nil
+}
