@@ -151,11 +151,12 @@ const (
 // Values returns both.
 func (Order) Values() []string { return texts(Ascending, Descending) }
 
-// Selector narrows an update within its document; nil slices are no selector.
+// Selector narrows an update or a deletion within its document; nil slices are no selector.
 type Selector struct {
 	IDs       []string
 	Locations []string
 	Creators  []string
+	Before    string // only what requests added whose mark is less; "" for all
 }
 
 // Latest returns when the thread was last updated: the latest that its head and its comments say.
@@ -207,10 +208,9 @@ type AnnotationChange struct {
 type AnnotationDeletion struct {
 	Selector Selector // those that it excludes are not deleted, and fail with NOT_FOUND; its IDs are not looked at
 	Notify   bool     // each records an event
-	Before   string   // only those added by requests whose mark is less; "" for all
 }
 
-// Excludes reports whether the selector leaves an annotation out.
+// Excludes reports whether the selector leaves an annotation out, whoever added it.
 func (s Selector) Excludes(a *Annotation) bool {
 	return s.Locations != nil && !slices.Contains(s.Locations, a.LocationID) || s.Creators != nil && !slices.Contains(s.Creators, a.CreatorID)
 }

@@ -11,25 +11,18 @@ const JobExpiry = 30 * 24 * time.Hour
 
 // Job is what a deletion leaves to be done: to sweep what was made unreachable.
 type Job struct {
-	ID            string            `json:"id"`
-	Account       string            `json:"account"`
-	Organizations []OrganizationRef `json:"organizations,omitempty"` // swept whole
-	Documents     []DocumentRef     `json:"documents,omitempty"`     // swept whole, unless there are Threads
-	Threads       []JobThread       `json:"threads,omitempty"`       // of the one document: swept alone
-	Rest          *JobRest          `json:"rest,omitempty"`          // of the one document: what else is to be deleted
+	ID            string              `json:"id"`
+	Account       string              `json:"account"`
+	Organizations []OrganizationRef   `json:"organizations,omitempty"` // swept whole
+	Documents     []DocumentRef       `json:"documents,omitempty"`     // swept whole, unless there are Threads
+	Threads       []JobThread         `json:"threads,omitempty"`       // of the one document: swept alone
+	Rest          *AnnotationDeletion `json:"rest,omitempty"`          // of the one document: what else is to be deleted
 }
 
 // JobThread is a thread that was deleted.
 type JobThread struct {
 	ID    string `json:"id"`
 	Birth string `json:"birth"` // the mark of the request that had added it
-}
-
-// JobRest is what a selection has beyond what its request deleted.
-type JobRest struct {
-	Selector Selector `json:"selector"`
-	Notify   bool     `json:"notify,omitempty"`
-	Before   string   `json:"before"` // only what requests added whose mark is less
 }
 
 // JobState is how far a job has come.

@@ -118,10 +118,10 @@ type Index struct {
 // Indexes returns the table's global secondary indexes.
 func Indexes() []Index {
 	return []Index{
-		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Incarnation, Disabled}}, // the last two of documents
-		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt}},
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, AddedBy, Incarnation, Disabled}}, // the last two of documents
+		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt, AddedBy}},
 		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt}},
-		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt}},
+		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, AddedBy}},
 		{IndexOrg, Org, OrgUpd, []string{Location, Creator, Status, CreatedAt}},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/tx"
 )
 
 // jobItem is a job: what it is about never changes.
@@ -32,6 +33,18 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 }
 
 func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
+
+// Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has.
+func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string) (*collab.Job, error) {
+	if !t.Repeat {
+		return nil, nil
+	}
+	job, err := s.Job(ctx, t.Account, id)
+	if collab.CodeOf(err) == collab.NotFound {
+		return nil, nil
+	}
+	return &job, err
+}
 
 // Job reads a job; NOT_FOUND when it does not exist, or is done for collab.JobExpiry.
 func (s *Store) Job(ctx context.Context, acct, id string) (collab.Job, error) {

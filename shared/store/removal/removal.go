@@ -76,18 +76,17 @@ func (s *Store) delete(
 ) (string, error) {
 	job := collab.Job{ID: id, Account: t.Account}
 	meant := map[string]int{}
-	begun, err := s.Outbox.Job(ctx, t.Account, id)
+	begun, err := s.Outbox.Begun(ctx, t, id)
 	switch {
-	case t.Repeat && err == nil:
-		job = begun
+	case err != nil:
+		return "", err
+	case begun != nil:
 		for _, o := range begun.Organizations {
 			meant[o.Organization] = o.Incarnation
 		}
 		for _, d := range begun.Documents {
 			meant[d.Document] = d.Incarnation
 		}
-	case err != nil && collab.CodeOf(err) != collab.NotFound:
-		return "", err
 	default:
 		keys := make([]table.Key, len(things))
 		for i, th := range things {
@@ -180,14 +179,19 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	if err != nil {
 		return "", err
 	}
-	if there == nil {
-		removed, err := s.Get(ctx, table.Removal(t.Account, t.Mark()))
-		if err == nil && removed == nil {
-			err = collab.Errorf(collab.NotFound, "folder %q does not exist", id)
-		}
-		return t.JobID(), err
+	begun, err := s.Outbox.Begun(ctx, t, t.JobID())
+	switch {
+	case err != nil:
+		return "", err
+	case there == nil && begun == nil:
+		return "", collab.Errorf(collab.NotFound, "folder %q does not exist", id)
+	case there == nil:
+		return t.JobID(), nil
+	case begun == nil:
+		job = t.JobID()
+	default:
+		job = s.NewMark() // what is there still is another job's: that of the earlier attempt may not have it
 	}
-	n := 0
 	for _, folder := range folders {
 		for from, more := "", true; more; {
 			list, last, _, err := s.ListDocuments(ctx, org, folder, from, foldersAtOnce)
@@ -199,15 +203,11 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 				ids[i] = d.Document
 			}
 			errs := make([]error, len(ids))
-			jobID := t.JobID()
-			if n > 0 {
-				jobID = t.IDs.For(n, "job")
-			}
 			if len(ids) > 0 {
-				n++
-				if _, err := s.deleteDocuments(ctx, t, jobID, org, ids, errs, false); err != nil {
+				if _, err := s.deleteDocuments(ctx, t, job, org, ids, errs, false); err != nil {
 					return "", err
 				}
+				job = s.NewMark()
 			}
 			for _, err := range errs {
 				if err != nil && collab.CodeOf(err) != collab.NotFound {
@@ -217,7 +217,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 			from, more = last+"\x00", last != ""
 		}
 	}
-	if n == 0 {
+	if job == t.JobID() {
 		if err := s.Outbox.AddJob(ctx, collab.Job{ID: t.JobID(), Account: t.Account}, 0); err != nil {
 			return "", err
 		}
@@ -230,9 +230,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	}
 	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
 	ev.ID, ev.Time, ev.Type, ev.FolderID = t.IDs.For(0, id), t.Millis(), collab.FolderDeleted, id
-	done := store.NewItem(table.Removal(t.Account, t.Mark())) // of use as long as the request may be repeated
-	done[table.Expires] = store.Number(s.Millis()/1000 + int64(tx.KeyExpiry.Seconds()))
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.Remove(table.Folder(org, id)), s.Replace(done)}, &ev)
+	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.Remove(table.Folder(org, id))}, &ev)
 	return t.JobID(), err
 }
 

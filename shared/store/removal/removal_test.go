@@ -2,6 +2,7 @@ package removal_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -162,5 +163,36 @@ func TestSweptWhole(t *testing.T) {
 	}
 	if n := below(t, tb); n != 0 {
 		t.Errorf("%d items are left", n)
+	}
+}
+
+// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies behind each of its requests: the repeat leaves none of them.
+func TestFolderKilled(t *testing.T) {
+	tb := storetest.New(t)
+	for after := 1; ; after++ {
+		p := newProcess(t, tb, time.Now)
+		org, err := p.OpenOrMakeOrganization(t.Context(), "acct", fmt.Sprint("o", after), true)
+		p.must(err)
+		folders := []collab.Folder{{ID: "a", Parent: collab.RootFolder}, {ID: "b", Parent: "a"}}
+		for _, err := range p.AddFolders(t.Context(), storetest.Request(time.Now()), org, folders) {
+			p.must(err)
+		}
+		for _, err := range p.AddDocuments(t.Context(), storetest.Request(time.Now()), org, []string{"a", "b"}, func(i int, d *collab.Document) error {
+			d.Folder = folders[i].ID
+			return nil
+		}) {
+			p.must(err)
+		}
+		r := storetest.Request(time.Now())
+		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now).DeleteFolder(t.Context(), r, org, "a")
+		if _, again := p.DeleteFolder(t.Context(), storetest.Again(r), org, "a"); again != nil {
+			t.Errorf("killed behind %d requests: %v", after, again)
+		}
+		if list, _, _, listing := p.ListDocuments(t.Context(), org, "", "", 0); listing != nil || len(list) > 0 {
+			t.Errorf("killed behind %d requests, %v are left, %v", after, list, listing)
+		}
+		if err == nil {
+			return
+		}
 	}
 }

@@ -30,109 +30,116 @@ func belongs(comment, head store.Item) bool {
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, err := s.begun(ctx, t)
-	if err == nil && job == nil {
-		job, err = s.intend(ctx, t, doc, ids, d)
+	job, err := s.Outbox.Begun(ctx, t, t.JobID())
+	if err != nil {
+		return nil, nil, err
+	}
+	var heads map[table.Key]store.Item
+	if job == nil {
+		job, heads, err = s.intend(ctx, t, doc, ids, d)
+	} else {
+		heads, err = s.heads(ctx, doc, threadIDs(job))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
+	if ids == nil {
+		ids = threadIDs(job)
+	}
 	births := make(map[string]string, len(job.Threads))
-	var meant []string
 	for _, th := range job.Threads {
 		births[th.ID] = th.Birth
-		meant = append(meant, th.ID)
-	}
-	if ids == nil {
-		ids = meant
 	}
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
 		mark, meant := births[ids[i]]
-		if errs[i] = annotationMissing(doc, ids[i]); meant {
-			errs[i] = s.deleteHead(ctx, t, doc, ids[i], mark, i, d)
+		head := heads[headKey(doc, ids[i])]
+		switch {
+		case !meant:
+			errs[i] = annotationMissing(doc, ids[i])
+		case head != nil && birth(head) == mark: // else it is deleted by now
+			errs[i] = s.deleteHead(ctx, t, doc, head, i, d.Notify)
 		}
 	})
 	return ids, errs, nil
 }
 
-// begun returns the job of an earlier attempt at the request, nil where none has begun.
-func (s *Store) begun(ctx context.Context, t *tx.Tx) (*collab.Job, error) {
-	if !t.Repeat {
-		return nil, nil
+func threadIDs(job *collab.Job) []string {
+	ids := make([]string, len(job.Threads))
+	for i, th := range job.Threads {
+		ids[i] = th.ID
 	}
-	job, err := s.Outbox.Job(ctx, t.Account, t.JobID())
-	if collab.CodeOf(err) == collab.NotFound {
-		return nil, nil
-	}
-	return &job, err
+	return ids
 }
 
-// intend reads which of the annotations are there, and keeps the job that sweeps what is left of them.
-func (s *Store) intend(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion) (*collab.Job, error) {
+// heads reads the heads of annotations of a document, by key.
+func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[table.Key]store.Item, error) {
+	keys := make([]table.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = headKey(doc, id)
+	}
+	return s.GetAll(ctx, keys, true)
+}
+
+// intend reads which of the annotations are there, and keeps the job that sweeps what is left of them. It returns the heads, too.
+func (s *Store) intend(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+) (*collab.Job, map[table.Key]store.Item, error) {
 	job := &collab.Job{ID: t.JobID(), Account: t.Account, Documents: []collab.DocumentRef{doc}}
 	if ids == nil {
 		var err error
 		ids, err = s.Select(ctx, doc, d.Selector, collab.MaxDeleted)
 		if len(ids) > collab.MaxDeleted {
 			ids, err = ids[:collab.MaxDeleted], nil
-			job.Rest = &collab.JobRest{Selector: d.Selector, Notify: d.Notify, Before: cmp.Or(d.Before, collab.EarliestID(t.Millis()+1))}
+			job.Rest = &d
+			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(t.Millis()+1))
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = headKey(doc, id)
-	}
-	found, err := s.GetAll(ctx, keys, true)
+	found, err := s.heads(ctx, doc, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	for i, k := range keys {
-		head := found[k]
+	for _, id := range ids {
+		head := found[headKey(doc, id)]
 		if head == nil {
 			continue
 		}
 		a, err := readHead(head)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if !d.Selector.Excludes(&a) && (d.Before == "" || birth(head) < d.Before) {
-			job.Threads = append(job.Threads, collab.JobThread{ID: ids[i], Birth: birth(head)})
+		if !d.Selector.Excludes(&a) && bornBefore(head, d.Selector.Before) {
+			job.Threads = append(job.Threads, collab.JobThread{ID: id, Birth: birth(head)})
 		}
 	}
-	if len(job.Threads) == 0 {
-		return job, nil
+	if len(job.Threads) > 0 {
+		err = s.Outbox.AddJob(ctx, *job, collab.SweepAfter)
 	}
-	return job, s.Outbox.AddJob(ctx, *job, collab.SweepAfter)
+	return job, found, err
 }
 
-// deleteHead deletes a head that has a birth mark, with its look-up, and records the event. A head that is gone, or of another birth, was deleted.
-func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, id, mark string, n int, d collab.AnnotationDeletion) error {
-	head, err := s.Get(ctx, headKey(doc, id))
-	if err != nil || head == nil || birth(head) != mark {
-		return err
-	}
+// deleteHead deletes a head with its look-up, and records the event. Where it is not as it was read, it is deleted by now.
+func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, head store.Item, n int, notify bool) error {
 	a, err := readHead(head)
 	if err != nil {
 		return err
 	}
 	var ev *collab.Event
-	if d.Notify {
+	if notify {
 		of := collab.In(doc)
-		of.ID, of.Time = t.IDs.For(n, id), t.Millis()
+		of.ID, of.Time = t.IDs.For(n, a.ID), t.Millis()
 		of.Describe(collab.AnnotationDeleted, &a)
 		ev = &of
 	}
-	k := headKey(doc, id)
-	has := store.Item{table.PK: store.Text(k.PK)}
-	if mark != "" {
-		has = store.Item{table.AddedBy: store.Text(mark)}
+	has := store.Item{table.PK: head[table.PK]}
+	if mark := head[table.AddedBy]; mark != nil {
+		has = store.Item{table.AddedBy: mark}
 	}
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.RemoveIf(k, has), s.Remove(table.AnnotationID(doc, id))}, ev)
-	return err // where the head was not as it was, it is deleted by now
+	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.RemoveIf(head.Key(), has), s.Remove(table.AnnotationID(doc, a.ID))}, ev)
+	return err
 }
 
 // DeleteComments deletes comments of an annotation: those of the ids, or for nil all. It returns the ids in their order, those of all by id, with the

@@ -95,6 +95,33 @@ func TestDeleteOfAll(t *testing.T) {
 	}
 }
 
+// TestDeleteBehindLater has more threads added after a deletion than a call deletes, whose ids come before those that it left: its job passes them over,
+// whatever the selector.
+func TestDeleteBehindLater(t *testing.T) {
+	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWriting(t, storetest.New(t))
+			add := func(prefix string, n int, at collab.Millis) {
+				store.All(n, func(i int) {
+					th := thread(fmt.Sprint(prefix, i), "ann", 0)
+					th.Location, th.LocationID = collab.JSON(`{"id":"l"}`), "l"
+					w.must(w.AddAnnotation(t.Context(), request(at), w.doc, th, collab.NewAnnotation{}))
+				})
+			}
+			add("b", collab.MaxDeleted+1, 10_000)
+			r := request(0)
+			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
+			w.must(err)
+			add("a", collab.MaxDeleted+1, r.Millis()+1_000)
+			w.must(w.RunJob(t.Context(), "acct", r.JobID()))
+			ids, err := w.Select(t.Context(), w.doc, sel, 2*collab.MaxDeleted)
+			if err != nil || len(ids) != collab.MaxDeleted+1 || slices.ContainsFunc(ids, func(id string) bool { return id[0] != 'a' }) {
+				t.Errorf("%d are left, %v", len(ids), err)
+			}
+		})
+	}
+}
+
 // TestDeletedWhileWritten has writers add, comment, update and delete threads of the same ids, through faults: what was acknowledged is there or
 // deleted by an acknowledged or failed deletion, nothing is resurrected, and once the jobs have run nothing is stored that does not show.
 func TestDeletedWhileWritten(t *testing.T) {

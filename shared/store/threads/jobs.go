@@ -79,14 +79,23 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bo
 		return 0, false, err
 	}
 	t := &tx.Tx{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
-	deletion := collab.AnnotationDeletion{Selector: job.Rest.Selector, Notify: job.Rest.Notify, Before: job.Rest.Before}
-	_, errs, err := s.DeleteAnnotations(ctx, t, doc, nil, deletion)
-	for _, err := range errs {
-		if err == nil {
+	ids, err := s.Select(ctx, doc, job.Rest.Selector, collab.MaxDeleted)
+	more := len(ids) > collab.MaxDeleted
+	if more {
+		ids, err = ids[:collab.MaxDeleted], nil
+	}
+	if err != nil || len(ids) == 0 {
+		return 0, err == nil, err
+	}
+	_, errs, err := s.DeleteAnnotations(ctx, t, doc, ids, *job.Rest)
+	for _, failure := range errs {
+		if failure == nil {
 			n++
+		} else if collab.CodeOf(failure) != collab.NotFound {
+			err = failure
 		}
 	}
-	return n, n == 0 && err == nil, err
+	return n, !more && err == nil, err
 }
 
 // sweepDocument deletes some of what lies below an incarnation of a document, and at the end the document's item where it is still the deleted one.

@@ -17,9 +17,9 @@ import (
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
 	q := collab.AnnotationQuery{Documents: []string{doc.Document}, Found: []collab.DocumentRef{doc}, Locations: sel.Locations, Creators: sel.Creators}
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
-		ids, err = s.selectIndexed(ctx, &p, most)
+		ids, err = s.selectIndexed(ctx, &p, sel.Before, most)
 	} else {
-		ids, err = s.selectAll(ctx, doc, most)
+		ids, err = s.selectAll(ctx, doc, sel.Before, most)
 	}
 	if err == nil && len(ids) > most {
 		err = collab.Errorf(collab.FailedPrecondition,
@@ -29,7 +29,7 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 }
 
 // selectIndexed lists what an index has for the one document of a plan.
-func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string, error) {
+func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string
 	for value := range p.values {
@@ -38,7 +38,7 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string,
 			if err != nil {
 				return nil, err
 			}
-			if e, ok := p.entryOf(it); ok && passes(it) {
+			if e, ok := p.entryOf(it); ok && passes(it) && bornBefore(it, before) {
 				ids = append(ids, e.id)
 			}
 			if len(ids) > most {
@@ -50,16 +50,19 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, most int) ([]string,
 	return slices.Compact(ids), nil // the index may show one that moves between two values under both
 }
 
+// bornBefore reports whether a head, or its entry of an index that has its birth mark, was added by a request whose mark is less; "" is behind all.
+func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
+
 // selectAll lists the heads of a document from the table itself, and jumps over comments: what is read of a long thread is thrown away, so
 // the reads grow while threads are short, and begin small again behind a long one.
-func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int) ([]string, error) {
+func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before string, most int) ([]string, error) {
 	const (
 		smallest = 25     // items of a read
 		largest  = 10_000 // more than 1 MB holds
 	)
 	q := store.Scan{
 		PK:   table.DocumentPartition(doc),
-		Keys: store.Children(table.Annotations), Limit: smallest, Strong: true, Project: []string{table.SK},
+		Keys: store.Children(table.Annotations), Limit: smallest, Strong: true, Project: []string{table.SK, table.AddedBy},
 	}
 	var ids []string
 	for more := true; more && len(ids) <= most; {
@@ -77,8 +80,10 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, most int)
 				continue // of a later version
 			}
 			if comment == 0 {
-				ids = append(ids, id)
 				heads++
+				if bornBefore(it, before) {
+					ids = append(ids, id)
+				}
 			}
 			q.Keys = q.Keys.After(threadSpan(table.Annotations + table.Escape(id)).To)
 		}
