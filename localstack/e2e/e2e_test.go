@@ -50,7 +50,7 @@ func TestDeployment(t *testing.T) {
 	})
 	d := newDeployment(t, cloud.URL)
 	d.failFirst(t)
-	d.deploy(t, "local")
+	d.deploy(t, "local", "--built")
 	d.connect(t)
 	guard.protect(t, d.aws, d.cloud, d.functions(t))
 	d.addAccount(t)
@@ -427,7 +427,7 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 
 // stopWrites deploys again, so that what writes is refused and what reads is not.
 func (d *deployment) stopWrites(t *testing.T) {
-	d.deploy(t, "local", "-c", "writes=off")
+	d.deploy(t, "local", "--built", "-c", "writes=off")
 	a := d.send(t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`)
 	a.expect(t, 503, collab.Unavailable)
 	if a.retryAfter != "60" {

@@ -17,7 +17,7 @@ func (d *deployment) buildFunctions(ctx context.Context, arch string) error {
 		return err
 	}
 	return d.step(fmt.Sprintf("Building %d functions for %s", len(functions), arch), func() error {
-		out := filepath.Join(d.local, "functions", arch)
+		out := d.functions(arch)
 		fresh := out + ".new"
 		if err := os.RemoveAll(fresh); err != nil {
 			return err
@@ -31,6 +31,9 @@ func (d *deployment) buildFunctions(ctx context.Context, arch string) error {
 		return os.Rename(fresh, out)
 	})
 }
+
+// functions is the folder of the compiled functions.
+func (d *deployment) functions(arch string) string { return filepath.Join(d.local, "functions", arch) }
 
 // findFunctions returns the folders below functions/ that hold a main.go, such as v2/commentannotations/add, in order.
 func findFunctions(root string) ([]string, error) {

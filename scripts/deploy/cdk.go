@@ -63,14 +63,18 @@ type cdk struct {
 	env  []string
 }
 
-// newCDK installs the tool, builds the functions and compiles the app.
+// newCDK installs the tool, builds the functions unless they are to be those that were built last, and compiles the app.
 func (d *deployment) newCDK(ctx context.Context, arch, dir string, env []string) (cdk, error) {
 	path, err := localstack.CDK(ctx, d.progress)
 	if err != nil {
 		return cdk{}, err
 	}
-	if err := d.buildFunctions(ctx, arch); err != nil {
-		return cdk{}, err
+	if !d.built {
+		if err := d.buildFunctions(ctx, arch); err != nil {
+			return cdk{}, err
+		}
+	} else if _, err := os.Stat(d.functions(arch)); err != nil {
+		return cdk{}, fmt.Errorf("no functions are built for %s: leave out --built", arch)
 	}
 	env = append(env, "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=18,20") // they work
 	return cdk{d, path, dir, env}, d.compileApp(ctx)

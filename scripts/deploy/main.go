@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -17,7 +18,7 @@ import (
 	"collabdata/localstack"
 )
 
-const usage = `usage: deploy <command> [arguments of cdk, such as -c stage=test]
+const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c stage=test]
 
   aws            build, and deploy to the AWS account of the environment's credentials
   local          build, and deploy to the cloud at AWS_ENDPOINT_URL, else at http://127.0.0.1:4566, which is started when nothing
@@ -26,6 +27,8 @@ const usage = `usage: deploy <command> [arguments of cdk, such as -c stage=test]
   destroy-local  remove what local deployed, and stop the cloud that it started
   build          build the functions for the setting arch (arm64 unless -c arch=x86_64) and nothing else
   diff           compare what is deployed on the local cloud with a fresh build
+
+--built takes the functions that this machine built last.
 `
 
 func main() {
@@ -45,8 +48,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	d := &deployment{root: filepath.Dir(local), local: local, args: args[1:], progress: os.Stdout}
-	switch args[0] {
+	command, args := args[0], args[1:]
+	built := slices.Contains(args, "--built")
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "--built" })
+	d := &deployment{root: filepath.Dir(local), local: local, built: built, args: args, progress: os.Stdout}
+	switch command {
 	case "aws":
 		return d.toAWS(ctx)
 	case "local":
@@ -72,6 +78,7 @@ func run(ctx context.Context, args []string) error {
 type deployment struct {
 	root     string   // of the repository
 	local    string   // the folder .local in it
+	built    bool     // the functions are those that were built last
 	args     []string // for cdk
 	progress io.Writer
 }
