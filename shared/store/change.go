@@ -5,12 +5,9 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"collabdata/shared/table"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // tries is how often a change is computed anew because others wrote in between.
@@ -46,40 +43,6 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 	return ErrAborted(subject)
 }
 
-// Change writes what differs between an item as it was read, nil for none, and as it is to be, on condition that nobody wrote it in
-// between: every change counts its rev up. What the item has beside is kept. same names further attributes that must be as they were.
-func (t *Table) Change(before, after Item, mark string, same ...string) Write {
-	after = maps.Clone(after)
-	after[table.Writer] = Text(mark)
-	after[table.Rev] = Number(before.Number(table.Rev) + 1)
-	if before == nil {
-		return t.Create(after)
-	}
-	var update expression.UpdateBuilder
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if name != table.PK && name != table.SK && !reflect.DeepEqual(before[name], after[name]) {
-			update = update.Set(expression.NameNoDotSplit(name), expression.Value(after[name]))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if _, ok := after[name]; !ok {
-			update = update.Remove(expression.NameNoDotSplit(name))
-		}
-	}
-	conditions := []expression.ConditionBuilder{unchanged(before, table.Rev), expression.AttributeExists(expression.NameNoDotSplit(table.PK))}
-	for _, name := range same {
-		conditions = append(conditions, unchanged(before, name))
-	}
-	return t.Update(before.Key(), update, conditions...)
-}
-
-func unchanged(before Item, name string) expression.ConditionBuilder {
-	if before[name] == nil {
-		return expression.AttributeNotExists(expression.NameNoDotSplit(name))
-	}
-	return expression.NameNoDotSplit(name).Equal(expression.Value(before[name]))
-}
-
 // Rewrite reads the item of a key into a struct with dynamodbav tags, has change change it, and writes what differs: see Try. exists is
 // false where there is no item; then the struct is the zero one. change may be called again with what others wrote meanwhile; its error
 // leaves the item as it is. Attributes that the struct does not know are kept.
@@ -91,14 +54,14 @@ func Rewrite[T any](ctx context.Context, t *Table, k table.Key, subject string, 
 		if err != nil {
 			return nil, err
 		}
-		w, err := Rewritten(t, k, before, mark, &v, change)
+		w, err := Rewritten(k, before, mark, &v, change)
 		return []Write{w}, err
 	})
 	return v, err
 }
 
 // Rewritten is the write of Rewrite for an item as it was read, nil for none. v is the struct as it is to be.
-func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
+func Rewritten[T any](k table.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
 	*v = *new(T)
 	if err := before.Decode(v); err != nil {
 		return Write{}, err
@@ -106,30 +69,7 @@ func Rewritten[T any](t *Table, k table.Key, before Item, mark string, v *T, cha
 	if err := change(v, before != nil); err != nil {
 		return Write{}, err
 	}
-	return t.Change(before, Overlay[T](before, ItemOf(k, v)), mark), nil
-}
-
-// Save writes an item of a T, a struct with dynamodbav tags, where there is one that has these attributes. What T does not know of it is kept.
-func Save[T any](t *Table, it, has Item) Write {
-	condition, names, values := equal(has)
-	var set, remove []string
-	for name, v := range it {
-		if name != table.PK && name != table.SK {
-			set = append(set, "#"+name+" = :to"+name)
-			names["#"+name], values[":to"+name] = name, v
-		}
-	}
-	update := "SET " + strings.Join(set, ", ")
-	for _, name := range attributes[T]() {
-		if it[name] == nil {
-			remove = append(remove, "#"+name)
-			names["#"+name] = name
-		}
-	}
-	if len(remove) > 0 {
-		update += " REMOVE " + strings.Join(remove, ", ")
-	}
-	return t.UpdateText(it.Key(), &update, &condition, names, values)
+	return Change(before, Overlay[T](before, ItemOf(k, v)), mark), nil
 }
 
 // attributes are those that a struct with dynamodbav tags has.

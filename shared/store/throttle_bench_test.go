@@ -97,5 +97,5 @@ func annotation(t *store.Table, id string) []store.Write {
 	head[table.Org], head[table.OrgUpd] = store.Text("A#acct#O#org#T#"+id[len(id)-1:]), store.Text(id)
 	comment := store.NewItem(table.Comment(collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc"), id, 1))
 	comment["txt"] = store.Text(strings.Repeat("x", 100))
-	return []store.Write{t.Create(head), t.Create(comment)}
+	return []store.Write{store.Create(head), store.Create(comment)}
 }

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -24,51 +27,85 @@ const (
 	MaxWriteBytes = 3_500_000 // of all items together
 )
 
-const ifNew = "attribute_not_exists(" + table.PK + ")"
+// Put puts an item whatever was there.
+func Put(it Item) Write { return Write{Put: &types.Put{Item: it}} }
 
-// Replace puts an item whatever was there.
-func (t *Table) Replace(it Item) Write {
-	return Write{Put: &types.Put{TableName: &t.name, Item: it}}
-}
+// Delete deletes what is at a key.
+func Delete(k table.Key) Write { return Write{Delete: &types.Delete{Key: NewItem(k)}} }
 
 // Create puts an item unless one with its key is there.
-func (t *Table) Create(it Item) Write {
-	return Write{Put: &types.Put{
-		TableName: &t.name, Item: it, ConditionExpression: aws.String(ifNew),
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
+func Create(it Item) Write {
+	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + table.PK + ")")}}
 }
 
-// Remove deletes what is at a key.
-func (t *Table) Remove(k table.Key) Write {
-	return Write{Delete: &types.Delete{TableName: &t.name, Key: NewItem(k)}}
-}
-
-// RemoveExisting deletes an item, on condition that it is there.
-func (t *Table) RemoveExisting(k table.Key) Write { return t.RemoveIf(k, Item{table.PK: Text(k.PK)}) }
-
-// RemoveIf deletes an item, on condition that it has these attributes.
-func (t *Table) RemoveIf(k table.Key, has Item) Write {
-	condition, names, values := equal(has)
-	return Write{Delete: &types.Delete{
-		TableName: &t.name, Key: NewItem(k), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
-// equal is the condition that an item has attributes.
-func equal(has Item) (condition string, names map[string]string, values Item) {
-	var terms []string
-	names, values = map[string]string{}, Item{}
-	for name, v := range has {
-		terms = append(terms, "#"+name+" = :"+name)
-		names["#"+name], values[":"+name] = name, v
+// Change writes what differs between an item as it was read, nil for none, and as it is to be, where the attributes of the names in same are as
+// they were: with none its rev, which each such change counts up. What the item has beside is kept.
+func Change(before, after Item, mark string, same ...string) Write {
+	after = maps.Clone(after)
+	after[table.Writer] = Text(mark)
+	if same == nil {
+		same = []string{table.Rev}
 	}
-	return strings.Join(terms, " AND "), names, values
+	if slices.Contains(same, table.Rev) {
+		after[table.Rev] = Number(before.Number(table.Rev) + 1)
+	}
+	if before == nil {
+		return Create(after)
+	}
+	condition, names, values := unchanged(before, same)
+	var set, remove []string
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if name != table.PK && name != table.SK && !reflect.DeepEqual(before[name], after[name]) {
+			set = append(set, "#"+name+" = :"+name)
+			names["#"+name], values[":"+name] = name, after[name]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] == nil {
+			remove = append(remove, "#"+name)
+			names["#"+name] = name
+		}
+	}
+	update := "SET " + strings.Join(set, ", ")
+	if remove != nil {
+		update += " REMOVE " + strings.Join(remove, ", ")
+	}
+	return Write{Update: &types.Update{
+		Key: NewItem(before.Key()), UpdateExpression: &update, ConditionExpression: &condition,
+		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
 }
 
-// Update changes the item of a key, or makes it, where all conditions hold. It panics for an update of nothing.
-func (t *Table) Update(k table.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
+// DeleteRead deletes an item that was read, where it is there and the attributes of the names in same are as they were.
+func DeleteRead(it Item, same ...string) Write {
+	condition, names, values := unchanged(it, same)
+	if len(values) == 0 {
+		values = nil
+	}
+	return Write{Delete: &types.Delete{
+		Key: NewItem(it.Key()), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+}
+
+// unchanged is the condition that an item is there, and has these attributes as it was read.
+func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
+	condition = "attribute_exists(#" + table.PK + ")"
+	names, values = map[string]string{"#" + table.PK: table.PK}, Item{}
+	for _, name := range same {
+		names["#"+name] = name
+		if read[name] == nil {
+			condition += " AND attribute_not_exists(#" + name + ")"
+		} else {
+			condition += " AND #" + name + " = :was" + name
+			values[":was"+name] = read[name]
+		}
+	}
+	return condition, names, values
+}
+
+// Update changes the item of a key, or makes it, where all conditions hold: for what is not read before, such as counters and leases, else see
+// Change. It panics for an update of nothing.
+func Update(k table.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
 	b := expression.NewBuilder().WithUpdate(update)
 	if len(conditions) > 0 {
 		all := conditions[0]
@@ -81,22 +118,9 @@ func (t *Table) Update(k table.Key, update expression.UpdateBuilder, conditions 
 	if err != nil {
 		panic(err)
 	}
-	return t.UpdateText(k, e.Update(), e.Condition(), e.Names(), e.Values())
-}
-
-// UpdateText is Update for an update and a condition, nil for none, that are written already. names and values are those of both.
-func (t *Table) UpdateText(k table.Key, update, condition *string, names map[string]string, values map[string]types.AttributeValue) Write {
 	return Write{Update: &types.Update{
-		TableName: &t.name, Key: NewItem(k), UpdateExpression: update, ConditionExpression: condition,
-		ExpressionAttributeNames: names, ExpressionAttributeValues: values,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}}
-}
-
-// Require is the condition that an item is there.
-func (t *Table) Require(k table.Key) Write {
-	return Write{ConditionCheck: &types.ConditionCheck{
-		TableName: &t.name, Key: NewItem(k), ConditionExpression: aws.String("attribute_exists(" + table.PK + ")"),
+		Key: NewItem(k), UpdateExpression: e.Update(), ConditionExpression: e.Condition(),
+		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 	}}
 }
 
@@ -127,9 +151,12 @@ func (r *Refusal) By(mark string) bool {
 // Write carries out all writes or none: one by itself, several as a transaction of at most MaxWrites. refused is not nil where a
 // condition did not hold; then nothing was written. After an error it is not known whether the items were.
 func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
-	if len(writes) == 1 && writes[0].ConditionCheck == nil {
+	if len(writes) == 1 {
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
 		return refused, err
+	}
+	for _, w := range writes {
+		t.complete(w)
 	}
 	_, err = t.db.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes, ReturnConsumedCapacity: consumed})
 	if err == nil {
@@ -146,8 +173,22 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 	return refused, nil
 }
 
+// complete names the table in a write, and has a refusal say what is there.
+func (t *Table) complete(w Write) {
+	const there = types.ReturnValuesOnConditionCheckFailureAllOld
+	switch {
+	case w.Put != nil:
+		w.Put.TableName, w.Put.ReturnValuesOnConditionCheckFailure = &t.name, there
+	case w.Delete != nil:
+		w.Delete.TableName, w.Delete.ReturnValuesOnConditionCheckFailure = &t.name, there
+	default:
+		w.Update.TableName, w.Update.ReturnValuesOnConditionCheckFailure = &t.name, there
+	}
+}
+
 // WriteOne carries out one write, and returns of the item what values asks for: it as it was, or as it is then.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
+	t.complete(w)
 	lost := false
 	ctx = onFailure(ctx, func(err error) { lost = lost || isLost(err) })
 	switch {
@@ -208,23 +249,23 @@ func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	collab.UsageOf(ctx).Refused(units)
 }
 
-// Put puts an item whatever was there.
+// Put carries out the write Put.
 func (t *Table) Put(ctx context.Context, it Item) error {
-	_, err := t.Write(ctx, t.Replace(it))
+	_, err := t.Write(ctx, Put(it))
 	return err
 }
 
-// PutNew puts an item unless there is one with its key, which it then returns.
-func (t *Table) PutNew(ctx context.Context, it Item) (there Item, err error) {
-	refused, err := t.Write(ctx, t.Create(it))
+// Create carries out the write Create, and returns the item that is there, nil where it was made.
+func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
+	refused, err := t.Write(ctx, Create(it))
 	if err != nil || refused == nil {
 		return nil, err
 	}
 	return refused.Of[0].There, nil
 }
 
-// Delete deletes what is at a key.
+// Delete carries out the write Delete.
 func (t *Table) Delete(ctx context.Context, k table.Key) error {
-	_, err := t.Write(ctx, t.Remove(k))
+	_, err := t.Write(ctx, Delete(k))
 	return err
 }

@@ -48,7 +48,7 @@ func (s *Store) AddGrants(ctx context.Context, t *tx.Tx, user string, on []colla
 		for i, k := range keys {
 			var it memberItem
 			change := changeMember(t, on[i], user, func(m *collab.Member) { m.Grant = grants[i] })
-			writes[i], err = store.Rewritten(s.Table, k, there[k], t.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
+			writes[i], err = store.Rewritten(k, there[k], t.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
 			if err != nil {
 				return nil, err
 			}
@@ -87,7 +87,7 @@ func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, 
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
 	writes := make([]store.Write, len(on))
 	for i, in := range on {
-		writes[i] = s.Remove(memberKey(in, user))
+		writes[i] = store.Delete(memberKey(in, user))
 	}
 	_, err := s.Write(ctx, writes...)
 	return err

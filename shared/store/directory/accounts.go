@@ -31,7 +31,7 @@ func accountMissing(id string) error {
 // AddAccount makes an account, and lists it; ALREADY_EXISTS when one with its id is there.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	refused, err := s.Write(ctx,
-		s.Create(store.ItemOf(table.Account(a.ID), newAccountItem(a))), s.Replace(store.NewItem(table.AccountEntry(a.ID))))
+		store.Create(store.ItemOf(table.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(table.AccountEntry(a.ID))))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "account %q is there already", a.ID)
 	}
@@ -99,16 +99,21 @@ func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key doe
 
 // AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
-	it := store.ItemOf(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
-	refused, err := s.Write(ctx,
-		s.Require(table.Account(account)), s.Create(it), s.Replace(store.NewItem(table.AccountAPIKey(account, key))))
-	switch {
-	case err != nil || refused == nil:
-		return err
-	case refused.Of[0].Refused:
-		return accountMissing(account)
-	}
-	return collab.Errorf(collab.AlreadyExists, "the API key is there already")
+	it, owner, mark := store.ItemOf(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}}), table.Account(account), s.NewMark()
+	return s.Try(ctx, "the account", mark, func(ctx context.Context) ([]store.Write, error) {
+		found, err := s.GetAll(ctx, []table.Key{owner, it.Key()}, true)
+		switch {
+		case err != nil:
+			return nil, err
+		case found[owner] == nil:
+			return nil, accountMissing(account)
+		case found[it.Key()] != nil:
+			return nil, collab.Errorf(collab.AlreadyExists, "the API key is there already")
+		}
+		return []store.Write{ // the account is there still
+			store.Change(found[owner], found[owner], mark), store.Create(it), store.Put(store.NewItem(table.AccountAPIKey(account, key))),
+		}, nil
+	})
 }
 
 // APIKey reads an API key with its account's settings; NOT_FOUND when the key does not exist.
@@ -176,7 +181,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	if err != nil {
 		return "", err
 	}
-	refused, err := s.Write(ctx, s.RemoveExisting(table.APIKey(key)), s.Remove(table.AccountAPIKey(it.Account, key)))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.APIKey(key))), store.Delete(table.AccountAPIKey(it.Account, key)))
 	if err == nil && refused != nil {
 		err = keyMissing()
 	}
@@ -219,12 +224,12 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		if err != nil && it.Key() != table.LastWebhook(id) {
 			return store.Unreadable(it.Key(), err)
 		}
-		if _, err := s.Write(ctx, s.Remove(it.Key()), s.Remove(table.Lane(id, hook))); err != nil {
+		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(table.Lane(id, hook))); err != nil {
 			return err
 		}
 	}
-	refused, err := s.Write(ctx, s.RemoveExisting(table.Account(id)), s.Remove(table.AccountEntry(id)),
-		s.Remove(table.PermissionProvider(id)), s.Remove(table.MailSecret(id)))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.Account(id))), store.Delete(table.AccountEntry(id)),
+		store.Delete(table.PermissionProvider(id)), store.Delete(table.MailSecret(id)))
 	if err == nil && refused != nil {
 		err = accountMissing(id)
 	}

@@ -32,7 +32,7 @@ func changeAll[T any](
 			}
 			var v T
 			if of.DeletedAt == 0 {
-				w, err := store.Rewritten(s.Table, keys[i], before, t.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
+				w, err := store.Rewritten(keys[i], before, t.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
 				return []store.Write{w}, err
 			}
 			if err := change(i, &v, false); err != nil {
@@ -43,7 +43,7 @@ func changeAll[T any](
 			}
 			after := store.ItemOf(keys[i], v)
 			after[table.Incarnation] = store.Number(int64(of.Next()))
-			return []store.Write{s.Change(before, after, t.Mark())}, nil
+			return []store.Write{store.Change(before, after, t.Mark())}, nil
 		})
 		s.known.Put(keys[i], 0, time.Time{}) // what was believed of it is past
 		if errors.Is(errs[i], errDone) {

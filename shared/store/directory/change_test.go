@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
 	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
@@ -255,7 +256,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	}
 	for k, change := range changes {
 		must(t, change())
-		_, err := s.Write(ctx, s.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
+		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
 		must(t, err)
 		must(t, change())
 		it, err := s.Get(ctx, k)

@@ -129,7 +129,7 @@ func (s *Store) forget(ctx context.Context, k table.Key, incarnation int) error 
 	if err := it.Decode(&of); err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
 		return err
 	}
-	_, err = s.Write(ctx, s.RemoveIf(k, store.Item{table.DeletedAt: store.Number(of.DeletedAt)}))
+	_, err = s.Write(ctx, store.DeleteRead(it, table.DeletedAt))
 	return err
 }
 

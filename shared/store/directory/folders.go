@@ -185,7 +185,7 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 			}
 			f.AddedBy = t.Mark()
 			known[f.ID] = f
-			writes = append(writes, s.Create(store.ItemOf(table.Folder(org, f.ID), newFolderItem(org, f))))
+			writes = append(writes, store.Create(store.ItemOf(table.Folder(org, f.ID), newFolderItem(org, f))))
 		}
 		if len(writes) == 0 {
 			return nil, nil
@@ -219,7 +219,7 @@ func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
 	if read.Moved == 0 {
 		same = moved.AttributeNotExists()
 	}
-	return s.Update(table.FolderTree(org), expression.Add(expression.Name(table.Added), expression.Value(1)), same)
+	return store.Update(table.FolderTree(org), expression.Add(expression.Name(table.Added), expression.Value(1)), same)
 }
 
 // move counts a folder that is moved, on condition that none was added or moved.
@@ -228,9 +228,9 @@ func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
 	update := expression.Set(moved, expression.Value(read.Moved+1))
 	same := added.Equal(expression.Value(read.Added))
 	if read.Moved == 0 {
-		return s.Update(table.FolderTree(org), update, same, moved.AttributeNotExists())
+		return store.Update(table.FolderTree(org), update, same, moved.AttributeNotExists())
 	}
-	return s.Update(table.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
+	return store.Update(table.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
 }
 
 // ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does not exist,
@@ -251,7 +251,7 @@ func (s *Store) ChangeFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 		}
 		var f folderItem
 		parent := before.Text(table.Parent)
-		w, err := store.Rewritten(s.Table, k, before, t.Mark(), &f, func(f *folderItem, _ bool) error {
+		w, err := store.Rewritten(k, before, t.Mark(), &f, func(f *folderItem, _ bool) error {
 			f.ID = id
 			change(&f.Folder)
 			f.LastUpdated = t.Millis()

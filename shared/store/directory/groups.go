@@ -42,7 +42,7 @@ func (s *Store) AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.Organiza
 		for _, k := range []table.Key{table.UserGroup(org, user, group), table.GroupUser(org, group, user)} {
 			it := store.NewItem(k)
 			it[table.AddedBy] = store.Text(t.Mark())
-			if _, err := s.PutNew(ctx, it); err != nil {
+			if _, err := s.Create(ctx, it); err != nil {
 				return err
 			}
 		}

@@ -91,7 +91,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim tx.Claim) (tx.Outcome
 // claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
 func (s *Store) claim(there store.Item, claim tx.Claim, begun time.Time) store.Write {
 	it := store.ItemOf(table.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
-	return s.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
+	return store.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
 // FinishIdempotent keeps an answer under a claim: see rpc.IdempotencyStore.
@@ -111,6 +111,6 @@ func (s *Store) FreeIdempotent(ctx context.Context, claim tx.Claim) error {
 func (s *Store) settle(ctx context.Context, claim tx.Claim, update expression.UpdateBuilder) error {
 	update = update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))
 	holds := expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))
-	_, err := s.Write(ctx, s.Update(table.Idempotency(claim.Account, claim.KeyHash), update, holds))
+	_, err := s.Write(ctx, store.Update(table.Idempotency(claim.Account, claim.KeyHash), update, holds))
 	return err
 }

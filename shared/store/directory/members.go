@@ -91,7 +91,7 @@ func (s *Store) ChangeMembers(
 func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error {
 	errs := make([]error, len(users))
 	remove := func(i int) {
-		it, _, err := s.WriteOne(ctx, s.Remove(memberKey(in, users[i])), types.ReturnValueAllOld)
+		it, _, err := s.WriteOne(ctx, store.Delete(memberKey(in, users[i])), types.ReturnValueAllOld)
 		if errs[i] = err; err == nil && it == nil && !t.Repeat {
 			errs[i] = errNoUser
 		}

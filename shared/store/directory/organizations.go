@@ -45,7 +45,7 @@ func (s *Store) make(ctx context.Context, k table.Key, what string, item func(co
 	now := s.Now()
 	for range makers {
 		it := item(collab.Lifetime{})
-		there, err := s.PutNew(ctx, it)
+		there, err := s.Create(ctx, it)
 		var of collab.Lifetime
 		if err == nil {
 			err = there.Decode(&of)
@@ -62,7 +62,7 @@ func (s *Store) make(ctx context.Context, k table.Key, what string, item func(co
 			return 0, err
 		}
 		it, mark := item(collab.Lifetime{Incarnation: of.Next()}), s.NewMark()
-		refused, err := s.Write(ctx, s.Change(there, it, mark))
+		refused, err := s.Write(ctx, store.Change(there, it, mark))
 		if err != nil {
 			return 0, err
 		}

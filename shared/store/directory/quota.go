@@ -74,5 +74,5 @@ func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.W
 		}
 		conditions = append(conditions, is)
 	}
-	return s.Update(table.Quota(acct), update, conditions...)
+	return store.Update(table.Quota(acct), update, conditions...)
 }

@@ -22,7 +22,7 @@ func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
 
 // KeepMailSecret keeps an account's secret unless there is one, and returns the one that is kept.
 func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error) {
-	there, err := s.PutNew(ctx, store.ItemOf(table.MailSecret(acct), mailSecretItem{secret}))
+	there, err := s.Create(ctx, store.ItemOf(table.MailSecret(acct), mailSecretItem{secret}))
 	if err != nil || there == nil {
 		return secret, err
 	}
@@ -61,7 +61,7 @@ func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, us
 // Unsubscribe ends the mails to a recipient: to the user in the organization, and to the address in the account. A repeat changes nothing.
 func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error {
 	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k table.Key) error {
-		_, err := s.PutNew(ctx, store.ItemOf(k, unsubscribedItem{s.Millis()}))
+		_, err := s.Create(ctx, store.ItemOf(k, unsubscribedItem{s.Millis()}))
 		return err
 	})
 }

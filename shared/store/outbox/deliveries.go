@@ -42,7 +42,7 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 
 // AddDelivery adds a new delivery to an endpoint. A repeat changes nothing; one of a delivery that was attempted is dropped when its turn comes.
 func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
-	_, err := s.PutNew(ctx, deliveryItem(newKey(e, d.EventID), d))
+	_, err := s.Create(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
 }
 
@@ -116,7 +116,7 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 	}
 	after.LastUpdated, after.Rev = s.Millis(), 1
 	it := deliveryItem(keptKey(e, after.EventID), after)
-	there, err := s.PutNew(ctx, it)
+	there, err := s.Create(ctx, it)
 	if err != nil {
 		return err
 	}
@@ -130,14 +130,13 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery, mark string) []store.Write {
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
 	it := deliveryItem(keptKey(e, after.EventID), after)
-	it[table.Writer] = store.Text(mark)
-	writes := []store.Write{store.Save[collab.Delivery](s.Table, it, store.Item{table.Rev: store.Number(before.Rev)})}
+	writes := []store.Write{store.Change(deliveryItem(it.Key(), before), it, mark)}
 	waits := after.State == collab.DeliveryPending
 	if before.State == collab.DeliveryPending && (!waits || after.NextAttempt != before.NextAttempt) {
-		writes = append(writes, s.Remove(table.Waiting(it.Key(), before.NextAttempt)))
+		writes = append(writes, store.Delete(table.Waiting(it.Key(), before.NextAttempt)))
 	}
 	if waits {
-		writes = append(writes, s.Replace(waitingItem(it.Key(), after)))
+		writes = append(writes, store.Put(waitingItem(it.Key(), after)))
 	}
 	return writes
 }
@@ -185,7 +184,7 @@ func (s *Store) WaitingDeliveries(ctx context.Context, e collab.EndpointRef, unt
 			}
 		}
 		err = store.Each(ctx, len(obsolete), func(ctx context.Context, i int) error {
-			_, err := s.Write(ctx, s.RemoveIf(obsolete[i].Key(), store.Item{table.Rev: obsolete[i][table.Rev]}))
+			_, err := s.Write(ctx, store.DeleteRead(obsolete[i], table.Rev))
 			return err
 		})
 		if err != nil {

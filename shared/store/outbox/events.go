@@ -71,7 +71,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires,
 		}
 		it := store.ItemOf(table.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
-		writes = append(writes, s.Replace(it), s.Replace(store.ItemOf(workKey(work), work)))
+		writes = append(writes, store.Put(it), store.Put(store.ItemOf(workKey(work), work)))
 	}
 	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
 }

@@ -292,7 +292,7 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 			state := table.NotificationState(org, u, n.CreatedAt, n.ID)
 			var did stateItem
 			clicked := false
-			write, err := store.Rewritten(s.Table, state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
+			write, err := store.Rewritten(state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
 				did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
 				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
 					did.ClickedAt = s.Millis()
@@ -321,7 +321,7 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 // edited returns the write that stores a notification as edit changes it, none where it changes nothing.
 func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit func(*collab.Notification)) ([]store.Write, error) {
 	var stored notificationItem
-	write, err := store.Rewritten(s.Table, it.Key(), it, mark, &stored, func(v *notificationItem, _ bool) error {
+	write, err := store.Rewritten(it.Key(), it, mark, &stored, func(v *notificationItem, _ bool) error {
 		edit(&v.Body.Value)
 		return nil
 	})

@@ -26,9 +26,9 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 	k := table.Job(job.Account, job.ID)
 	// Refused, it is there by an earlier attempt.
 	_, err := s.Write(ctx,
-		s.Create(store.ItemOf(k, jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
-		s.Replace(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
-		s.Replace(store.ItemOf(workKey(work), work)))
+		store.Create(store.ItemOf(k, jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
+		store.Put(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
+		store.Put(store.ItemOf(workKey(work), work)))
 	return err
 }
 
@@ -75,8 +75,8 @@ func (s *Store) SaveJobProgress(ctx context.Context, acct, id string, p collab.J
 		return err
 	}
 	p.Expires = s.Millis()/1000 + int64(collab.JobExpiry.Seconds())
-	_, err = s.Write(ctx, s.Replace(store.ItemOf(k, p)),
-		s.Replace(store.ItemOf(table.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
-		s.Remove(workKey(Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
+	_, err = s.Write(ctx, store.Put(store.ItemOf(k, p)),
+		store.Put(store.ItemOf(table.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
+		store.Delete(workKey(Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
 	return err
 }

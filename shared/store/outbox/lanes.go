@@ -25,7 +25,7 @@ func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.
 
 func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 	err = it.Decode(&l)
-	l.LaneRef = ref
+	l.LaneRef, l.read = ref, it
 	return l, err
 }
 
@@ -68,11 +68,11 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
 		now, holder := s.Millis(), expression.Name(table.Holder)
-		w := s.Update(laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)))
+		w := store.Update(laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)))
 		if token = ""; !l.Held(now) {
 			token = mark
 			since := expression.Name(table.StartedAt)
-			w = s.Update(laneKey(l.LaneRef), s.hold(mark, now).Set(since, expression.IfNotExists(since, expression.Value(now))), free(now))
+			w = store.Update(laneKey(l.LaneRef), s.hold(mark, now).Set(since, expression.IfNotExists(since, expression.Value(now))), free(now))
 		} else if l.Asked {
 			return nil, nil
 		}
@@ -104,7 +104,7 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 		}
 		condition = condition.Or(expression.Name(table.Holder).Equal(expression.Value(token)))
 	}
-	it, refused, err := s.WriteOne(ctx, s.Update(laneKey(ref), s.hold(mark, now), condition), types.ReturnValueAllNew)
+	it, refused, err := s.WriteOne(ctx, store.Update(laneKey(ref), s.hold(mark, now), condition), types.ReturnValueAllNew)
 	if err != nil {
 		return nil, err
 	}
@@ -122,22 +122,20 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 // that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the holder to look again, or it
 // holds the lane no more.
 func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token string, released bool, err error) {
-	has := store.Item{table.Holder: store.Text(l.Holder), table.Asked: &types.AttributeValueMemberBOOL{}}
 	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
 	if more {
 		now := s.Millis()
 		token = s.NewMark()
 		l.Holder, l.Until, l.Since, l.Next = token, now+LaneLease.Milliseconds(), now, now+wakeAgain.Milliseconds()
 	}
-	it, mark := store.ItemOf(laneKey(l.LaneRef), l), s.NewMark()
-	it[table.Writer] = store.Text(mark)
-	refused, err := s.Write(ctx, store.Save[Lane](s.Table, it, has))
+	k, mark := laneKey(l.LaneRef), s.NewMark()
+	refused, err := s.Write(ctx, store.Change(l.read, store.Overlay[Lane](l.read, store.ItemOf(k, l)), mark, table.Holder, table.Asked))
 	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
 // addedToLane asks the holder of a lane to look, and else has the relay wake it.
 func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
-	_, err := s.Write(ctx, s.Update(laneKey(ref), s.added()))
+	_, err := s.Write(ctx, store.Update(laneKey(ref), s.added()))
 	return err
 }
 
@@ -147,6 +145,6 @@ func (s *Store) added() expression.UpdateBuilder {
 
 // DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.
 func (s *Store) DropLane(ctx context.Context, l *Lane) error {
-	_, err := s.Write(ctx, s.RemoveIf(laneKey(l.LaneRef), store.Item{table.Holder: store.Text(l.Holder)}))
+	_, err := s.Write(ctx, store.DeleteRead(store.ItemOf(laneKey(l.LaneRef), l), table.Holder))
 	return err
 }

@@ -28,7 +28,7 @@ func mailKey(t MailThread, event string) table.Key {
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
 // nothing.
 func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
-	_, err := s.PutNew(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
+	_, err := s.Create(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
 	return err
 }
 
@@ -88,7 +88,7 @@ func (s *Store) writeMails(ctx context.Context, t MailThread, events []string, u
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
 	writes := make([]store.Write, len(events))
 	for i, ev := range events {
-		writes[i] = s.Update(mailKey(t, ev), u, conditions...)
+		writes[i] = store.Update(mailKey(t, ev), u, conditions...)
 	}
 	return s.Write(ctx, writes...)
 }

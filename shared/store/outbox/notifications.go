@@ -41,7 +41,7 @@ func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.Organi
 		return false, err
 	}
 	it[table.AddedBy] = store.Text(ev.ID)
-	refused, err := s.Commit(ctx, t, []store.Write{s.Create(it)}, ev)
+	refused, err := s.Commit(ctx, t, []store.Write{store.Create(it)}, ev)
 	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
 }
 
@@ -50,7 +50,7 @@ func (s *Store) MakeNotification(ctx context.Context, org collab.OrganizationRef
 	if err := s.list(ctx, org, n); err != nil {
 		return err
 	}
-	_, err := s.PutNew(ctx, notificationItemOf(org, n, false, to))
+	_, err := s.Create(ctx, notificationItemOf(org, n, false, to))
 	return err
 }
 

@@ -1,6 +1,9 @@
 package outbox
 
-import "collabdata/shared/collab"
+import (
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+)
 
 // Stage is how far the delivery of an event has come.
 type Stage string
@@ -79,6 +82,8 @@ type Lane struct {
 	Alarm          collab.Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
 	Pause          collab.Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
 	Health         collab.WebhookHealth `dynamodbav:"health"`
+
+	read store.Item // the lane as it was read
 }
 
 // Held reports whether the lane has a holder.

@@ -12,7 +12,7 @@ import (
 func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}
 	q.Expires = expiry(q.At)
-	_, err := s.Write(ctx, s.Replace(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), s.RemoveIf(workKey(w), where(w)))
+	_, err := s.Write(ctx, store.Put(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), deleteWork(w))
 	return err
 }
 
@@ -62,6 +62,6 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	}
 	w := q.Work
 	w.EventRef, w.Next, w.Moves, w.Deaths, w.Began = ref, s.Millis(), 0, 0, 0
-	_, err = s.Write(ctx, s.Remove(k), s.Replace(store.ItemOf(workKey(w), w)))
+	_, err = s.Write(ctx, store.Delete(k), store.Put(store.ItemOf(workKey(w), w)))
 	return err
 }

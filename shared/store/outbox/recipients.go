@@ -23,7 +23,7 @@ func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor s
 // KeepRecipientPage keeps a page of an event's recipients, unless it was kept before, and returns the one that is kept.
 func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *RecipientPage) (*RecipientPage, error) {
 	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, expiry(s.Millis())}
-	there, err := s.PutNew(ctx, store.ItemOf(table.RecipientPage(ref.Account, ref.ID, cursor), page))
+	there, err := s.Create(ctx, store.ItemOf(table.RecipientPage(ref.Account, ref.ID, cursor), page))
 	if err == nil && there != nil {
 		err = there.Decode(&page)
 	}

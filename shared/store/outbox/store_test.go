@@ -105,7 +105,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			return s.ReportEnd(ctx, to)
 		},
 	} {
-		if _, err := s.Write(ctx, s.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept")))); err != nil {
+		if _, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept")))); err != nil {
 			t.Fatal(err)
 		}
 		if err := change(); err != nil {

@@ -46,8 +46,8 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 			return nil, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
 		}
 		return []store.Write{
-			s.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), s.Replace(store.ItemOf(table.Lane(acct, w.ID), Lane{})),
-			s.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
+			store.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(table.Lane(acct, w.ID), Lane{})),
+			store.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
 		}, nil
 	})
 }
@@ -60,7 +60,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 		err := change(stored)
 		w = *stored
 		afresh := s.added().Remove(expression.Name(table.Pause)).Remove(expression.Name(table.Health))
-		return []store.Write{s.Update(table.Lane(acct, id), afresh)}, err
+		return []store.Write{store.Update(table.Lane(acct, id), afresh)}, err
 	})
 	return w, err
 }
@@ -101,7 +101,7 @@ func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(
 		if err != nil || len(more) == 0 {
 			return nil, err
 		}
-		return append(more, s.Change(before, store.Overlay[collab.Webhook](before, store.ItemOf(k, w)), mark)), nil
+		return append(more, store.Change(before, store.Overlay[collab.Webhook](before, store.ItemOf(k, w)), mark)), nil
 	})
 }
 
@@ -155,7 +155,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error 
 	removal := table.Removal(acct, mark)
 	done := store.NewItem(removal) // of use as long as the request may be repeated
 	done[table.Expires] = store.Number(s.Millis()/1000 + int64(tx.KeyExpiry.Seconds()))
-	refused, err := s.Write(ctx, s.RemoveExisting(table.Webhook(acct, id)), s.Remove(table.Lane(acct, id)), s.Replace(done))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.Webhook(acct, id))), store.Delete(table.Lane(acct, id)), store.Put(done))
 	if err != nil || refused == nil {
 		return err
 	}

@@ -67,7 +67,7 @@ const RunTime = 100 * time.Second
 // others that begin meanwhile.
 func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	began, now := expression.Name(table.Began), s.Millis()
-	it, refused, err := s.WriteOne(ctx, s.Update(workKey(Work{EventRef: ref, Kind: kind}),
+	it, refused, err := s.WriteOne(ctx, store.Update(workKey(Work{EventRef: ref, Kind: kind}),
 		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)),
 		isThere, expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds())))), types.ReturnValueAllNew)
 	if refused != nil {
@@ -89,25 +89,30 @@ var isThere = expression.AttributeExists(expression.Name(table.PK))
 
 // ReportEnd notes that an attempt at the delivery of an event has ended, whatever it led to, where that is pending still.
 func (s *Store) ReportEnd(ctx context.Context, w Work) error {
-	_, err := s.Write(ctx, s.Update(workKey(w),
+	_, err := s.Write(ctx, store.Update(workKey(w),
 		expression.Set(expression.Name(table.Deaths), expression.Value(0)).Remove(expression.Name(table.Began)), isThere))
 	return err
 }
 
-// where are the attributes that say how far a delivery has come.
+// where is what an item of work says of how far the delivery has come.
 func where(w Work) store.Item {
-	return store.Item{table.Stage: store.Text(string(w.Stage)), table.Cursor: store.Text(w.Cursor)}
+	it := store.NewItem(workKey(w))
+	it[table.Stage], it[table.Cursor] = store.Text(string(w.Stage)), store.Text(w.Cursor)
+	return it
 }
 
-// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now. It reports false, and nothing has changed, when the delivery is not where it was: another run has
-// moved it on, or done it.
+// deleteWork deletes the work of a delivery that has come no further.
+func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), table.Stage, table.Cursor) }
+
+// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now. It reports
+// false, and nothing has changed, when the delivery is not where it was: another run has moved it on, or done it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
-	it[table.Writer] = store.Text(mark)
-	writes := []store.Write{store.Save[Work](s.Table, it, where(from))}
+	writes := []store.Write{store.Change(where(from), it, mark, table.Stage, table.Cursor)}
 	if to.Kind != from.Kind {
-		writes = []store.Write{s.RemoveIf(workKey(from), where(from)), s.Replace(it)}
+		it[table.Writer] = store.Text(mark)
+		writes = []store.Write{deleteWork(from), store.Put(it)}
 	}
 	refused, err := s.Write(ctx, writes...)
 	return err == nil && (refused == nil || refused.By(mark)), err
@@ -115,16 +120,15 @@ func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 
 // Finish ends the delivery of an event, unless another run has moved it on.
 func (s *Store) Finish(ctx context.Context, w Work) error {
-	_, err := s.Write(ctx, s.RemoveIf(workKey(w), where(w)))
+	_, err := s.Write(ctx, deleteWork(w))
 	return err
 }
 
 // MoveWork has the relay send a pending event again at a later time. It reports false when another run of the relay has moved it, or it is
 // done.
 func (s *Store) MoveWork(ctx context.Context, w Work, to collab.Millis) (bool, error) {
-	next, mark := expression.Name(table.Next), s.NewMark()
-	refused, err := s.Write(ctx, s.Update(workKey(w), expression.Set(next, expression.Value(to)).
-		Set(expression.Name(table.Writer), expression.Value(mark)).Add(expression.Name(table.Attempts), expression.Value(1)),
-		next.Equal(expression.Value(w.Next))))
+	moved, mark := w, s.NewMark()
+	moved.Next, moved.Moves = to, w.Moves+1
+	refused, err := s.Write(ctx, store.Change(store.ItemOf(workKey(w), w), store.ItemOf(workKey(w), moved), mark, table.Next))
 	return err == nil && (refused == nil || refused.By(mark)), err
 }

@@ -146,7 +146,7 @@ func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, th thing, incarnation
 		after[table.DeletedAt] = store.Number(s.Millis())
 		delete(after, table.In)
 		delete(after, table.DocAnn)
-		writes := []store.Write{s.Change(before, after, t.Mark())}
+		writes := []store.Write{store.Change(before, after, t.Mark())}
 		if th.event.Type != "" {
 			of := th.event
 			of.ID, of.Time = t.IDs.For(n, th.id), t.Millis()
@@ -230,7 +230,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	}
 	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
 	ev.ID, ev.Time, ev.Type, ev.FolderID = t.IDs.For(0, id), t.Millis(), collab.FolderDeleted, id
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.Remove(table.Folder(org, id))}, &ev)
+	_, err = s.Outbox.Commit(ctx, t, []store.Write{store.Delete(table.Folder(org, id))}, &ev)
 	return t.JobID(), err
 }
 

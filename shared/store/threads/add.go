@@ -24,7 +24,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 		return err
 	}
 	look := store.NewItem(table.AnnotationID(doc, th.ID))
-	writes := []store.Write{s.Create(head), s.Replace(look)}
+	writes := []store.Write{store.Create(head), store.Put(look)}
 	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), t.Mark(), add.Field+"."+add.Comments)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 
 // putComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such.
 func (s *Store) putComment(it store.Item) store.Write {
-	w := s.Create(it)
+	w := store.Create(it)
 	if mark := it[table.Birth]; mark != nil {
 		condition := *w.Put.ConditionExpression + " OR #of <> :of"
 		w.Put.ConditionExpression = &condition

@@ -134,11 +134,7 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 		of.Describe(collab.AnnotationDeleted, &a)
 		ev = &of
 	}
-	has := store.Item{table.PK: head[table.PK]}
-	if mark := head[table.AddedBy]; mark != nil {
-		has = store.Item{table.AddedBy: mark}
-	}
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{s.RemoveIf(head.Key(), has), s.Remove(table.AnnotationID(doc, a.ID))}, ev)
+	_, err = s.Outbox.Commit(ctx, t, []store.Write{store.DeleteRead(head, table.AddedBy), store.Delete(table.AnnotationID(doc, a.ID))}, ev)
 	return err
 }
 
@@ -288,7 +284,7 @@ func (d *commentDeletion) group(ctx context.Context, from, to int) error {
 			return err
 		}
 		gone = append(gone, c)
-		writes = append(writes, d.s.Remove(k))
+		writes = append(writes, store.Delete(k))
 	}
 	if len(writes) > 0 && d.event != nil {
 		_, err := d.s.Outbox.Commit(ctx, d.tx, writes, d.event(&d.head, gone))
@@ -325,11 +321,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 		gone = append(gone, it)
 	}
 	err = store.Each(ctx, len(gone), func(ctx context.Context, i int) error {
-		has := store.Item{table.PK: gone[i][table.PK]}
-		if mark := gone[i][table.Birth]; mark != nil {
-			has = store.Item{table.Birth: mark}
-		}
-		_, err := s.Write(ctx, s.RemoveIf(gone[i].Key(), has))
+		_, err := s.Write(ctx, store.DeleteRead(gone[i], table.Birth))
 		return err
 	})
 	return len(gone), done && err == nil, err

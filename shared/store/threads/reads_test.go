@@ -180,7 +180,7 @@ func newLoader(t testing.TB, s *Store) *loader {
 					if more = ok; !ok {
 						break
 					}
-					writes = append(writes, s.Replace(it))
+					writes = append(writes, store.Put(it))
 				}
 				if writes == nil {
 					return

@@ -10,6 +10,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -91,12 +92,16 @@ func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound c
 	keys := store.Item{}
 	setTimeKey(keys, doc, ann, key)
 	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu", "attribute_exists(#pk) AND #upd < :bound"
-	return s.UpdateText(headKey(doc, ann), &set, &condition, map[string]string{
-		"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
-	}, map[string]types.AttributeValue{
-		":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
-		":lu": store.Number(at), ":bound": store.Text(table.Time(max(bound, 0))),
-	})
+	return store.Write{Update: &types.Update{
+		Key: store.NewItem(headKey(doc, ann)), UpdateExpression: &set, ConditionExpression: &condition,
+		ExpressionAttributeNames: map[string]string{
+			"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
+		},
+		ExpressionAttributeValues: store.Item{
+			":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
+			":lu": store.Number(at), ":bound": store.Text(table.Time(max(bound, 0))),
+		},
+	}}
 }
 
 // setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each
@@ -105,14 +110,13 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 	if by == nil || head[table.Creator] != nil {
 		return nil
 	}
-	set := "SET #from = if_not_exists(#from, :from), #cr = if_not_exists(#cr, :cr), #by = if_not_exists(#by, :by)"
-	condition := "attribute_exists(#pk)"
-	refused, err := s.Write(ctx, s.UpdateText(head.Key(), &set, &condition, map[string]string{
-		"#pk": table.PK, "#from": table.From, "#cr": table.Creator, "#by": table.By,
-	}, map[string]types.AttributeValue{
-		":from": store.Text(string(by.From)), ":cr": store.Text(by.AuthorID),
-		":by": store.Text(table.CreatorPartition(doc.OrganizationRef, by.AuthorID)),
-	}))
+	var set expression.UpdateBuilder
+	for name, value := range map[string]string{
+		table.From: string(by.From), table.Creator: by.AuthorID, table.By: table.CreatorPartition(doc.OrganizationRef, by.AuthorID),
+	} {
+		set = set.Set(expression.Name(name), expression.IfNotExists(expression.Name(name), expression.Value(value)))
+	}
+	refused, err := s.Write(ctx, store.Update(head.Key(), set, expression.AttributeExists(expression.Name(table.PK))))
 	if refused != nil {
 		return annotationMissing(doc, ann)
 	}
