@@ -18,13 +18,12 @@ const (
 const (
 	Name        = "name"
 	Disabled    = "off"
-	DeletedAt   = "del"  // milliseconds: of an organization or a document
-	Incarnation = "inc"  // of an organization or a document, none for the first
-	Parent      = "par"  // folder of a document or folder
-	Added       = "n"    // folders, ever
-	Moved       = "mvd"  // folders, ever
-	Body        = "body" // JSON of an event, a notification, an answer
-	Attempts    = "try"
+	DeletedAt   = "del"   // milliseconds: of an organization or a document
+	Incarnation = "inc"   // of an organization or a document, none for the first
+	Parent      = "par"   // folder of a document or folder
+	Added       = "n"     // folders, ever
+	Moved       = "mvd"   // folders, ever
+	Body        = "body"  // JSON of an event, a notification, an answer
 	Lease       = "until" // milliseconds
 	HTTPCode    = "code"
 	StartedAt   = "at" // milliseconds
