@@ -87,6 +87,14 @@ func DeleteRead(it Item, same ...string) Write {
 	}}
 }
 
+// Require is the condition that an item that was read is there, and the attributes of the names in same are as they were. It is written beside others.
+func Require(it Item, same ...string) Write {
+	condition, names, values := unchanged(it, same)
+	return Write{ConditionCheck: &types.ConditionCheck{
+		Key: NewItem(it.Key()), ConditionExpression: &condition, ExpressionAttributeNames: names, ExpressionAttributeValues: values,
+	}}
+}
+
 // unchanged is the condition that an item is there, and has these attributes as it was read.
 func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
 	condition = "attribute_exists(#" + table.PK + ")"
@@ -181,6 +189,8 @@ func (t *Table) complete(w Write) {
 		w.Put.TableName, w.Put.ReturnValuesOnConditionCheckFailure = &t.name, there
 	case w.Delete != nil:
 		w.Delete.TableName, w.Delete.ReturnValuesOnConditionCheckFailure = &t.name, there
+	case w.ConditionCheck != nil:
+		w.ConditionCheck.TableName, w.ConditionCheck.ReturnValuesOnConditionCheckFailure = &t.name, there
 	default:
 		w.Update.TableName, w.Update.ReturnValuesOnConditionCheckFailure = &t.name, there
 	}

@@ -33,7 +33,7 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 		return tooMuch(add.Field)
 	}
 	for _, c := range comments {
-		writes = append(writes, s.putComment(c))
+		writes = append(writes, replaceComment(c))
 	}
 	refused, err := s.Outbox.Commit(ctx, t, writes, add.Event)
 	switch {
@@ -69,8 +69,9 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 	return items, nil
 }
 
-// putComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such.
-func (s *Store) putComment(it store.Item) store.Write {
+// replaceComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such: in a transaction that holds
+// that the head is there.
+func replaceComment(it store.Item) store.Write {
 	w := store.Create(it)
 	if mark := it[table.Birth]; mark != nil {
 		condition := *w.Put.ConditionExpression + " OR #of <> :of"
@@ -215,19 +216,23 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 		if before[table.AddedBy] != nil {
 			it[table.Birth] = before[table.AddedBy]
 		}
-		writes[i] = a.s.putComment(it)
+		writes[i] = store.Create(it)
 	}
-	var ev *collab.Event
-	if a.add.Event != nil {
-		head, err := readHead(before)
-		if err != nil {
-			return false, err
-		}
-		ev = a.add.Event(&head, a.comments)
-	}
-	refused, err := a.s.Outbox.Commit(ctx, a.tx, writes, ev)
+	refused, err := a.commit(ctx, before, writes)
 	if err != nil || refused == nil {
 		return err == nil, err
+	}
+	if slices.ContainsFunc(refused.Of[:len(a.items)], func(r store.Refused) bool { return r.There != nil && !belongs(r.There, before) }) {
+		for i, it := range a.items {
+			writes[i] = replaceComment(it)
+		}
+		refused, err = a.commit(ctx, before, append(writes, store.Require(before, table.AddedBy)))
+		if err != nil || refused == nil {
+			return err == nil, err
+		}
+		if refused.Of[len(a.items)].Refused {
+			return false, annotationMissing(a.doc, a.ann)
+		}
 	}
 	for i, c := range a.comments {
 		switch {
@@ -238,6 +243,19 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 		}
 	}
 	return false, nil
+}
+
+// commit carries out writes of comments, with the event that their annotation as it was before makes of them.
+func (a *adding) commit(ctx context.Context, before store.Item, writes []store.Write) (refused *store.Refusal, err error) {
+	var ev *collab.Event
+	if a.add.Event != nil {
+		head, err := readHead(before)
+		if err != nil {
+			return nil, err
+		}
+		ev = a.add.Event(&head, a.comments)
+	}
+	return a.s.Outbox.Commit(ctx, a.tx, writes, ev)
 }
 
 // recall gives the comments the ids with which an earlier attempt at the request added them; done is false where none has.

@@ -134,7 +134,7 @@ func (u *commentUpdate) compute(
 			ids = ids[:i]
 			break
 		}
-		writes = append(writes, store.Change(before, after, u.tx.Mark()))
+		writes = append(writes, store.Change(before, after, u.tx.Mark(), table.Rev, table.AddedBy))
 		changed, read = append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {

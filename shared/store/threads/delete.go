@@ -264,13 +264,22 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 
 // group deletes comments that are meant, no more than a transaction takes, and records the event: with one all or none.
 func (d *commentDeletion) group(ctx context.Context, from, to int) error {
+	for {
+		if done, err := d.try(ctx, from, to); done || err != nil {
+			return err
+		}
+	}
+}
+
+// try deletes those of a group that are as they are meant. done is false where others wrote meanwhile.
+func (d *commentDeletion) try(ctx context.Context, from, to int) (done bool, err error) {
 	keys := make([]table.Key, to-from)
 	for i := range keys {
 		keys[i] = commentKey(d.doc, d.ann, d.IDs[from+i])
 	}
 	found, err := d.s.GetAll(ctx, keys, true)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var writes []store.Write
 	var gone []collab.Comment
@@ -281,17 +290,17 @@ func (d *commentDeletion) group(ctx context.Context, from, to int) error {
 		}
 		c, err := readComment(it)
 		if err != nil {
-			return err
+			return false, err
 		}
 		gone = append(gone, c)
-		writes = append(writes, store.Delete(k))
+		writes = append(writes, store.DeleteRead(it, table.AddedBy))
 	}
 	if len(writes) > 0 && d.event != nil {
-		_, err := d.s.Outbox.Commit(ctx, d.tx, writes, d.event(&d.head, gone))
-		return err
+		refused, err := d.s.Outbox.Commit(ctx, d.tx, writes, d.event(&d.head, gone))
+		return refused == nil, err
 	}
-	return store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
-		_, err := d.s.Write(ctx, writes[i])
+	return true, store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
+		_, err := d.s.Write(ctx, writes[i]) // refused, it is gone
 		return err
 	})
 }
@@ -320,6 +329,10 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 		}
 		gone = append(gone, it)
 	}
+	if head, err = s.Get(ctx, k); err != nil { // it may be there again since, with what was read
+		return 0, false, err
+	}
+	gone = slices.DeleteFunc(gone, func(it store.Item) bool { return belongs(it, head) })
 	err = store.Each(ctx, len(gone), func(ctx context.Context, i int) error {
 		_, err := s.Write(ctx, store.DeleteRead(gone[i], table.Birth))
 		return err

@@ -61,7 +61,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 		if err != nil {
 			return nil, err
 		}
-		if timeKey(head) >= at {
+		if head != nil && timeKey(head) >= at {
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 	case ok && seen >= bound:
@@ -116,7 +116,11 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 	} {
 		set = set.Set(expression.Name(name), expression.IfNotExists(expression.Name(name), expression.Value(value)))
 	}
-	refused, err := s.Write(ctx, store.Update(head.Key(), set, expression.AttributeExists(expression.Name(table.PK))))
+	itself := expression.AttributeExists(expression.Name(table.PK))
+	if mark := head[table.AddedBy]; mark != nil { // another may be there by now, added again
+		itself = expression.Name(table.AddedBy).Equal(expression.Value(mark))
+	}
+	refused, err := s.Write(ctx, store.Update(head.Key(), set, itself))
 	if refused != nil {
 		return annotationMissing(doc, ann)
 	}

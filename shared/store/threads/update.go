@@ -114,7 +114,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	var same []string
 	if a.LastUpdated > timeKey(before) {
 		setTimeKey(after, u.doc, u.id, a.LastUpdated)
-		same = []string{table.Rev, table.Upd} // a comment may have moved it since
+		same = []string{table.Upd} // a comment may have moved it since
 	}
 	if err := store.CheckSize(after, "the annotation"); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
 		after[table.ReplacedBy] = store.Text(u.tx.Mark())
 	}
-	return store.Change(before, after, u.tx.Mark(), same...)
+	return store.Change(before, after, u.tx.Mark(), append(same, table.Rev, table.AddedBy)...) // another may be there by now, added again
 }
 
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
@@ -237,6 +237,9 @@ func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 		head, err := w.s.Get(ctx, w.key())
 		if err != nil {
 			return nil, err
+		}
+		if head == nil || birth(head) != birth(w.head) {
+			return nil, store.ErrOvertaken
 		}
 		w.head = head
 	}
