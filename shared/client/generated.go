@@ -148,11 +148,11 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // Updates the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators).
 // Without selectors these are all of the document; an empty array is refused. Each annotation is updated as a whole or not at all.
 //
-// updatedData: in location, status, priority, targetElement, assignedTo and from the fields given are merged into what is stored;
-// an object with another id replaces it. context is replaced whole. null clears, in an object and in a field of it; but status:
-// null returns to OPEN, and from: null is refused. An annotation that would have an object without its id fails. Another status of
-// your own needs no icon here. resolvedByUserId is cleared by null, and by a status whose type is not terminal, whatever is sent.
-// A suggestion is replaced whole. lastUpdated moves to now, or to the time given, and never back.
+// updatedData: context and suggestion are replaced whole. Of every other object the fields given are merged into what is stored;
+// one with another id replaces it. null clears, in an object and in a field of it; but status: null returns to OPEN, and from:
+// null is refused. An annotation that would have an object without its id fails. Another status of your own needs no icon here.
+// resolvedByUserId is cleared by null, and by a status whose type is not terminal, whatever is sent. lastUpdated moves to now, or
+// to the time given, and never back.
 //
 // updateUsers replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at
 // once: two users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.

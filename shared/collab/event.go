@@ -46,8 +46,8 @@ func texts[T ~string](values ...T) []string {
 	return list
 }
 
-// MaxTargetText is how much an event keeps of the text that its annotation is anchored on, in bytes.
-const MaxTargetText = 300
+// maxTargetText is how much an event keeps of the text that its annotation is anchored on, in bytes.
+const maxTargetText = 300
 
 // MaxEventBytes is the size of a stored event: longer texts in its snapshot are cut.
 const MaxEventBytes = 32_000
@@ -104,22 +104,37 @@ func (e *Event) Describe(kind EventType, a *Annotation) {
 		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
 	}
 	e.Type, e.AnnotationID = kind, a.ID
-	e.Annotation = &EventAnnotation{
-		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: a.CreatedAt, TargetText: Cut(element.TargetText, MaxTargetText),
-	}
+	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context}
+	e.Annotation = &EventAnnotation{objects, a.CreatedAt, Cut(element.TargetText, maxTargetText)}
+}
+
+// AnnotationObjects are the objects of an annotation that events tell of.
+type AnnotationObjects struct {
+	From       JSON `json:"from,omitempty" schema:"User"`
+	Location   JSON `json:"location,omitempty" schema:"Location"`
+	Status     JSON `json:"status,omitempty" schema:"AnnotationStatus"`
+	AssignedTo JSON `json:"assignedTo,omitempty" schema:"User"`
+	Priority   JSON `json:"priority,omitempty" schema:"Priority"`
+	Context    JSON `json:"context,omitempty" rule:"object"`
 }
 
 // EventAnnotation is an annotation's head in an event.
 type EventAnnotation struct {
-	From       JSON   `json:"from,omitempty"`
-	Location   JSON   `json:"location,omitempty"`
-	Status     JSON   `json:"status,omitempty"`
-	AssignedTo JSON   `json:"assignedTo,omitempty"`
-	Priority   JSON   `json:"priority,omitempty"`
-	Context    JSON   `json:"context,omitempty"`
+	AnnotationObjects
 	CreatedAt  Millis `json:"createdAt,omitempty"`
 	TargetText string `json:"targetText,omitempty"` // that of the target element: its beginning
+}
+
+// short returns the annotation without its context and long members, and with short names.
+func (a *EventAnnotation) short() *EventAnnotation {
+	if a == nil {
+		return nil
+	}
+	short := AnnotationObjects{
+		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo),
+		Location: shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
+	}
+	return &EventAnnotation{short, a.CreatedAt, CutEncoded(a.TargetText, maxTargetText)}
 }
 
 // EventComment is a comment in an event.

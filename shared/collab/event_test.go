@@ -78,13 +78,10 @@ func TestShorten(t *testing.T) {
 			{"many comments", Event{Comments: comments(90, 1_000, 1)}, 10, true},
 			{"many tags", Event{Comments: comments(3, 1_000, 20)}, 3, true},
 			{"long members", Event{
-				Annotation: &EventAnnotation{
-					Context: user("x", 40_000), Status: status(40_000), From: user("creator", 40_000), Location: status(40_000),
-					Priority: status(40_000), AssignedTo: user("assignee", 40_000), CreatedAt: 5,
-				},
-				Previous: &EventAnnotation{Status: status(40_000), AssignedTo: user("former", 40_000)}, Comments: comments(1, 100, 1),
+				Annotation: &EventAnnotation{AnnotationObjects: AnnotationObjects{Context: user("x", 40_000), Status: status(40_000), From: user("creator", 40_000), Location: status(40_000), Priority: status(40_000), AssignedTo: user("assignee", 40_000)}, CreatedAt: 5},
+				Previous:   &EventAnnotation{AnnotationObjects: AnnotationObjects{Status: status(40_000), AssignedTo: user("former", 40_000)}}, Comments: comments(1, 100, 1),
 			}, 1, true},
-			{"an icon alone", Event{Annotation: &EventAnnotation{Status: status(33_000), AssignedTo: user("assignee", 20)}, Comments: comments(20, 20, 1)}, 20, true},
+			{"an icon alone", Event{Annotation: &EventAnnotation{AnnotationObjects: AnnotationObjects{Status: status(33_000), AssignedTo: user("assignee", 20)}}, Comments: comments(20, 20, 1)}, 20, true},
 			{"a long notification", Event{Notification: &Notification{
 				ID: "n", ActionUser: User{UserID: "u", Name: text(40_000)}, Headline: "{x}{y}{recipientUser}" + *text(40_000), Body: *text(40_000),
 				TemplateData: map[string]JSON{"x": encoded(*text(40_000)), "y": user("y", 1_000), "unused": encoded(*text(40_000))}, SourceData: user("x", 40_000),

@@ -6,7 +6,7 @@ import "encoding/json"
 const (
 	shortName   = 200   // of a name
 	shortEmail  = 320   // of an e-mail address: no real one exceeds it
-	shortMember = 200   // of any other member of a status, location or priority
+	shortMember = 200   // of any other member of an object
 	shortText   = 1_000 // of a value of a headline's template
 )
 
@@ -58,18 +58,6 @@ func (c EventComment) short(limit int) EventComment {
 		c.TaggedUserContacts = shortTags(c.TaggedUserContacts, limit)
 	}
 	return c
-}
-
-// short returns the annotation without its context and long members, and with short names.
-func (a *EventAnnotation) short() *EventAnnotation {
-	if a == nil {
-		return nil
-	}
-	return &EventAnnotation{
-		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo), CreatedAt: a.CreatedAt,
-		TargetText: CutEncoded(a.TargetText, MaxTargetText),
-		Location:   shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
-	}
 }
 
 // short returns the notification with what its headline needs, within three quarters of the limit. The whole one is stored by itself.

@@ -552,7 +552,7 @@ func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 	text := "a comment"
 	ev := a.event(collab.CommentAdded)
 	ev.AnnotationID, ev.Actor, ev.People = thread, &collab.User{UserID: "ann"}, tagged
-	ev.Annotation = &collab.EventAnnotation{Status: collab.JSON(`{"id":"OPEN"}`)}
+	ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(`{"id":"OPEN"}`)}}
 	id := time.Now().UnixMicro()
 	from := collab.JSON(`{"userId":"ann"}`)
 	ev.Comments = []collab.EventComment{{CommentID: id, Text: &text, From: from, CreatedAt: ev.Time}}

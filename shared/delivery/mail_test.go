@@ -188,7 +188,7 @@ func TestNotificationSays(t *testing.T) {
 	name := "Ann"
 	html := "<p>Hello <b>{{bob}}</b></p>"
 	long := strings.Repeat("ä", 600)
-	open := &collab.EventAnnotation{Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`)}
+	open := &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`)}}
 	comment := func(c collab.EventComment) func(*collab.Event) {
 		return func(ev *collab.Event) {
 			ev.Actor, ev.Comments = &collab.User{UserID: "ann", Name: &name}, []collab.EventComment{c}

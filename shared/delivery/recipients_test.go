@@ -90,7 +90,7 @@ func TestWhoIsConcerned(t *testing.T) {
 			ev := a.event(test.kind)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
 			ev.People = []collab.User{a.user("tagged"), a.user("ann")}
-			ev.Annotation = &collab.EventAnnotation{From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`)}
+			ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`)}}
 			ev.Comments = []collab.EventComment{{CommentID: 9}}
 			test.edit(ev)
 			if ev.Comments == nil {

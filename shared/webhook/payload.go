@@ -34,13 +34,8 @@ type EventData struct {
 
 // EventAnnotation is an annotation in a payload, without its comments.
 type EventAnnotation struct {
-	From       collab.JSON      `json:"from,omitempty" schema:"User"`
-	Location   collab.JSON      `json:"location,omitempty" schema:"Location"`
-	Status     collab.JSON      `json:"status,omitempty" schema:"AnnotationStatus"`
-	AssignedTo collab.JSON      `json:"assignedTo,omitempty" schema:"User"`
-	Priority   collab.JSON      `json:"priority,omitempty" schema:"Priority"`
-	Context    collab.JSON      `json:"context,omitempty" rule:"object"`
-	CreatedAt  collab.Timestamp `json:"createdAt,omitzero"`
+	collab.AnnotationObjects
+	CreatedAt collab.Timestamp `json:"createdAt,omitzero"`
 }
 
 // EventComment is a comment in a payload.
@@ -126,10 +121,7 @@ func annotationOf(a *collab.EventAnnotation) *EventAnnotation {
 	if a == nil {
 		return nil
 	}
-	return &EventAnnotation{
-		From: a.From, Location: a.Location, Status: a.Status, AssignedTo: a.AssignedTo, Priority: a.Priority, Context: a.Context,
-		CreatedAt: collab.Timestamp(a.CreatedAt),
-	}
+	return &EventAnnotation{a.AnnotationObjects, collab.Timestamp(a.CreatedAt)}
 }
 
 func orNull(id string) *string {

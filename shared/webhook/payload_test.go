@@ -33,12 +33,7 @@ func examples() []*collab.Event {
 		}
 	}
 	annotation := func(status string) *collab.EventAnnotation {
-		return &collab.EventAnnotation{
-			From:     collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
-			Location: collab.JSON(`{"id":"page-2","locationName":"Page 2"}`),
-			Status:   collab.JSON(status), Priority: collab.JSON(`{"id":"P1","name":"High"}`),
-			Context: collab.JSON(`{"build":1.50,"tags":["<a>"]}`), CreatedAt: 1772366400000,
-		}
+		return &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), Location: collab.JSON(`{"id":"page-2","locationName":"Page 2"}`), Status: collab.JSON(status), Priority: collab.JSON(`{"id":"P1","name":"High"}`), Context: collab.JSON(`{"build":1.50,"tags":["<a>"]}`)}, CreatedAt: 1772366400000}
 	}
 	comment := func(id int64, s string) collab.EventComment {
 		return collab.EventComment{
@@ -59,7 +54,7 @@ func examples() []*collab.Event {
 	updated.Annotation = annotation(open)
 
 	status := event(collab.AnnotationStatusChanged)
-	status.Annotation, status.Previous = annotation(resolved), &collab.EventAnnotation{Status: collab.JSON(open)}
+	status.Annotation, status.Previous = annotation(resolved), &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(open)}}
 
 	assigned := event(collab.AnnotationAssigned)
 	assigned.Annotation, assigned.Previous = annotation(open), &collab.EventAnnotation{}
@@ -164,7 +159,7 @@ func TestPayloadShape(t *testing.T) {
 				t.Errorf("%s: no truncated", ev.Type)
 			}
 			large := *ev
-			large.Annotation = &collab.EventAnnotation{Context: mustMarshal(t, strings.Repeat("x", MaxPayload))}
+			large.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Context: mustMarshal(t, strings.Repeat("x", MaxPayload))}}
 			ev = &large
 		}
 	}
@@ -238,7 +233,7 @@ func TestLargestPayload(t *testing.T) {
 	worst.Actor = &collab.User{UserID: id, Name: &long, Email: &long}
 	user := mustMarshal(t, worst.Actor)
 	object := mustMarshal(t, map[string]string{"id": id, "name": long, "type": long[:30], "color": long[:30], "lightColor": long[:30], "svg": long[:30]})
-	worst.Annotation = &collab.EventAnnotation{From: user, AssignedTo: user, Location: object, Status: object, Priority: object, Context: object}
+	worst.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: user, AssignedTo: user, Location: object, Status: object, Priority: object, Context: object}}
 	worst.Previous = worst.Annotation
 	worst.Comments = nil
 	for i := range 100 {

@@ -46,17 +46,6 @@ func checkNames(m *rpc.Violations, name string, sent bool, other string, otherSe
 	}
 }
 
-// AnnotationFields are the fields that an annotation to add has in v1 and v2.
-type AnnotationFields struct {
-	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated where it is left out"`
-	Location      *Location      `json:"location"`
-	TargetElement *TargetElement `json:"targetElement"`
-	AssignedTo    *collab.User   `json:"assignedTo"`
-	Context       collab.JSON    `json:"context" rule:"object"`
-	Priority      *Priority      `json:"priority"`
-	Times
-}
-
 // AnnotationComment is a comment of an annotation to add.
 type AnnotationComment struct {
 	CommentFields
@@ -217,20 +206,9 @@ func (a *newAnnotation) findingID() string {
 // thread returns the annotation as it is stored. generated is how many comment ids the request may have generated so far.
 func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
-	t := &collab.Thread{Annotation: collab.Annotation{
-		Location:      encode(a.Location),
-		TargetElement: encode(a.TargetElement),
-		Status:        completeStatus(a.status, a.statusID),
-		StatusID:      cmp.Or(a.statusID, openStatus),
-		AssignedTo:    encode(a.AssignedTo),
-		Context:       a.Context,
-		Priority:      encode(a.Priority),
-		Kept:          a.kept,
-		ByAgent:       len(a.comments) > 0 && a.comments[0].Agent != nil,
-	}}
-	if a.Location != nil {
-		t.LocationID = a.Location.ID
-	}
+	t := &collab.Thread{Annotation: a.stored()}
+	t.Status, t.StatusID, t.Kept = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus), a.kept
+	t.ByAgent = len(a.comments) > 0 && a.comments[0].Agent != nil
 	if a.AnnotationID != nil {
 		t.ID = *a.AnnotationID
 	} else {

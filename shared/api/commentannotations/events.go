@@ -58,10 +58,10 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 		made = append(made, &ev)
 	}
 	if before.StatusID != after.StatusID {
-		add(collab.AnnotationStatusChanged, &collab.EventAnnotation{Status: before.Status})
+		add(collab.AnnotationStatusChanged, &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: before.Status}})
 	}
 	if textOf(before.AssignedTo, "userId") != textOf(after.AssignedTo, "userId") {
-		add(collab.AnnotationAssigned, &collab.EventAnnotation{AssignedTo: before.AssignedTo})
+		add(collab.AnnotationAssigned, &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{AssignedTo: before.AssignedTo}})
 	}
 	if made == nil {
 		add(collab.AnnotationUpdated, nil)

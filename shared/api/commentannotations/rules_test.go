@@ -455,19 +455,22 @@ func TestAnnotationUpdatedEvents(t *testing.T) {
 		a := &collab.Annotation{ID: "a1", Status: status, AssignedTo: js(assignee), From: js(`{"userId":"z"}`), CreatorID: "z", StatusID: textOf(status, "id")}
 		return a
 	}
+	was := func(status, assignee collab.JSON) *collab.EventAnnotation {
+		return &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: status, AssignedTo: assignee}}
+	}
 	for _, test := range []struct {
 		name          string
 		before, after *collab.Annotation
 		want          map[collab.EventType]*collab.EventAnnotation // previous
 	}{
 		{"neither", head(open, ``), head(js(`{"id":"OPEN","color":"red"}`), ``), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationUpdated: nil}},
-		{"status", head(open, ``), head(resolved, ``), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationStatusChanged: {Status: open}}},
+		{"status", head(open, ``), head(resolved, ``), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationStatusChanged: was(open, nil)}},
 		{"assignee", head(open, `{"userId":"a"}`), head(open, `{"userId":"b"}`), map[collab.EventType]*collab.EventAnnotation{
-			collab.AnnotationAssigned: {AssignedTo: js(`{"userId":"a"}`)},
+			collab.AnnotationAssigned: was(nil, js(`{"userId":"a"}`)),
 		}},
 		{"assignee's name", head(open, `{"userId":"a"}`), head(open, `{"userId":"a","name":"A"}`), map[collab.EventType]*collab.EventAnnotation{collab.AnnotationUpdated: nil}},
 		{"both", head(open, ``), head(resolved, `{"userId":"a"}`), map[collab.EventType]*collab.EventAnnotation{
-			collab.AnnotationStatusChanged: {Status: open}, collab.AnnotationAssigned: {},
+			collab.AnnotationStatusChanged: was(open, nil), collab.AnnotationAssigned: {},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

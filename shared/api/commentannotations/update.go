@@ -1,10 +1,8 @@
 package commentannotations
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -20,31 +18,6 @@ type UpdateRequest struct {
 	UpdatedData         *rpc.One[UpdatedData] `json:"updatedData"`
 	UpdateUsers         []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
 	TriggerNotification bool                  `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"` // an extension of the contract
-}
-
-// UpdatedData is what an update makes of annotations: a field left out stays, null clears it, the context is replaced whole, the other
-// objects are merged. A status that is cleared is the default one again.
-type UpdatedData struct {
-	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
-	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
-	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
-	Status        rpc.Opt[Status]        `json:"status" rule:"partial"`
-	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
-	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
-	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
-
-	StatusUpdatedByUserID rpc.Opt[string]      `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
-	ResolvedByUserID      rpc.Opt[string]      `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
-	Suggestion            rpc.Opt[collab.JSON] `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
-	Visibility            rpc.Opt[Visibility]  `json:"visibility"`
-	CreatedAt             rpc.Opt[int64]       `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
-	LastUpdated           rpc.Opt[int64]       `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
-}
-
-// Validate notes what is wrong with the known fields of a context and a suggestion.
-func (d *UpdatedData) Validate(m *rpc.Violations) {
-	checkContext(m, "context", d.Context.Value)
-	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
 }
 
 // UserReplacement names a user, by the id alone, and the one to put in the place of that one.
@@ -65,11 +38,6 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 		m.Add("", "must have updatedData with at least one field, or updateUsers")
 	}
 	rpc.Unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
-}
-
-// sent reports whether any field was, be it as null.
-func (d *UpdatedData) sent() bool {
-	return !reflect.ValueOf(d).Elem().IsZero()
 }
 
 // Why an update leaves an annotation as it is.
@@ -196,55 +164,5 @@ func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 		at = u.data.LastUpdated.Value
 	}
 	a.LastUpdated = max(a.LastUpdated, a.CreatedAt, at)
-	return nil
-}
-
-// apply merges the data into an annotation. It fails with INVALID_ARGUMENT where an object would be left without its id.
-func (d *UpdatedData) apply(a *collab.Annotation) error {
-	element := d.TargetElement.Raw
-	if n := d.TargetElement.Value.Occurrence; n != nil {
-		element = merge(element, encode(TargetElement{Occurrence: n})) // as an integer, however it was written
-	}
-	for _, f := range []struct {
-		name   string
-		object *collab.JSON
-		sent   collab.JSON
-		id     string
-	}{
-		{"location", &a.Location, d.Location.Raw, "id"},
-		{"targetElement", &a.TargetElement, element, ""},
-		{"from", &a.From, d.From.Raw, "userId"},
-		{"status", &a.Status, d.Status.Raw, "id"},
-		{"assignedTo", &a.AssignedTo, d.AssignedTo.Raw, "userId"},
-		{"priority", &a.Priority, d.Priority.Raw, "id"},
-	} {
-		var err error
-		if *f.object, err = change(f.name, *f.object, f.sent, f.id); err != nil {
-			return err
-		}
-	}
-	a.LocationID = changeID(a.LocationID, d.Location, d.Location.Value.ID)
-	a.CreatorID = changeID(a.CreatorID, d.From, d.From.Value.UserID)
-	if id := cmp.Or(changeID(a.StatusID, d.Status, d.Status.Value.ID), openStatus); id != a.StatusID || a.Status == nil {
-		a.StatusID, a.Status = id, completeStatus(a.Status, id)
-	}
-	a.Context = changeJSON(a.Context, d.Context)
-	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
-	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
-		a.ResolvedBy = ""
-	}
-	kept := rpc.Keyed[collab.JSON]{}
-	if isSuggestion(a.Kept) && d.Suggestion.Sent() {
-		kept = append(kept, rpc.Member[collab.JSON]{Key: "suggestion", Value: d.Suggestion.Raw})
-	}
-	if d.StatusUpdatedByUserID.Sent() {
-		kept = append(kept, rpc.Member[collab.JSON]{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw})
-	}
-	if len(kept) > 0 {
-		a.Kept = keep(merge(a.Kept, rpc.JSON(kept)))
-	}
-	if d.CreatedAt.Sent() {
-		a.CreatedAt = d.CreatedAt.Value
-	}
 	return nil
 }

@@ -1,0 +1,327 @@
+package commentannotations
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// Annotation is an annotation as it is answered: what was stored is answered as it was sent.
+type Annotation struct {
+	AnnotationID  string                       `json:"annotationId"`
+	DocumentID    string                       `json:"documentId"`
+	From          rpc.Stored[collab.User]      `json:"from,omitzero" doc:"The creator: the author of its first comment"`
+	Color         rpc.Stored[string]           `json:"color,omitzero" doc:"The color of its status"`
+	Status        rpc.Stored[AnnotationStatus] `json:"status"`
+	Location      rpc.Stored[Location]         `json:"location,omitzero"`
+	TargetElement rpc.Stored[TargetElement]    `json:"targetElement,omitzero"`
+	AssignedTo    rpc.Stored[collab.User]      `json:"assignedTo,omitzero"`
+	Priority      rpc.Stored[Priority]         `json:"priority,omitzero"`
+	Context       collab.JSON                  `json:"context,omitzero" rule:"object"`
+	KeptFields
+	StatusUpdatedByUserID *string                `json:"statusUpdatedByUserId,omitzero" doc:"The user who changed its status, where an update said so"`
+	ResolvedByUserID      string                 `json:"resolvedByUserId,omitzero" doc:"The user who resolved it, where an update said so"`
+	SourceType            SourceType             `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
+	SubscribedUsers       map[string]collab.JSON `json:"subscribedUsers" doc:"By user id; empty, as no operation subscribes anybody"`
+	UnsubscribedUsers     map[string]collab.JSON `json:"unsubscribedUsers" doc:"As subscribedUsers"`
+	CreatedAt             collab.Timestamp       `json:"createdAt"`
+	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
+	Comments              []Comment              `json:"comments"`
+	Unread                bool                   `json:"unread,omitzero" doc:"True with unreadFor"`
+	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
+}
+
+// AnnotationFields are the fields that an annotation to add has in v1 and v2.
+type AnnotationFields struct {
+	AnnotationID  *string        `json:"annotationId" rule:"id" doc:"Unique in its document; generated where it is left out"`
+	Location      *Location      `json:"location"`
+	TargetElement *TargetElement `json:"targetElement"`
+	AssignedTo    *collab.User   `json:"assignedTo"`
+	Context       collab.JSON    `json:"context" rule:"object"`
+	Priority      *Priority      `json:"priority"`
+	Times
+}
+
+// UpdatedData is what an update makes of annotations: a field left out stays, null clears it, the context is replaced whole, the other
+// objects are merged. A status that is cleared is the default one again.
+type UpdatedData struct {
+	Location      rpc.Opt[Location]      `json:"location" rule:"partial"`
+	TargetElement rpc.Opt[TargetElement] `json:"targetElement"`
+	From          rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
+	Status        rpc.Opt[Status]        `json:"status" rule:"partial"`
+	AssignedTo    rpc.Opt[collab.User]   `json:"assignedTo" rule:"partial"`
+	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
+	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
+
+	StatusUpdatedByUserID rpc.Opt[string]      `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
+	ResolvedByUserID      rpc.Opt[string]      `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
+	Suggestion            rpc.Opt[collab.JSON] `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
+	Visibility            rpc.Opt[Visibility]  `json:"visibility"`
+	CreatedAt             rpc.Opt[int64]       `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
+	LastUpdated           rpc.Opt[int64]       `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+}
+
+// Validate notes what is wrong with the known fields of a context and a suggestion.
+func (d *UpdatedData) Validate(m *rpc.Violations) {
+	checkContext(m, "context", d.Context.Value)
+	checkSuggestion(m, d.Suggestion.Value, "pending", "accepted", "rejected")
+}
+
+// SourceType says what made an annotation.
+type SourceType string
+
+// Values returns all types.
+func (SourceType) Values() []string { return []string{string(sources[false]), string(sources[true])} }
+
+// sources are the types, by whether an agent made the annotation.
+var sources = map[bool]SourceType{false: "rest-api", true: "agent"}
+
+// AnnotationStatus is a status as it is answered.
+type AnnotationStatus struct {
+	ID   string      `json:"id"`
+	Type collab.JSON `json:"type,omitzero" schema:"StatusType|object" doc:"default, ongoing or terminal; an object where version 1 gave one"`
+	StatusLook
+}
+
+// Location is where in a document an annotation belongs.
+type Location struct {
+	ID           string  `json:"id" rule:"required,id"`
+	LocationName *string `json:"locationName,omitempty"`
+}
+
+// TargetElement is what an annotation is anchored on.
+type TargetElement struct {
+	ElementID        *string `json:"elementId,omitempty" doc:"Id of a DOM element"`
+	TargetText       *string `json:"targetText,omitempty"`
+	Occurrence       *int64  `json:"occurrence,omitempty" rule:"min=1" doc:"Which occurrence of targetText"`
+	SelectAllContent *bool   `json:"selectAllContent,omitempty" doc:"It is anchored on the whole text of the element"`
+}
+
+// Priority is the priority of an annotation.
+type Priority struct {
+	ID         string  `json:"id" rule:"required,id"`
+	Name       *string `json:"name,omitempty"`
+	Color      *string `json:"color,omitempty"`
+	LightColor *string `json:"lightColor,omitempty"`
+}
+
+// Status is the status of an annotation: one of the default ones, or one with an icon of its own.
+type Status struct {
+	ID   string      `json:"id" rule:"required,id"`
+	Type *StatusType `json:"type,omitempty"`
+	StatusLook
+}
+
+// StatusType is how far a status says that an annotation has come.
+type StatusType string
+
+// Values returns all types.
+func (StatusType) Values() []string { return []string{"default", "ongoing", terminal} }
+
+const terminal = "terminal" // type of statuses that end an annotation
+
+// StatusLook is how a status is shown.
+type StatusLook struct {
+	Name       *string `json:"name,omitempty"`
+	Color      *string `json:"color,omitempty"`
+	LightColor *string `json:"lightColor,omitempty"`
+	SVG        *string `json:"svg,omitempty" doc:"Its icon as SVG; a status of your own has this or iconUrl"`
+	IconURL    *string `json:"iconUrl,omitempty" doc:"Address of its icon; a status of your own has this or svg"`
+}
+
+// Validate demands an icon.
+func (s *Status) Validate(m *rpc.Violations) { s.checkIcon(m, s.ID) }
+
+func (s *Status) id() string { return s.ID }
+
+func (s *StatusLook) checkIcon(m *rpc.Violations, id string) {
+	if s.SVG == nil && s.IconURL == nil && defaultStatuses[id] == nil {
+		m.Add("", "must have svg or iconUrl, as %q is none of OPEN, IN_PROGRESS and RESOLVED", id)
+	}
+}
+
+// openStatus is the id of the status that an annotation has when it is given none.
+const openStatus = "OPEN"
+
+// defaultStatuses are the statuses that every account has, by id.
+var defaultStatuses = map[string]collab.JSON{
+	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default"}`),
+	"IN_PROGRESS": collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`),
+	"RESOLVED":    collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal"}`),
+}
+
+// completeStatus returns the status of an id with the name and the type of the default status with this id, where it has none of its own;
+// the default status for nil.
+func completeStatus(status collab.JSON, id string) collab.JSON {
+	if status == nil {
+		return defaultStatuses[openStatus]
+	}
+	if complete := defaultStatuses[id]; complete != nil {
+		return merge(complete, status)
+	}
+	return status
+}
+
+// Comment is a comment as it is answered.
+type Comment struct {
+	CommentID              int64                    `json:"commentId"`
+	CommentText            *string                  `json:"commentText,omitzero"`
+	CommentHTML            *string                  `json:"commentHtml,omitzero"`
+	Context                collab.JSON              `json:"context,omitzero" rule:"object"`
+	IsCommentResolverUsed  *bool                    `json:"isCommentResolverUsed,omitzero"`
+	IsCommentTextAvailable *bool                    `json:"isCommentTextAvailable,omitzero"`
+	From                   rpc.Stored[collab.User]  `json:"from"`
+	TaggedUserContacts     rpc.Stored[[]Tag]        `json:"taggedUserContacts,omitzero"`
+	Attachments            rpc.Stored[[]Attachment] `json:"attachments,omitzero"`
+	KeptCommentFields
+	CreatedAt   collab.Timestamp `json:"createdAt"`
+	LastUpdated collab.Timestamp `json:"lastUpdated"`
+}
+
+// answered returns a thread as it is answered.
+func answered(t *collab.Thread) *Annotation {
+	a := &Annotation{
+		AnnotationID:     t.ID,
+		DocumentID:       t.Document,
+		From:             rpc.Stored[collab.User](t.From),
+		Color:            rpc.Stored[string](member(t.Status, "color")),
+		Status:           rpc.Stored[AnnotationStatus](t.Status),
+		Location:         rpc.Stored[Location](t.Location),
+		TargetElement:    rpc.Stored[TargetElement](t.TargetElement),
+		AssignedTo:       rpc.Stored[collab.User](t.AssignedTo),
+		Priority:         rpc.Stored[Priority](t.Priority),
+		Context:          t.Context,
+		ResolvedByUserID: t.ResolvedBy,
+		SourceType:       sources[t.ByAgent],
+		CreatedAt:        collab.Timestamp(t.CreatedAt),
+		LastUpdated:      collab.Timestamp(t.LastUpdated),
+		Comments:         make([]Comment, len(t.Comments)),
+
+		Unread:            t.Unread,
+		CommentsTruncated: t.Truncated,
+	}
+	decodeKept(t.Kept, a)
+	for i := range t.Comments {
+		a.Comments[i] = answeredComment(&t.Comments[i])
+	}
+	return a
+}
+
+func answeredComment(c *collab.Comment) Comment {
+	a := Comment{
+		CommentID:              c.ID,
+		CommentText:            c.Text,
+		CommentHTML:            c.HTML,
+		Context:                c.Context,
+		IsCommentResolverUsed:  c.ResolverUsed,
+		IsCommentTextAvailable: c.TextAvailable,
+		From:                   rpc.Stored[collab.User](c.From),
+		TaggedUserContacts:     rpc.Stored[[]Tag](c.TaggedUserContacts),
+		Attachments:            rpc.Stored[[]Attachment](c.Attachments),
+		CreatedAt:              collab.Timestamp(c.CreatedAt),
+		LastUpdated:            collab.Timestamp(c.LastUpdated),
+	}
+	decodeKept(c.Kept, &a)
+	return a
+}
+
+// decodeKept sets the fields of an answer that are kept as they were sent.
+func decodeKept(kept collab.JSON, answer any) {
+	if kept == nil {
+		return
+	}
+	if err := json.Unmarshal(kept, answer); err != nil {
+		panic(err) // it was encoded from these fields
+	}
+}
+
+// encodeThread returns a thread as it is answered, with as many of its comments as fit into room. whole is false when some do not fit, or t
+// itself is truncated; size is what the thread takes. Both room and size are bytes as Lambda wraps them.
+func encodeThread(t *collab.Thread, room int) (text collab.JSON, size int, whole bool) {
+	a := answered(t)
+	text = rpc.EncodeStored(a)
+	if size = rpc.WrappedLen(text); size <= room {
+		return text, size, !t.Truncated
+	}
+	comments := a.Comments
+	a.Comments, a.CommentsTruncated = nil, true
+	size = rpc.WrappedLen(rpc.EncodeStored(a))
+	for i := range comments {
+		if size += rpc.WrappedLen(rpc.EncodeStored(&comments[i])) + len(","); size > room {
+			break
+		}
+		a.Comments = comments[:i+1]
+	}
+	text = rpc.EncodeStored(a)
+	return text, rpc.WrappedLen(text), false
+}
+
+// stored returns the fields as they are stored.
+func (f *AnnotationFields) stored() collab.Annotation {
+	a := collab.Annotation{
+		Location: encode(f.Location), TargetElement: encode(f.TargetElement), AssignedTo: encode(f.AssignedTo), Context: f.Context,
+		Priority: encode(f.Priority),
+	}
+	if f.Location != nil {
+		a.LocationID = f.Location.ID
+	}
+	return a
+}
+
+// sent reports whether any field was, be it as null.
+func (d *UpdatedData) sent() bool {
+	return !reflect.ValueOf(d).Elem().IsZero()
+}
+
+// apply merges the data into an annotation. It fails with INVALID_ARGUMENT where an object would be left without its id.
+func (d *UpdatedData) apply(a *collab.Annotation) error {
+	element := d.TargetElement.Raw
+	if n := d.TargetElement.Value.Occurrence; n != nil {
+		element = merge(element, encode(TargetElement{Occurrence: n})) // as an integer, however it was written
+	}
+	for _, f := range []struct {
+		name   string
+		object *collab.JSON
+		sent   collab.JSON
+		id     string
+	}{
+		{"location", &a.Location, d.Location.Raw, "id"},
+		{"targetElement", &a.TargetElement, element, ""},
+		{"from", &a.From, d.From.Raw, "userId"},
+		{"status", &a.Status, d.Status.Raw, "id"},
+		{"assignedTo", &a.AssignedTo, d.AssignedTo.Raw, "userId"},
+		{"priority", &a.Priority, d.Priority.Raw, "id"},
+	} {
+		var err error
+		if *f.object, err = change(f.name, *f.object, f.sent, f.id); err != nil {
+			return err
+		}
+	}
+	a.LocationID = changeID(a.LocationID, d.Location, d.Location.Value.ID)
+	a.CreatorID = changeID(a.CreatorID, d.From, d.From.Value.UserID)
+	if id := cmp.Or(changeID(a.StatusID, d.Status, d.Status.Value.ID), openStatus); id != a.StatusID || a.Status == nil {
+		a.StatusID, a.Status = id, completeStatus(a.Status, id)
+	}
+	a.Context = changeJSON(a.Context, d.Context)
+	a.ResolvedBy = changeID(a.ResolvedBy, d.ResolvedByUserID, d.ResolvedByUserID.Value)
+	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
+		a.ResolvedBy = ""
+	}
+	kept := rpc.Keyed[collab.JSON]{}
+	if isSuggestion(a.Kept) && d.Suggestion.Sent() {
+		kept = append(kept, rpc.Member[collab.JSON]{Key: "suggestion", Value: d.Suggestion.Raw})
+	}
+	if d.StatusUpdatedByUserID.Sent() {
+		kept = append(kept, rpc.Member[collab.JSON]{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw})
+	}
+	if len(kept) > 0 {
+		a.Kept = keep(merge(a.Kept, rpc.JSON(kept)))
+	}
+	if d.CreatedAt.Sent() {
+		a.CreatedAt = d.CreatedAt.Value
+	}
+	return nil
+}
