@@ -43,14 +43,6 @@ func (r *result) record(namesAndValues ...any) {
 	r.lines = append(r.lines, line)
 }
 
-// all adds a field of several values, each of which has a line.
-func (r *result) all(name, one string, values []string) {
-	r.fields = append(r.fields, rpc.Member[any]{Key: camel(name), Value: values})
-	for _, v := range values {
-		r.lines = append(r.lines, []any{one, v})
-	}
-}
-
 // camel is a name as members of JSON have it: failingSince for FAILING SINCE and failing-since.
 func camel(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == ' ' || r == '-' })

@@ -58,7 +58,7 @@ async function check(page, name, {whole = true} = {}) {
 async function main() {
   const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
   const context = await browser.newContext({permissions: ['clipboard-read', 'clipboard-write']});
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(60_000);
   await context.route('**', (route) => {
     const to = new URL(route.request().url());
     if (to.origin === url || ['data:', 'blob:'].includes(to.protocol)) return route.continue();

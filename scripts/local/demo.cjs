@@ -11,7 +11,7 @@ const problems = new Set();
 // contextOf returns a window's context, from which nothing leaves the machine.
 async function contextOf(browser, options) {
   const context = await browser.newContext({viewport: {width: 1280, height: 900}, reducedMotion: 'reduce', ...options});
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   await context.route('**', (route) => {
     const to = new URL(route.request().url());
     if (to.origin === url || to.protocol === 'data:') return route.continue();

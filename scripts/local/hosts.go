@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"net"
 	"net/http"
 	"net/netip"
@@ -30,9 +31,14 @@ func parseHosts(text string) (names hosts, addresses []string) {
 // guard serves requests that call the server by one of its names, and no request of another site's page. A page of evil.example can lead that
 // name to this machine and would then read what is here; it cannot do so by an address or by localhost.
 func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	refuse := func(w http.ResponseWriter, r *http.Request, format string, args ...any) {
+		id := rand.Text()
+		w.Header().Set(collab.RequestIDHeader, id)
+		fail(w, r.WithContext(collab.WithRequestID(r.Context(), id)), collab.Errorf(collab.PermissionDenied, format, args...))
+	}
 	sameSite := http.NewCrossOriginProtection()
 	sameSite.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fail(w, r, collab.Errorf(collab.PermissionDenied, "pages of other sites may not call this server"))
+		refuse(w, r, "pages of other sites may not call this server")
 	}))
 	next = sameSite.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,8 +48,7 @@ func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Req
 		}
 		name = strings.ToLower(name)
 		if _, err := netip.ParseAddr(name); err != nil && name != "localhost" && !slices.Contains(h, name) {
-			fail(w, r, collab.Errorf(collab.PermissionDenied,
-				"this server is not known as %q: call it as localhost, or start it with HOST=%[1]s", name))
+			refuse(w, r, "this server is not known as %q: call it as localhost, or start it with HOST=%[1]s", name)
 			return
 		}
 		next.ServeHTTP(w, r)

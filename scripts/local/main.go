@@ -106,6 +106,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	p := &pages{
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now}, demo: newDemo(url),
 		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local)) },
+		figures:   func(ctx context.Context) (figures, error) { return readFigures(ctx, s.service) },
 		reference: s.reference,
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
@@ -197,7 +198,7 @@ Serving on %s after %.1f s. Open it in a browser, or try:
 
 %s
 
-Reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks
+Demo %[1]s/demo, reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks
 An organization to look at: make seed
 The operator's commands: %[4]s
 The data is kept in %[5]s. Ctrl-C stops.

@@ -57,7 +57,7 @@ type server struct {
 	curl string // the command that it printed
 }
 
-var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nReference`)
+var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nDemo`)
 
 // output collects what a program prints, and tells of its welcome.
 type output struct {

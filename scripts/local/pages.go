@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -23,6 +24,7 @@ type pages struct {
 	receiver  *receiver
 	demo      *demo
 	openAPI   func() ([]byte, error)
+	figures   func(context.Context) (figures, error)
 	reference string // path of the script that shows the reference
 
 	templates *template.Template
@@ -126,7 +128,12 @@ func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
 	}{p.view(title, "", false), text})
 }
 
-func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
+func (p *pages) home(w http.ResponseWriter, r *http.Request) {
+	there, err := p.figures(r.Context())
+	if err != nil {
+		p.problem(w, http.StatusInternalServerError, "What is here cannot be read", err.Error())
+		return
+	}
 	type account struct{ ID, Key, Token string }
 	list := make([]account, len(accounts))
 	for i, a := range accounts {
@@ -135,9 +142,9 @@ func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 	p.render(w, http.StatusOK, "home.html", struct {
 		view
 		place
-		Curl     string
 		Accounts []account
-	}{p.view("What is running", "/", false), p.place, firstCurl(p.url), list})
+		Figures  figures
+	}{p.view("What is running", "/", false), p.place, list, there})
 }
 
 func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {

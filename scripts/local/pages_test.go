@@ -43,6 +43,7 @@ func handler(t *testing.T, secret string) http.Handler {
 		}},
 		demo:    newDemo("http://127.0.0.1:8080"),
 		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
+		figures: func(context.Context) (figures, error) { return figures{}, nil },
 	}
 	h, err := p.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -73,7 +74,7 @@ func TestPages(t *testing.T) {
 		text       string
 	}{
 		{"/", "127.0.0.1:8080", 200, "dev-token-2"},
-		{"/", "localhost:8080", 200, "curl -s http://127.0.0.1:8080/v2/"},
+		{"/", "localhost:8080", 200, "No organization yet"},
 		{"/", "[::1]:8080", 200, ""},
 		{"/", "evil.example:8080", 403, "call it as localhost, or start it with HOST=evil.example"},
 		{"/mail", "rebound.example", 403, ""},
@@ -101,6 +102,9 @@ func TestPages(t *testing.T) {
 		w := get(h, test.path, test.host)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.text) {
 			t.Errorf("%s at %s: %d %.300s", test.path, test.host, w.Code, w.Body)
+		}
+		if refused := w.Code == http.StatusForbidden; refused != (w.Header().Get(collab.RequestIDHeader) != "") {
+			t.Errorf("%s at %s: a request id: %t, want %t", test.path, test.host, !refused, refused)
 		}
 		policy := w.Header().Get("Content-Security-Policy")
 		if w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && !strings.HasPrefix(policy, "default-src 'none'; ") {

@@ -62,7 +62,7 @@ func TestRename(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if old, _, err := rename(copied, "github.com/you/collabdata"); err != nil || old != "example.com/first/collabdata" {
+	if old, _, err := rename(copied, "example.com/second/collabdata"); err != nil || old != "example.com/first/collabdata" {
 		t.Fatalf("the second time it was %s: %v", old, err)
 	}
 	if left := sh(copied, `grep -rnE '(^|[^/[:alnum:]])`+first+`/(shared|functions|localstack|scripts|infra)/|example.com/first' --include='*' . | grep -v '^./scripts/rename/' || true`); left != "" {
