@@ -42,7 +42,7 @@ func (s *service) addTable() {
 }
 
 // Actions on items, by what they are for. Those of a transaction are allowed for all partitions that it touches: AWS does not say whether
-// it judges its items one by one.
+// it checks its items one by one.
 var (
 	readItems   = []string{"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
 	changeItems = []string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"}

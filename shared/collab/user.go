@@ -48,6 +48,15 @@ func (u User) DisplayName() string {
 	return cmp.Or(Deref(u.Name), Deref(u.Email), u.UserID)
 }
 
+// Map returns what f makes of each element, in their order.
+func Map[T, U any](list []T, f func(T) U) []U {
+	made := make([]U, len(list))
+	for i, v := range list {
+		made[i] = f(v)
+	}
+	return made
+}
+
 // Deref returns what p points at, the zero value for nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {

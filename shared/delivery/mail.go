@@ -57,10 +57,7 @@ func (d *Deliverer) documentOf(ctx context.Context, w *work) (doc collab.Documen
 // stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any more,
 // do not want it, have unsubscribed.
 func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []outbox.Recipient) (mailed, dropped []outbox.Recipient, err error) {
-	people := make([]collab.User, len(list))
-	for i, r := range list {
-		people[i] = r.User
-	}
+	people := collab.Map(list, func(r outbox.Recipient) collab.User { return r.User })
 	now, err := d.recipients(ctx, w, people)
 	for _, r := range list {
 		if i := slices.IndexFunc(now, func(n outbox.Recipient) bool { return n.UserID == r.UserID && n.Mail }); i >= 0 {

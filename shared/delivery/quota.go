@@ -12,7 +12,7 @@ import (
 )
 
 // Mails over the account's quota wait at least shortHold, so that many events cost little while they wait, and at most longHold, so that they
-// go soon when the quota is raised; the moment is spread over another shortHold.
+// go soon when the quota is raised; the moment varies by up to another shortHold.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
@@ -28,12 +28,12 @@ func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err erro
 	if !held {
 		return false, nil
 	}
-	spread, err := d.random()
+	part, err := d.random()
 	if err != nil {
 		return false, err
 	}
 	to := w.Work
-	to.Since = d.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(spread*float64(shortHold))).UnixMilli()
+	to.Since = d.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(part*float64(shortHold))).UnixMilli()
 	to.Next = to.Since
 	if _, err := d.advance(ctx, w, to); err != nil {
 		return false, err

@@ -68,10 +68,7 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 	if len(people) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, len(people))
-	for i, u := range people {
-		ids[i] = u.UserID
-	}
+	ids := collab.Map(people, func(u collab.User) string { return u.UserID })
 	if w.event.VerifyAccess {
 		allowed, err := d.allowed(ctx, w, ids)
 		if err != nil {

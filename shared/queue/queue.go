@@ -53,10 +53,7 @@ func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 	if len(refs) == 0 {
 		return
 	}
-	events := make([]Event, len(refs))
-	for i, ref := range refs {
-		events[i] = Event{EventRef: ref}
-	}
+	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref} })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Send)
 	defer cancel()
 	ctx = awsconfig.WithAttemptTime(ctx, deadline.Send/3) // one that is never answered leaves time for another

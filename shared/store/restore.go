@@ -56,10 +56,7 @@ func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab
 		return done, err
 	}
 	err = t.scan(ctx, org, func(items []Item) error {
-		keys := make([]table.Key, len(items))
-		for i, it := range items {
-			keys[i] = it.Key()
-		}
+		keys := collab.Map(items, Item.Key)
 		kept, err := from.GetAll(ctx, keys, false)
 		if err != nil {
 			return err

@@ -72,10 +72,7 @@ func (r *AddRequest) Validate(m *rpc.Violations) { r.list = convert(m, r.Comment
 
 // convert returns the annotations to add of a request of any version, and notes its mistakes.
 func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, sent []A) []newAnnotation {
-	list := make([]newAnnotation, len(sent))
-	for i, a := range sent {
-		list[i] = a.newAnnotation()
-	}
+	list := collab.Map(sent, func(a A) newAnnotation { return a.newAnnotation() })
 	rpc.Unique(m, "commentAnnotations[%d].annotationId", list, func(a *newAnnotation) *string { return a.AnnotationID })
 	comments := 0
 	for i, a := range list {

@@ -21,7 +21,7 @@ const MaxViolations = 100
 // Violations collects what is wrong with a request.
 type Violations struct {
 	root  string            // path of what is decoded
-	dec   *jsontext.Decoder // the value that it read last is the one that is judged
+	dec   *jsontext.Decoder // the value that it read last is the one that is checked
 	found []collab.FieldError
 	more  bool // there are violations beyond MaxViolations
 }

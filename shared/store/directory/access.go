@@ -35,10 +35,7 @@ func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.R
 
 // AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there.
 func (s *Store) AddGrants(ctx context.Context, t *tx.Tx, user string, on []collab.Resource, grants []collab.Grant) error {
-	keys := make([]table.Key, len(on))
-	for i, in := range on {
-		keys[i] = memberKey(in, user)
-	}
+	keys := collab.Map(on, func(in collab.Resource) table.Key { return memberKey(in, user) })
 	return s.Try(ctx, "the permissions", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		there, err := s.GetAll(ctx, keys, true)
 		if err != nil || t.Repeat && there[keys[0]].Text(table.Writer) == t.Mark() {
@@ -85,10 +82,7 @@ func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, 
 
 // DeleteGrants takes grants on resources from a user, all or none; one that is not there is gone already.
 func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resource) error {
-	writes := make([]store.Write, len(on))
-	for i, in := range on {
-		writes[i] = store.Delete(memberKey(in, user))
-	}
+	writes := collab.Map(on, func(in collab.Resource) store.Write { return store.Delete(memberKey(in, user)) })
 	_, err := s.Write(ctx, writes...)
 	return err
 }

@@ -53,15 +53,6 @@ func changeAll[T any](
 	return errs
 }
 
-// keysOf returns the key of each id.
-func keysOf(ids []string, key func(id string) table.Key) []table.Key {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = key(id)
-	}
-	return keys
-}
-
 // always returns what says the same of everything.
 func always(what string) func(int) string { return func(int) string { return what } }
 

@@ -11,6 +11,7 @@ import (
 	"iter"
 
 	"collabdata/shared/cache"
+	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 )
@@ -61,10 +62,7 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 func readByIDs[T any](
 	ctx context.Context, s *Store, ids []string, key func(id string) table.Key, strong bool, read func(store.Item) (T, error),
 ) ([]T, error) {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = key(id)
-	}
+	keys := collab.Map(ids, key)
 	found, err := s.GetAll(ctx, keys, strong)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ func (s *Store) ChangeDocuments(
 func (s *Store) writeDocuments(
 	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
 ) []error {
-	keys := keysOf(ids, func(id string) table.Key { return table.Document(org, id) })
+	keys := collab.Map(ids, func(id string) table.Key { return table.Document(org, id) })
 	what := func(i int) string { return documentNamed(ids[i]) }
 	return changeAll(ctx, s, t, what, keys, func(i int, it *documentItem, exists bool) error {
 		it.ID = ids[i]
@@ -79,10 +79,7 @@ func (s *Store) DocumentsBehind(ctx context.Context, org collab.OrganizationRef,
 			after = page[left-1].ID
 		}
 		if folder != "" {
-			ids := make([]string, len(page))
-			for i, d := range page {
-				ids[i] = d.ID
-			}
+			ids := collab.Map(page, func(d collab.Document) string { return d.ID })
 			if page, err = s.DocumentsByID(ctx, org, ids); err != nil {
 				return nil, err
 			}

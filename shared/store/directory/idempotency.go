@@ -33,8 +33,8 @@ func newKeptRequest(claim tx.Claim, begun time.Time) keptRequest {
 	}
 }
 
-// judge says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
-func judge(seen keptRequest, claim tx.Claim) tx.Outcome {
+// decide says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
+func decide(seen keptRequest, claim tx.Claim) tx.Outcome {
 	claimed := tx.Outcome{State: tx.Claimed, Claim: claim}
 	if claim.Start.Unix() >= seen.Expires {
 		return claimed
@@ -72,7 +72,7 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim tx.Claim) (tx.Outcome
 		if err := there.Decode(&seen); err != nil {
 			return tx.Outcome{}, err
 		}
-		outcome := judge(seen, claim)
+		outcome := decide(seen, claim)
 		if outcome.State != tx.Claimed {
 			return outcome, nil
 		}

@@ -85,7 +85,7 @@ func TestJudge(t *testing.T) {
 		{"a day after it", with(heldLate, finish), 2*expiry - 9*time.Second, 1, anew},
 	} {
 		claim := newClaim(1, tt.body, noon.Add(tt.after))
-		outcome := judge(tt.seen, claim)
+		outcome := decide(tt.seen, claim)
 		want := tx.Outcome{State: tx.Claimed, Claim: claim}
 		switch tt.want {
 		case takeover:

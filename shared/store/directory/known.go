@@ -183,10 +183,7 @@ func (s *Store) openDocuments(
 
 // Current returns which of documents, as they were read elsewhere, are there in this incarnation, and enabled. It fails like Open.
 func (s *Store) Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
-	ids := make([]string, len(documents))
-	for i, d := range documents {
-		ids[i] = d.Document
-	}
+	ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })
 	slices.Sort(ids)
 	_, found, err := s.Open(ctx, org.Account, org.Organization, "", slices.Compact(ids))
 	current := make(map[collab.DocumentRef]bool, len(found))

@@ -77,7 +77,7 @@ func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab
 func (s *Store) ChangeMembers(
 	ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
-	keys := keysOf(users, func(user string) table.Key { return memberKey(in, user) })
+	keys := collab.Map(users, func(user string) table.Key { return memberKey(in, user) })
 	return changeAll(ctx, s, t, always("the user"), keys, func(i int, it *memberItem, exists bool) error {
 		if !exists && !create {
 			return errNoUser

@@ -131,16 +131,12 @@ func (s *Store) within(
 }
 
 func idsOfPositions(list []collab.MemberPosition) []string {
-	ids := make([]string, len(list))
-	for i, p := range list {
-		ids[i] = p.User
-	}
-	return ids
+	return collab.Map(list, func(p collab.MemberPosition) string { return p.User })
 }
 
 // membersAt returns those of the users who are members of a resource, by id.
 func (s *Store) membersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
-	keys := keysOf(users, func(user string) table.Key { return memberKey(in, user) })
+	keys := collab.Map(users, func(user string) table.Key { return memberKey(in, user) })
 	found, err := s.GetAll(ctx, keys, true)
 	if err != nil {
 		return nil, err
@@ -179,10 +175,7 @@ func (s *Store) listMembers(
 	}
 	byUser := map[string]collab.Member{}
 	if q.Index != "" {
-		ids := make([]string, len(users))
-		for i, m := range users {
-			ids[i] = m.UserID
-		}
+		ids := collab.Map(users, func(m collab.Member) string { return m.UserID })
 		if byUser, err = s.membersAt(ctx, in, ids); err != nil {
 			return nil, nil, err
 		}

@@ -14,7 +14,7 @@ import (
 func (s *Store) ChangeOrganizations(
 	ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error,
 ) []error {
-	keys := keysOf(ids, func(id string) table.Key { return table.Organization(t.Account, id) })
+	keys := collab.Map(ids, func(id string) table.Key { return table.Organization(t.Account, id) })
 	what := func(i int) string { return organizationNamed(ids[i]) }
 	return changeAll(ctx, s, t, what, keys, func(i int, o *collab.Organization, exists bool) error {
 		if !exists && !create {

@@ -145,10 +145,7 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, q colla
 	if len(pointers) == 0 {
 		return nil, nil
 	}
-	keys := make([]table.Key, len(pointers))
-	for i, p := range pointers {
-		keys[i] = table.Notification(org, p.id)
-	}
+	keys := collab.Map(pointers, func(p pointer) table.Key { return table.Notification(org, p.id) })
 	var (
 		found  map[table.Key]store.Item
 		states map[string]store.Item

@@ -31,10 +31,7 @@ func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 
 // Lanes returns the lanes, in the order asked for. Strongly consistent.
 func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, error) {
-	keys := make([]table.Key, len(refs))
-	for i, ref := range refs {
-		keys[i] = laneKey(ref)
-	}
+	keys := collab.Map(refs, laneKey)
 	found, err := s.GetAll(ctx, keys, true)
 	if err != nil {
 		return nil, err

@@ -86,10 +86,7 @@ func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone
 func (s *Store) writeMails(ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*store.Refusal, error) {
 	expires := expression.Name(table.Expires)
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
-	writes := make([]store.Write, len(events))
-	for i, ev := range events {
-		writes[i] = store.Update(mailKey(t, ev), u, conditions...)
-	}
+	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })
 	return s.Write(ctx, writes...)
 }
 

@@ -138,10 +138,7 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	if err != nil {
 		return nil, err
 	}
-	refs := make([]collab.LaneRef, len(list))
-	for i, w := range list {
-		refs[i] = collab.LaneRef{Account: acct, WebhookID: w.ID}
-	}
+	refs := collab.Map(list, func(w collab.Webhook) collab.LaneRef { return collab.LaneRef{Account: acct, WebhookID: w.ID} })
 	lanes, err := s.Lanes(ctx, refs...)
 	for i := range lanes {
 		list[i].Health = lanes[i].Health

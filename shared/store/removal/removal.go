@@ -88,10 +88,7 @@ func (s *Store) delete(
 			meant[d.Document] = d.Incarnation
 		}
 	default:
-		keys := make([]table.Key, len(things))
-		for i, th := range things {
-			keys[i] = th.key
-		}
+		keys := collab.Map(things, func(th thing) table.Key { return th.key })
 		found, err := s.GetAll(ctx, keys, true)
 		if err != nil {
 			return "", err
@@ -198,10 +195,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 			if err != nil {
 				return "", err
 			}
-			ids := make([]string, len(list))
-			for i, d := range list {
-				ids[i] = d.Document
-			}
+			ids := collab.Map(list, func(d collab.DocumentRef) string { return d.Document })
 			errs := make([]error, len(ids))
 			if len(ids) > 0 {
 				if _, err := s.deleteDocuments(ctx, t, job, org, ids, errs, false); err != nil {

@@ -147,11 +147,7 @@ type adding struct {
 }
 
 func (a *adding) ids() []int64 {
-	ids := make([]int64, len(a.comments))
-	for i, c := range a.comments {
-		ids[i] = c.ID
-	}
-	return ids
+	return collab.Map(a.comments, func(c collab.Comment) int64 { return c.ID })
 }
 
 func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }

@@ -59,11 +59,7 @@ type commentUpdate struct {
 }
 
 func (u *commentUpdate) keys(ids []int64) []table.Key {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = commentKey(u.doc, u.ann, id)
-	}
-	return keys
+	return collab.Map(ids, func(id int64) table.Key { return commentKey(u.doc, u.ann, id) })
 }
 
 // fail notes the failure of a comment, or, with nil, that it has failed no more.

@@ -65,19 +65,12 @@ func (s *Store) DeleteAnnotations(
 }
 
 func threadIDs(job *collab.Job) []string {
-	ids := make([]string, len(job.Threads))
-	for i, th := range job.Threads {
-		ids[i] = th.ID
-	}
-	return ids
+	return collab.Map(job.Threads, func(th collab.JobThread) string { return th.ID })
 }
 
 // heads reads the heads of annotations of a document, by key.
 func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[table.Key]store.Item, error) {
-	keys := make([]table.Key, len(ids))
-	for i, id := range ids {
-		keys[i] = headKey(doc, id)
-	}
+	keys := collab.Map(ids, func(id string) table.Key { return headKey(doc, id) })
 	return s.GetAll(ctx, keys, true)
 }
 

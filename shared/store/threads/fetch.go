@@ -67,10 +67,7 @@ func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	if !w.acrossDocuments() || len(entries) == 0 {
 		return entries, nil
 	}
-	documents := make([]collab.DocumentRef, len(entries))
-	for i, e := range entries {
-		documents[i] = e.document
-	}
+	documents := collab.Map(entries, func(e entry) collab.DocumentRef { return e.document })
 	current, err := w.Directory.Current(ctx, w.org, documents)
 	return slices.DeleteFunc(entries, func(e entry) bool { return !current[e.document] }), err
 }

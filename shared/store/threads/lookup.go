@@ -156,10 +156,7 @@ func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	in := w.q.Found
 	if w.q.Folder != "" && w.q.Documents == nil {
 		w.spent.units += float64(len(documents)) / 2
-		ids := make([]string, len(documents))
-		for i, d := range documents {
-			ids[i] = d.Document
-		}
+		ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })
 		if _, in, err = w.Directory.Open(ctx, w.org.Account, w.org.Organization, w.q.Folder, ids); err != nil {
 			return err
 		}

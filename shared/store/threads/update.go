@@ -42,10 +42,7 @@ func (s *Store) UpdateAnnotations(
 		return errs
 	}
 	for part := range slices.Chunk(updates, headsAtOnce) {
-		keys := make([]table.Key, len(part))
-		for i, u := range part {
-			keys[i] = u.key()
-		}
+		keys := collab.Map(part, (*update).key)
 		found, err := s.GetAll(ctx, keys, true)
 		store.All(len(part), func(i int) {
 			u := part[i]

@@ -17,7 +17,7 @@ import (
 	"collabdata/shared/api"
 )
 
-// description is the OpenAPI document, by which requests and answers are judged.
+// description is the OpenAPI document, by which requests and answers are checked.
 type description struct {
 	document *openapi3.T
 
@@ -79,11 +79,11 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 		return []string{"openapi.json does not know " + path + ": see package openapi"}
 	}
 	if item == nil || req.Method != http.MethodPost {
-		return d.judge("the error", "#/components/responses/NotFound", body)
+		return d.against("the error", "#/components/responses/NotFound", body)
 	}
 	post := "#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/post/"
 	if res.StatusCode == http.StatusOK {
-		wrong = append(wrong, d.judge("the accepted request", post+"requestBody", []byte(sent))...)
+		wrong = append(wrong, d.against("the accepted request", post+"requestBody", []byte(sent))...)
 	}
 	answer := item.Post.Responses.Value(strconv.Itoa(res.StatusCode))
 	if answer == nil {
@@ -92,11 +92,11 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 	if retry := res.Header.Get("Retry-After"); retry != "" && answer.Value.Headers["Retry-After"] == nil {
 		wrong = append(wrong, "the document has no Retry-After there")
 	}
-	return append(wrong, d.judge("the answer", cmp.Or(answer.Ref, post+"responses/"+strconv.Itoa(res.StatusCode)), body)...)
+	return append(wrong, d.against("the answer", cmp.Or(answer.Ref, post+"responses/"+strconv.Itoa(res.StatusCode)), body)...)
 }
 
-// judge says how a body is not as the document describes at a place.
-func (d *description) judge(what, place string, body []byte) []string {
+// against says how a body is not as the document describes at a place.
+func (d *description) against(what, place string, body []byte) []string {
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		return []string{fmt.Sprintf("%s is not JSON: %v", what, err)}

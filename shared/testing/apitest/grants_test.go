@@ -97,8 +97,8 @@ func (o *overseer) note(path, target string, body []byte) {
 	}
 }
 
-// judge reports calls that an endpoint's grants do not allow.
-func (o *overseer) judge(t *testing.T) {
+// report tells of calls that an endpoint's grants do not allow.
+func (o *overseer) report(t *testing.T) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for call := range o.wrong {

@@ -22,7 +22,7 @@ import (
 func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
-	t.Cleanup(func() { o.judge(t) })
+	t.Cleanup(func() { o.report(t) })
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
 }
 

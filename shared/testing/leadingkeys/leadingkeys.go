@@ -1,4 +1,4 @@
-// Package leadingkeys reads from a call to DynamoDB what IAM judges by the condition dynamodb:LeadingKeys, at which no emulator looks.
+// Package leadingkeys reads from a call to DynamoDB what IAM checks by the condition dynamodb:LeadingKeys, at which no emulator looks.
 package leadingkeys
 
 import (
@@ -12,7 +12,7 @@ import (
 // item is the part of an item or key that decides about its partition.
 type item map[string]struct{ S string }
 
-// Of returns the partition keys that an operation touches, by the action that IAM asks for. Queries of indexes touch none: they
+// Of returns the partition keys that an operation uses, by the action that IAM asks for. Queries of indexes touch none: they
 // are allowed by the index.
 func Of(operation string, body []byte) (map[string][]string, error) {
 	type single struct{ Key, Item item }
@@ -29,12 +29,12 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 		return nil, err
 	}
 	keys := map[string][]string{}
-	touch := func(action string, s single) {
+	use := func(action string, s single) {
 		keys["dynamodb:"+action] = append(keys["dynamodb:"+action], s.Key[table.PK].S+s.Item[table.PK].S)
 	}
 	switch operation {
 	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
-		touch(operation, request.single)
+		use(operation, request.single)
 	case "Query":
 		if request.IndexName != nil {
 			return nil, nil
@@ -44,7 +44,7 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 				name = attribute
 			}
 			if name == table.PK {
-				touch(operation, single{Key: item{table.PK: request.ExpressionAttributeValues[value]}})
+				use(operation, single{Key: item{table.PK: request.ExpressionAttributeValues[value]}})
 			}
 		}
 	case "BatchGetItem":
@@ -54,7 +54,7 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 				return nil, err
 			}
 			for _, k := range of.Keys {
-				touch(operation, single{Key: k})
+				use(operation, single{Key: k})
 			}
 		}
 	case "BatchWriteItem":
@@ -64,7 +64,7 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 				return nil, err
 			}
 			for _, w := range of {
-				touch(operation, single{Key: w.DeleteRequest.Key, Item: w.PutRequest.Item})
+				use(operation, single{Key: w.DeleteRequest.Key, Item: w.PutRequest.Item})
 			}
 		}
 	case "TransactWriteItems":
@@ -73,11 +73,11 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 				"PutItem": w.Put, "UpdateItem": w.Update, "DeleteItem": w.Delete, "ConditionCheckItem": w.ConditionCheck,
 			} {
 				if s != nil {
-					touch(action, *s)
+					use(action, *s)
 				}
 			}
 		}
-		// All of a transaction's partitions for each of its actions: that satisfies IAM however it judges them.
+		// All of a transaction's partitions for each of its actions: that satisfies IAM however it checks them.
 		var all []string
 		for _, partitions := range keys {
 			all = append(all, partitions...)
