@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"collabdata/scripts/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 )
@@ -68,7 +69,7 @@ type accountDisable struct {
 
 // Run disables the account.
 func (c *accountDisable) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := a.confirm("The back ends of account %q will be refused within 60 s, and its deliveries wait.", c.ID); err != nil {
+	if err := a.confirm(operator.AskDisableAccount, c.ID); err != nil {
 		return err
 	}
 	if err := a.setDisabled(ctx, s, c.ID, true); err != nil {
@@ -92,10 +93,7 @@ func (c *accountEnable) Run(ctx context.Context, a *admin, s *directory.Store) e
 }
 
 func (a *admin) setDisabled(ctx context.Context, s *directory.Store, account id, disabled bool) error {
-	changed, err := s.ChangeAccount(ctx, string(account), func(account *collab.Account) error {
-		account.Disabled = disabled
-		return nil
-	})
+	changed, err := operator.SetAccountDisabled(ctx, s, string(account), disabled)
 	if err != nil {
 		return accountError(err)
 	}

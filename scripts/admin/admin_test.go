@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -962,6 +964,54 @@ func TestErrors(t *testing.T) {
 }
 
 // TestHelp holds that every command says what it does, and which arguments and flags it takes.
+// TestConsole opens the address that is printed, and looks at an account.
+func TestConsole(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	ctx, stop := context.WithCancel(t.Context())
+	read, write := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, append(slices.Clone(c.global), "console", "--port", "0"), terminal{}, nil, io.Discard, write)
+		write.Close()
+	}()
+	address := ""
+	lines := bufio.NewScanner(read)
+	for address == "" && lines.Scan() {
+		address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/console/begin\?token=[0-9a-f]{32}`).FindString(lines.Text())
+	}
+	go io.Copy(io.Discard, read)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	for _, test := range []struct {
+		client *http.Client
+		path   string
+		status int
+		text   string
+	}{
+		{browser, address, 200, "/console/account?account=acme"},
+		{browser, strings.Replace(address, "/begin?", "/account?account=acme&", 1), 200, "Account acme"},
+		{http.DefaultClient, address, 403, "start `admin console` again"},
+	} {
+		res, err := test.client.Get(test.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != test.status || !strings.Contains(string(text), test.text) {
+			t.Errorf("%s: %d %s, %v", test.path, res.StatusCode, text, err)
+		}
+	}
+	stop()
+	if code := <-ended; code != 0 {
+		t.Errorf("it ends with %d", code)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	c := &cli{}
 	out, _, code := c.run(t, "--help")

@@ -79,7 +79,7 @@ func (c *keyDelete) Run(ctx context.Context, a *admin, s *directory.Store) error
 	if err != nil {
 		return keyError(err)
 	}
-	if err := a.confirm("Back ends of account %q that use this API key will be refused within 60 s, for good.", key.Account); err != nil {
+	if err := a.confirm(operator.AskDeleteKey, key.Account); err != nil {
 		return err
 	}
 	if _, err := s.DeleteAPIKey(ctx, string(c.Key)); err != nil {

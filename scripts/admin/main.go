@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"time"
 
+	"collabdata/scripts/operator"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/version"
 
 	"github.com/alecthomas/kong"
@@ -50,6 +52,7 @@ type commands struct {
 	Webhook      webhookCommands      `cmd:"" help:"Webhooks of an account, and what they were sent."`
 	Quarantine   quarantineCommands   `cmd:"" help:"Events whose handling ended the process, or that cannot be read."`
 	DeadLetters  deadLetterCommands   `cmd:"" help:"Messages that delivery has given up."`
+	Console      consoleCommand       `cmd:"" help:"Serve pages on this machine that show all of this, and what is in the table."`
 }
 
 const description = `The operator's commands of a collaboration data service.
@@ -160,6 +163,9 @@ type admin struct {
 	stderr     io.Writer
 	said       []string // what a person is told below the result
 }
+
+// call is a request of an account.
+func (a *admin) call(account id) *rpc.Call { return operator.Call(a.now(), a.random, string(account)) }
 
 func (a *admin) millis() int64 { return a.now().UnixMilli() }
 

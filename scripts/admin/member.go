@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"collabdata/scripts/operator"
 	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
@@ -37,7 +38,7 @@ func (c *memberAdd) Run(ctx context.Context, a *admin, s *directory.Store) error
 	add := &users.AddRequest{UpdateRequest: users.UpdateRequest{
 		Level: users.Level{OrganizationID: org.Organization}, Users: []users.NewUser{{User: u}},
 	}}
-	if err := done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add)); err != nil {
+	if err := operator.Done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add)); err != nil {
 		return err
 	}
 	members, err := s.Members(ctx, org, []string{u.UserID})
@@ -84,7 +85,7 @@ func (c *memberRemove) Run(ctx context.Context, a *admin, s *directory.Store) er
 	if err != nil {
 		return err
 	}
-	err = done((&users.Service{Directory: s}).Delete(ctx, a.call(c.Account), &users.DeleteRequest{
+	err = operator.Done((&users.Service{Directory: s}).Delete(ctx, a.call(c.Account), &users.DeleteRequest{
 		Level: users.Level{OrganizationID: org.Organization}, UserIDs: []string{string(c.User)},
 	}))
 	if err != nil && collab.CodeOf(err) != collab.NotFound {

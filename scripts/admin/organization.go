@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"collabdata/scripts/operator"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/tx"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -21,21 +21,6 @@ type organizationCommands struct {
 	Disable  organizationDisable  `cmd:"" help:"Refuse what is in an organization to everybody."`
 	Enable   organizationEnable   `cmd:"" help:"Allow operations on an organization again."`
 	Rollback organizationRollback `cmd:"" help:"Make an organization what it is in a table that was restored from a backup."`
-}
-
-// call is a request of an account, as one with its credentials makes it.
-func (a *admin) call(account id) *rpc.Call {
-	seed := make([]byte, 16)
-	_, _ = a.random.Read(seed) // crypto/rand never fails
-	return &rpc.Call{Tx: &tx.Tx{Identity: collab.Identity{Account: string(account)}, Now: a.now(), IDs: collab.NewIDs(a.now(), seed)}}
-}
-
-// done returns the error of a call about one thing, or of that thing.
-func done[T interface{ Err() error }](items rpc.Keyed[T], err error) error {
-	if err != nil || len(items) == 0 {
-		return err
-	}
-	return items[0].Value.Err()
 }
 
 type organizationPut struct {
@@ -65,7 +50,7 @@ func (c *organizationPut) Run(ctx context.Context, a *admin, s *directory.Store)
 		o.Further = append(o.Further, rpc.Member[collab.JSON]{Key: name, Value: value})
 	}
 	service := organizations.Service{Directory: s}
-	err := done(service.Add(ctx, a.call(c.Account), &organizations.WriteRequest{Organizations: []organizations.NewOrganization{o}}))
+	err := operator.Done(service.Add(ctx, a.call(c.Account), &organizations.WriteRequest{Organizations: []organizations.NewOrganization{o}}))
 	return a.showOrganization(ctx, s, c.organization, err)
 }
 
@@ -73,7 +58,7 @@ type organizationDisable struct{ organization }
 
 // Run disables the organization.
 func (c *organizationDisable) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	if err := a.confirm("Every operation on organization %q of account %q will be refused within 5 s.", c.Organization, c.Account); err != nil {
+	if err := a.confirm(operator.AskDisableOrganization, c.Organization, c.Account); err != nil {
 		return err
 	}
 	return a.setOrganizationDisabled(ctx, s, c.organization, true)
@@ -90,10 +75,7 @@ func (a *admin) setOrganizationDisabled(ctx context.Context, s *directory.Store,
 	if err := org.check(ctx, s); err != nil {
 		return err
 	}
-	service := organizations.Service{Directory: s}
-	err := done(service.DisableStateUpdate(ctx, a.call(org.Account), &organizations.DisableStateUpdateRequest{
-		OrganizationIDs: []string{string(org.Organization)}, Disabled: disabled,
-	}))
+	err := operator.SetOrganizationDisabled(ctx, s, a.call(org.Account), string(org.Organization), disabled)
 	return a.showOrganization(ctx, s, org, err)
 }
 
@@ -143,11 +125,11 @@ func (c *folderPut) Run(ctx context.Context, a *admin, s *directory.Store) error
 	service := organizations.Service{Directory: s}
 	there, err := s.FoldersAbove(ctx, org, []string{change.FolderID})
 	if _, exists := there[change.FolderID]; exists {
-		err = done(service.FoldersUpdate(ctx, a.call(c.Account), &organizations.FoldersUpdateRequest{
+		err = operator.Done(service.FoldersUpdate(ctx, a.call(c.Account), &organizations.FoldersUpdateRequest{
 			OrganizationID: org.Organization, Folders: []organizations.FolderChange{change},
 		}))
 	} else if err == nil {
-		err = done(service.FoldersAdd(ctx, a.call(c.Account), &organizations.FoldersAddRequest{
+		err = operator.Done(service.FoldersAdd(ctx, a.call(c.Account), &organizations.FoldersAddRequest{
 			OrganizationID: org.Organization, Folders: []organizations.NewFolder{{FolderChange: change}},
 		}))
 	}
@@ -204,17 +186,17 @@ func (c *documentPut) Run(ctx context.Context, a *admin, s *directory.Store) err
 	}
 	there, err := s.DocumentsByID(ctx, org, ids)
 	if err == nil && len(there) > 0 {
-		err = done(service.DocumentsUpdate(ctx, a.call(c.Account), &write))
+		err = operator.Done(service.DocumentsUpdate(ctx, a.call(c.Account), &write))
 	} else if err == nil {
-		err = done(service.DocumentsAdd(ctx, a.call(c.Account), &organizations.DocumentsAddRequest{DocumentsUpdateRequest: write}))
+		err = operator.Done(service.DocumentsAdd(ctx, a.call(c.Account), &organizations.DocumentsAddRequest{DocumentsUpdateRequest: write}))
 	}
 	if err == nil && c.Folder != nil {
-		err = done(service.DocumentsMove(ctx, a.call(c.Account), &organizations.DocumentsMoveRequest{
+		err = operator.Done(service.DocumentsMove(ctx, a.call(c.Account), &organizations.DocumentsMoveRequest{
 			OrganizationID: org.Organization, DocumentIDs: ids, FolderID: string(*c.Folder),
 		}))
 	}
 	if err == nil && c.Access != "unchanged" {
-		err = done(service.DocumentsAccessUpdate(ctx, a.call(c.Account), &organizations.DocumentsAccessUpdateRequest{
+		err = operator.Done(service.DocumentsAccessUpdate(ctx, a.call(c.Account), &organizations.DocumentsAccessUpdateRequest{
 			OrganizationID: org.Organization, DocumentIDs: ids, AccessType: collab.Access(c.Access),
 		}))
 	}
@@ -223,7 +205,7 @@ func (c *documentPut) Run(ctx context.Context, a *admin, s *directory.Store) err
 		for _, u := range c.User {
 			add.Users = append(add.Users, users.NewUser{User: collab.User{UserID: string(u)}})
 		}
-		err = done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add))
+		err = operator.Done((&users.Service{Directory: s}).Add(ctx, a.call(c.Account), add))
 	}
 	if err != nil {
 		return err

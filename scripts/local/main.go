@@ -113,6 +113,9 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 			DynamoDB: s.clouds.dynamoDB.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: s.clouds.sqs.url("AWS_ENDPOINT_URL_SQS"),
 		},
 	}
+	if p.console, err = s.console(); err != nil {
+		return err
+	}
 	handler, err := p.handler(s.service.Handler())
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"collabdata/scripts/console"
 	"collabdata/scripts/page"
 )
 
@@ -23,6 +24,7 @@ type pages struct {
 	mails     func(*http.Request) ([]mail, error) // newest first
 	receiver  *receiver
 	demo      *demo
+	console   http.Handler
 	openAPI   func() ([]byte, error)
 	figures   func(context.Context) (figures, error)
 	reference string // path of the script that shows the reference
@@ -41,7 +43,7 @@ type link struct{ Path, Name string }
 
 // header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
 // share pages/page.js and the styles of package page.
-var header = []link{{"/", "collabdata"}, {"/demo", "Demo"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}}
+var header = []link{{"/", "collabdata"}, {"/demo", "Demo"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}, {console.Path, "Console"}}
 
 func (p *pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
@@ -88,6 +90,9 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	mux := http.NewServeMux()
 	for pattern, h := range p.routes() {
 		mux.HandleFunc(pattern, h)
+	}
+	for _, pattern := range []string{"GET " + console.Path, "GET " + console.Path + "/", "POST " + console.Path + "/"} {
+		mux.Handle(pattern, p.console)
 	}
 	mux.Handle("/", service)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {

@@ -42,6 +42,7 @@ func handler(t *testing.T, secret string) http.Handler {
 			return []collab.Webhook{{ID: "first", URL: "http://127.0.0.1:8080/webhooks/first", Secrets: []collab.WebhookSecret{{Secret: secret}}}}, nil
 		}},
 		demo:    newDemo("http://127.0.0.1:8080"),
+		console: http.NotFoundHandler(),
 		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
 		figures: func(context.Context) (figures, error) { return figures{}, nil },
 	}

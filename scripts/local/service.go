@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/scripts/console"
 	"collabdata/scripts/local/worker"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
@@ -26,6 +29,7 @@ import (
 type parts struct {
 	clouds      *clouds
 	service     *app.Service
+	queues      map[string]*queue.Queue // by their names in package table
 	delivery    *worker.Worker
 	environment string // path of the file that writeEnvironment wrote
 	reference   string // path of the script that shows the reference
@@ -50,8 +54,20 @@ func prepare(ctx context.Context, data string, log *slog.Logger, short *journal,
 	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, short, url); err != nil {
 		return p, err
 	}
+	p.queues = map[string]*queue.Queue{}
+	for name, at := range queues {
+		p.queues[name] = queue.New(p.clouds.sqs.config, at, log)
+	}
 	p.environment, err = writeEnvironment(ctx, data, url, p.clouds, queues)
 	return p, err
+}
+
+// console returns the operator's pages.
+func (p *parts) console() (http.Handler, error) {
+	return console.New(console.Config{
+		Directory: p.service.Directory, CheckURL: webhook.NewGuard(private).CheckURL, Random: rand.Reader, Home: "/",
+		Queue: func(_ context.Context, name string) (*queue.Queue, error) { return p.queues[name], nil },
+	})
 }
 
 // prepareService makes the table and the accounts where they are missing, and puts the service together.

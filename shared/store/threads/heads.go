@@ -46,3 +46,31 @@ func (s *Store) Heads(ctx context.Context, doc collab.DocumentRef, after string,
 	}
 	return list, next, nil
 }
+
+// DocumentsWith returns up to most documents of an organization that have an annotation of an id, or had it when they were deleted. Strongly
+// consistent.
+func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
+	items, _, err := s.QueryPage(ctx, store.Scan{PK: table.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
+	if err != nil {
+		return nil, err
+	}
+	documents := make([]collab.DocumentRef, len(items))
+	for i, it := range items {
+		if documents[i], err = table.ParseAnnotationID(org, it.Text(table.SK)); err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+	}
+	return documents, nil
+}
+
+// Head reads an annotation without its comments; NOT_FOUND when it does not exist. Strongly consistent.
+func (s *Store) Head(ctx context.Context, doc collab.DocumentRef, ann string) (a collab.Annotation, err error) {
+	it, err := s.Get(ctx, headKey(doc, ann))
+	if err == nil && it == nil {
+		err = annotationMissing(doc, ann)
+	}
+	if err != nil {
+		return a, err
+	}
+	return readHead(it)
+}

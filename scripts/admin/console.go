@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"collabdata/scripts/console"
+	"collabdata/shared/store/directory"
+)
+
+type consoleCommand struct {
+	Port int `default:"8790" help:"Port on this machine; 0 for a free one. Links to pages work where it is the same."`
+}
+
+// Run serves the pages until the context ends.
+func (c *consoleCommand) Run(ctx context.Context, a *admin, s *directory.Store) error {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)))
+	if err != nil {
+		return fmt.Errorf("%w\n--port N takes another one", err)
+	}
+	defer listener.Close()
+	pages, err := console.New(console.Config{
+		Directory: s, Queue: a.queue, CheckURL: a.deployment.checkURL, Random: a.random, Explain: a.deployment.explain,
+	})
+	if err != nil {
+		return err
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return err
+	}
+	session, err := console.NewSession(pages, port)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", s.Name(), session.Address())
+	server := &http.Server{Handler: session, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.NewTextHandler(a.stderr, nil), slog.LevelWarn)}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
