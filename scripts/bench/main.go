@@ -50,6 +50,7 @@ const meaning = `What the figures mean
   posts-to-down, most-in-flight, pending   posts to an endpoint that is down, messages on their way, deliveries that wait
   places-out                          by how many places the first posts are out of order at most
   MB-heap, heap-MB, MB-resident       the most memory that was in use
+  ms-paint…, ms-key…, ms-busy…        of 300 threads on a page: from the answer to the paint, of a key typed meanwhile; how long the page's thread worked
   …-MB, …-ms                          of a function's program: its size, and its start
 Only ratios, calls, units of capacity and allocations are compared: the rest depends on the machine.
 `

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -183,19 +182,9 @@ func TestNewcomer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	n := &newcomer{dir: clone(t, filepath.Dir(local)), port: port}
+	n := &newcomer{dir: clone(t, filepath.Dir(local)), port: freePort(t)}
 	n.serve(t)
 	typescript := filepath.Join("scripts", "client-ts")
-	n.do(t, typescript, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
 	n.do(t, "", "go", "build", "-o", filepath.Join(".local", "bin", "example"), "./shared/client/example")
 	projects := n.outsides(t)
 	for _, which := range []string{"first", "second"} {
@@ -208,7 +197,7 @@ func TestNewcomer(t *testing.T) {
 		if got, want := strings.Count(out, `"result":{"status":"success"`), len(calls.FindAllString(n.examples(t), -1)); got != want {
 			t.Errorf("the %s time %d of %d examples of the README succeed:\n%s", which, got, want, out)
 		}
-		if out := n.do(t, "", filepath.Join(n.dir, ".local", "bin", "example"), "-url", "http://127.0.0.1:"+port); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
+		if out := n.do(t, "", filepath.Join(n.dir, ".local", "bin", "example"), "-url", "http://127.0.0.1:"+n.port); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
 			t.Errorf("the %s time the example in Go prints\n%s", which, out)
 		}
 		if out := n.do(t, typescript, "npm", "run", "--silent", "example"); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
@@ -218,6 +207,11 @@ func TestNewcomer(t *testing.T) {
 			if out := p.do(t, p.run[0], p.run[1:]...); !strings.HasSuffix(out, p.want) {
 				t.Errorf("the %s time %q outside prints\n%s", which, p.run[0], out)
 			}
+		}
+	}
+	for _, p := range projects {
+		if p.server != nil {
+			browse(t, p.serve(t), "outside.cjs", nil)
 		}
 	}
 	n.finds(t, "/mail", "Ann mentioned you in plan")

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"collabdata/localstack"
 )
@@ -17,6 +20,9 @@ type outside struct {
 	env  []string
 	run  []string // the command that runs what the README shows
 	want string   // the end of what it prints
+
+	server []string // the command that serves a page with the elements; nil where there is none
+	port   string   // of that
 }
 
 // do runs a command in the project, and returns what it printed.
@@ -56,7 +62,57 @@ func (n *newcomer) block(t *testing.T, readme, language string) string {
 // outsides makes a project for each language, by what the READMEs say.
 func (n *newcomer) outsides(t *testing.T) []*outside {
 	t.Helper()
-	return []*outside{n.goModule(t), n.npmProject(t), n.pythonEnvironment(t)}
+	goModule, npm := n.goModule(t), n.npmProject(t)
+	n.addServers(t, goModule, npm)
+	return []*outside{goModule, npm, n.pythonEnvironment(t)}
+}
+
+// addServers gives both projects a page with the elements and a server with the handler, by the README of the elements.
+func (n *newcomer) addServers(t *testing.T, goModule, npm *outside) {
+	t.Helper()
+	packed := n.pack(t, "elements", npm)
+	elements := filepath.Join(npm.dir, "node_modules", "collabdata-elements")
+	readme := filepath.Join(elements, "README.md")
+	npm.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed)
+	npm.write(t, "index.html", n.block(t, readme, "html"))
+	npm.port = freePort(t)
+	npm.write(t, "server.ts", strings.ReplaceAll(n.block(t, readme, "ts"), "3000", npm.port))
+	npm.compile(t, "server.ts")
+	npm.server = []string{"node", "server.js"}
+
+	for _, dir := range []string{"server", "public"} {
+		if err := os.Mkdir(filepath.Join(goModule.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	goModule.write(t, "public/index.html", n.block(t, readme, "html"))
+	goModule.do(t, "cp", "-r", filepath.Join(elements, "dist"), "public/assets")
+	goModule.port = freePort(t)
+	goModule.write(t, "server/main.go", strings.ReplaceAll(n.block(t, readme, "go"), "127.0.0.1:3000", "127.0.0.1:"+goModule.port))
+	goModule.do(t, "go", "build", "-o", "serve", "./server")
+	goModule.server = []string{"./serve"}
+}
+
+// serve starts the project's server, and returns once it answers.
+func (o *outside) serve(t *testing.T) *server {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), o.server[0], o.server[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stderr = o.dir, o.env, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // it was killed
+	s := &server{url: "http://127.0.0.1:" + o.port}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		res, err := http.Get(s.url)
+		if err == nil {
+			res.Body.Close()
+			return s
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // goModule is a module that gets the client of a renamed fork from the address that the fork has, behind which is the folder of the fork.
@@ -90,18 +146,43 @@ func (n *newcomer) goModule(t *testing.T) *outside {
 func (n *newcomer) npmProject(t *testing.T) *outside {
 	t.Helper()
 	app := &outside{dir: t.TempDir(), env: n.environment(), run: []string{"node", "main.js"}, want: "Is this final?\nNOT_FOUND\n"}
-	client := &outside{dir: filepath.Join(n.dir, "scripts", "client-ts"), env: app.env}
-	client.do(t, "npm", "pack", "--silent", "--pack-destination", app.dir)
-	packed, err := filepath.Glob(filepath.Join(app.dir, "*.tgz"))
-	if err != nil || len(packed) != 1 {
-		t.Fatalf("npm pack left %q: %v", packed, err)
-	}
+	packed := n.pack(t, "client-ts", app)
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
-	app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed[0], "typescript@5.9.3", "@types/node@20.19.43")
+	app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed, "typescript@5.9.3", "@types/node@20.19.43")
 	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
-	app.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", "main.ts")
+	app.compile(t, "main.ts")
 	return app
+}
+
+// compile makes a program of TypeScript one of JavaScript.
+func (o *outside) compile(t *testing.T, name string) {
+	t.Helper()
+	o.do(t, "npx", "tsc", "--strict", "--skipLibCheck", "--target", "ES2022", "--module", "NodeNext", "--types", "node", name)
+}
+
+// pack installs what a package of the clone is made with and packs it into a project. It returns the path of the archive.
+func (n *newcomer) pack(t *testing.T, name string, into *outside) string {
+	t.Helper()
+	source := &outside{dir: filepath.Join(n.dir, "scripts", name), env: into.env}
+	source.do(t, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+	printed := strings.Fields(source.do(t, "npm", "pack", "--silent", "--pack-destination", into.dir))
+	return filepath.Join(into.dir, printed[len(printed)-1])
+}
+
+// freePort returns a port that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }
 
 // inPython adds a thread and reads it by the client that is made as the README says.

@@ -13,7 +13,7 @@ import (
 )
 
 // Run runs a command in a folder, and returns what it printed. The test fails where the command does.
-func Run(t *testing.T, dir, name string, args ...string) string {
+func Run(t testing.TB, dir, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
@@ -28,7 +28,7 @@ func Run(t *testing.T, dir, name string, args ...string) string {
 }
 
 // Install installs the packages of the lock file of the test's folder, unless they are.
-func Install(t *testing.T) {
+func Install(t testing.TB) {
 	t.Helper()
 	modified := func(name string) time.Time {
 		info, err := os.Stat(name)
