@@ -43,14 +43,13 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-test: check ## check everything: format, vet, lint, every test, the end-to-end deployment
+test: check ## check everything: format, vet, every test, the end-to-end deployment
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
 	@files=$$(gofmt -l */) && test -z "$$files" || { echo "Not formatted, run gofmt -w on: $$files"; exit 1; }
 	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
 	@$(call timed,go vet ./...)
-	@$(MAKE) --no-print-directory lint
 	@echo '== go test -race (about six minutes on two cores, some more at the first time; a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
 	@export GORACE=atexit_sleep_ms=0; packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
