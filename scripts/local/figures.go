@@ -40,7 +40,8 @@ func (c count) String() string {
 
 // organizationFigures say how much an organization has.
 type organizationFigures struct {
-	Account, Name   string
+	Account, ID     string
+	Name            string
 	Threads, Unread count // Unread is of notifications, of each person
 }
 
@@ -60,7 +61,7 @@ func readFigures(ctx context.Context, s *app.Service) (f figures, err error) {
 			if f.Organizations.AtLeast = len(f.List) == figureOrganizations; f.Organizations.AtLeast {
 				break
 			}
-			f.List = append(f.List, organizationFigures{Account: a.id, Name: o.Name})
+			f.List = append(f.List, organizationFigures{Account: a.id, ID: o.ID, Name: o.Name})
 			ref := collab.OrganizationRef{Account: a.id, Organization: o.ID, Incarnation: o.Incarnation}
 			if err := f.List[len(f.List)-1].read(ctx, s, ref); err != nil {
 				return f, err
