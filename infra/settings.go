@@ -41,6 +41,7 @@ type Settings struct {
 	Dashboard           bool           // dashboard: on or off
 	Tracing             bool           // tracing: on or off: whether X-Ray traces requests
 	Writes              bool           // writes: on or off: whether anything but the operator's commands may write the table
+	UndeleteHours       int            // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
 	Concurrency         int            // concurrency: functions that the AWS account runs in the region at the same time, of all stages
 	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
 	LogRetentionDays    int            // logRetentionDays: how long logs are kept
@@ -76,6 +77,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Dashboard:           r.toggle("dashboard", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
+		UndeleteHours:       r.number("undeleteHours", usualUndelete, func(n int) bool { return 0 <= n && n <= 168 }, "a number of hours from 0 to 168"),
 		Concurrency:         r.number("concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000"),
 		LogRetentionDays:    r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
 		RestoredTable:       r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
@@ -233,6 +235,17 @@ func (s Settings) writes() string {
 		return ""
 	}
 	return "off"
+}
+
+// usualUndelete is what functions take for undeleteHours where nothing is said.
+const usualUndelete = 24
+
+// undeleteHours is the number as the functions read it, "" for their own default.
+func (s Settings) undeleteHours() string {
+	if s.UndeleteHours == usualUndelete {
+		return ""
+	}
+	return strconv.Itoa(s.UndeleteHours)
 }
 
 // usualConcurrency is how many functions an AWS account runs at the same time that is not new.

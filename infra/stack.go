@@ -92,6 +92,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"WEBHOOKS_QUEUE_URL":    s.webhooks.live.QueueUrl(),
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"WRITES":                jsii.String(s.settings.writes()),
+		"UNDELETE_HOURS":        jsii.String(s.settings.undeleteHours()),
 		"VERSION":               jsii.String(s.settings.Version),
 	}
 	maps.Copy(environment, f.environment)

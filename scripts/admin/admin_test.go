@@ -36,9 +36,11 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/removal"
 	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
+	"collabdata/shared/tx"
 	"collabdata/shared/version"
 )
 
@@ -571,6 +573,43 @@ func TestFolderAndDocument(t *testing.T) {
 	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan")
 	c.fails(t, "folder \"x\" does not exist", "document", "put", "acme", "north", "plan", "--folder", "x")
 	c.fails(t, `--access must be one of "unchanged","public","organizationPrivate","restricted"`, "document", "put", "acme", "north", "plan", "--access", "secret")
+}
+
+// TestRestore: what was deleted is brought back, or it is said why it is not.
+func TestRestore(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.must(t, "organization", "put", "acme", "north")
+	c.must(t, "folder", "put", "acme", "north", "a")
+	c.must(t, "folder", "put", "acme", "north", "b", "--parent", "a")
+	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b")
+	s := removal.New(c.store, outbox.New(c.store.Table, c.store), time.Hour)
+	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
+	request := func() *tx.Tx {
+		return &tx.Tx{Identity: collab.Identity{Account: "acme"}, Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
+	}
+	errs := make([]error, 1)
+	if _, err := s.DeleteFolder(t.Context(), request(), org, "a"); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(t, `document "plan" lies in folder "b", which does not exist`, "document", "restore", "acme", "north", "plan")
+	c.fails(t, `folder "b" lies in folder "a"`, "folder", "restore", "acme", "north", "b")
+	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 2 | 1 | 0")
+	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 1 | 0 | 0") // and does no harm
+	if _, err := s.DeleteDocuments(t.Context(), request(), org, []string{"plan"}, errs); err != nil || errs[0] != nil {
+		t.Fatal(err, errs)
+	}
+	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
+	expect(t, c.must(t, "document", "restore", "acme", "north", "plan"), "plan | b | inherited | plan")
+	if _, err := s.DeleteOrganizations(t.Context(), request(), []string{"north"}, errs); err != nil || errs[0] != nil {
+		t.Fatal(err, errs)
+	}
+	c.fails(t, `organization "north" does not exist`, "document", "restore", "acme", "north", "plan")
+	expect(t, c.must(t, "organization", "restore", "acme", "north"), "north | enabled | north")
+	expect(t, c.must(t, "document", "list", "acme", "north")[1:], "plan | b | inherited | TIME | plan")
+	c.fails(t, `organization "south" does not exist: there was none`, "organization", "restore", "acme", "south")
+	c.fails(t, `document "none" does not exist`, "document", "restore", "acme", "north", "none")
+	c.fails(t, "account \"nobody\" does not exist", "organization", "restore", "nobody", "north")
 }
 
 func TestMember(t *testing.T) {

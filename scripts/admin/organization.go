@@ -20,6 +20,7 @@ type organizationCommands struct {
 	Put      organizationPut      `cmd:"" help:"Make an organization, or change the fields that are given."`
 	Disable  organizationDisable  `cmd:"" help:"Refuse what is in an organization to everybody."`
 	Enable   organizationEnable   `cmd:"" help:"Allow operations on an organization again."`
+	Restore  organizationRestore  `cmd:"" help:"Bring back an organization that was deleted, within the stage's undeleteHours."`
 	Rollback organizationRollback `cmd:"" help:"Make an organization what it is in a table that was restored from a backup."`
 }
 
@@ -96,8 +97,9 @@ func (a *admin) showOrganization(ctx context.Context, s *directory.Store, org or
 }
 
 type folderCommands struct {
-	List folderList `cmd:"" help:"List the folders of an organization."`
-	Put  folderPut  `cmd:"" help:"Make a folder, or change the fields that are given."`
+	List    folderList    `cmd:"" help:"List the folders of an organization."`
+	Put     folderPut     `cmd:"" help:"Make a folder, or change the fields that are given."`
+	Restore folderRestore `cmd:"" help:"Bring back a folder that was deleted, with what its deletion took away, within the stage's undeleteHours."`
 }
 
 type folderPut struct {
@@ -155,8 +157,9 @@ func (o organization) checkFolder(ctx context.Context, s *directory.Store, org c
 }
 
 type documentCommands struct {
-	List documentList `cmd:"" help:"List the documents of an organization."`
-	Put  documentPut  `cmd:"" help:"Make a document, or change the fields that are given."`
+	List    documentList    `cmd:"" help:"List the documents of an organization."`
+	Put     documentPut     `cmd:"" help:"Make a document, or change the fields that are given."`
+	Restore documentRestore `cmd:"" help:"Bring back a document that was deleted, within the stage's undeleteHours."`
 }
 
 type documentPut struct {

@@ -184,7 +184,7 @@ func TestPages(t *testing.T) {
 	for _, err := range w.directory.ChangeMembers(ctx, at, collab.Resource{OrganizationRef: w.org}, []string{"bob"}, true, func(_ int, m *collab.Member) { m.Name = text1("Bob & Co") }) {
 		check(t, err)
 	}
-	check(t, w.directory.AddGrants(ctx, at, "bob", []collab.Resource{{OrganizationRef: w.org, Folder: "above"}}, []collab.Grant{{Role: collab.RoleViewer}}))
+	check(t, w.directory.AddGrants(ctx, at, "bob", []collab.Resource{{OrganizationRef: w.org, Folder: collab.FolderRef{OrganizationRef: w.org, Folder: "above"}}}, []collab.Grant{{Role: collab.RoleViewer}}))
 	check(t, w.directory.SetPreferences(ctx, w.org, []string{"bob"}, []string{"doc"}, collab.Preferences{Email: collab.PreferNone}))
 	w.addThread(t, "thread", collab.JSON(`{"n":1}`), "First </script><script>alert(1)</script>", "Second")
 	first := w.lastEvent(t)

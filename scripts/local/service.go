@@ -78,6 +78,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		Table:         name,
 		EventsURL:     queues[table.EventsQueue],
 		PrivateRanges: private,
+		Undelete:      undelete,
 		Log:           log,
 	})
 	if err := service.Directory.CreateTable(ctx); err != nil {

@@ -44,6 +44,7 @@ type Config struct {
 
 	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
 	ReadOnly      bool           // operations that write are refused, see rpc.Server
+	Undelete      time.Duration  // for which deleted organizations, folders and documents may be restored
 
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
@@ -64,6 +65,7 @@ type Service struct {
 	log    *slog.Logger
 
 	readOnly bool
+	undelete time.Duration
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -88,6 +90,7 @@ func New(c Config) *Service {
 		random:    c.Random,
 		log:       c.Log,
 		readOnly:  c.ReadOnly,
+		undelete:  c.Undelete,
 	}
 }
 
@@ -113,7 +116,7 @@ func (s *Service) deps() api.Deps {
 			Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
 		},
 		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
-		Organizations: &organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox)},
+		Organizations: &organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox, s.undelete)},
 		Users:         &users.Service{Directory: s.Directory},
 		Permissions:   &permissions.Service{Directory: s.Directory},
 		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},

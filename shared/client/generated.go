@@ -722,8 +722,9 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // Get tells how far a job has come, by POST /v2/jobs/get.
 //
 // Returns how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was
-// answered; the job takes away what is still stored of it, from about 40 seconds later on. NOT_FOUND for a job that does not
-// exist, or has been done for 30 days.
+// answered; the job takes away what is still stored of it, from about 40 seconds later on: of organizations, folders and documents
+// once the operator cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is waiting; of
+// what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -2710,11 +2711,12 @@ type JobsGetRequest struct {
 type Job struct {
 	// The job
 	JobID string `json:"jobId"`
-	// waiting: it begins within a minute or so; running; done: nothing is left of what was deleted
+	// waiting: it begins within a minute or so, or once what was deleted cannot be restored any more; running; done: nothing is left
+	// of what was deleted
 	State collab.JobState `json:"state"`
 	// Items that were swept
 	Done int64 `json:"done"`
-	// Threads or documents that are left to be swept
+	// Threads, documents, folders or organizations that are left to be swept
 	Left int64 `json:"left"`
 	// When the deletion was answered
 	StartedAt time.Time `json:"startedAt"`

@@ -129,11 +129,11 @@ func (t Folders) CheckPlace(id, parent string, height int) error {
 	return nil
 }
 
-// Resource is what users are added to and have grants on: an organization, a folder in it where Folder is not "", or a document in it where
+// Resource is what users are added to and have grants on: an organization, a folder in it where Folder names one, or a document in it where
 // Document names one.
 type Resource struct {
 	OrganizationRef
-	Folder   string
+	Folder   FolderRef
 	Document DocumentRef
 }
 

@@ -61,6 +61,13 @@ type DocumentRef struct {
 	Incarnation int // as that of the organization
 }
 
+// FolderRef names a folder of an organization.
+type FolderRef struct {
+	OrganizationRef
+	Folder      string
+	Incarnation int // as that of the organization: part of the keys of grants on it
+}
+
 // Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent;
 // beside them stand the ids that filters look at, which must agree with the text.
 type Annotation struct {

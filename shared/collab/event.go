@@ -165,4 +165,5 @@ const (
 	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
 	JobWork    WorkKind = "job"    // what deletions have left to be swept: the ID is the job's
+	LaterWork  WorkKind = "later"  // jobs that wait for hours, by Since, when each becomes JobWork: nobody reads it before
 )

@@ -11,12 +11,35 @@ const JobExpiry = 30 * 24 * time.Hour
 
 // Job is what a deletion leaves to be done: to sweep what was made unreachable.
 type Job struct {
-	ID            string              `json:"id"`
-	Account       string              `json:"account"`
-	Organizations []OrganizationRef   `json:"organizations,omitempty"` // swept whole
-	Documents     []DocumentRef       `json:"documents,omitempty"`     // swept whole, unless there are Threads
-	Threads       []JobThread         `json:"threads,omitempty"`       // of the one document: swept alone
-	Rest          *AnnotationDeletion `json:"rest,omitempty"`          // of the one document: what else is to be deleted
+	ID       string              `json:"id"`
+	Account  string              `json:"account"`
+	In       OrganizationRef     `json:"in"`                 // what the things are in, but organizations
+	Things   []JobThing          `json:"things,omitempty"`   // swept whole, unless there are Threads
+	Deletion string              `json:"deletion,omitempty"` // the mark of the request that deletes the things: see Lifetime
+	Threads  []JobThread         `json:"threads,omitempty"`  // of the one thing, a document: swept alone
+	Rest     *AnnotationDeletion `json:"rest,omitempty"`     // of the one thing, a document: what else is to be deleted
+}
+
+// JobThing is an organization, a folder or a document that was deleted.
+type JobThing struct {
+	Kind        Thing  `json:"kind"`
+	ID          string `json:"id"`
+	Incarnation int    `json:"incarnation,omitempty"`
+}
+
+// Thing is a kind of what has a Lifetime.
+type Thing string
+
+// The kinds.
+const (
+	AnOrganization Thing = "organization"
+	AFolder        Thing = "folder"
+	ADocument      Thing = "document"
+)
+
+// Document is the document that a thing of the job is.
+func (j *Job) Document(th JobThing) DocumentRef {
+	return DocumentRef{OrganizationRef: j.In, Document: th.ID, Incarnation: th.Incarnation}
 }
 
 // JobThread is a thread that was deleted.
@@ -47,10 +70,10 @@ type JobProgress struct {
 	Expires   int64    `dynamodbav:"ttl,omitempty"` // in seconds; 0 until it is done
 }
 
-// Size is how many threads or documents the job has.
+// Size is how many threads or things the job has.
 func (j *Job) Size() int {
 	if j.Threads != nil {
 		return len(j.Threads)
 	}
-	return len(j.Documents) + len(j.Organizations)
+	return len(j.Things)
 }

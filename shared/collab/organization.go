@@ -11,10 +11,12 @@ type Organization struct {
 	Lifetime
 }
 
-// Lifetime says which of an organization's or a document's lives under one id an item is of: see OrganizationRef.
+// Lifetime says which of the lives that organizations, folders and documents have under one id an item is of: see OrganizationRef.
 type Lifetime struct {
 	Incarnation int    `dynamodbav:"inc,omitempty"`
 	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 where it is not deleted
+	Deletion    string `dynamodbav:"dby,omitempty"` // mark of the request that deleted it last; it stays when what was deleted is restored
+	Until       Millis `dynamodbav:"und,omitempty"` // until when it can be restored; 0 from when it cannot: its sweep has begun then
 }
 
 // Next is the incarnation that is there, or will be when the id is added again.
@@ -34,6 +36,12 @@ type Folder struct {
 	AddedBy     string `dynamodbav:"m,omitempty"`   // mark of the request that added it
 	CreatedAt   Millis `dynamodbav:"ca"`
 	LastUpdated Millis `dynamodbav:"lu"`
+	Lifetime
+}
+
+// Ref is the reference to the folder, as one of an organization.
+func (f Folder) Ref(org OrganizationRef) FolderRef {
+	return FolderRef{OrganizationRef: org, Folder: f.ID, Incarnation: f.Incarnation}
 }
 
 // Document is one document of an organization.

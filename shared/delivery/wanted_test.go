@@ -1,12 +1,14 @@
 package delivery_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
+	"collabdata/shared/store/removal"
 )
 
 // TestAskedAgain: a mail that has waited goes out only to those who still may know and want it, and is not taken along by a later one.
@@ -40,6 +42,12 @@ func TestAskedAgain(t *testing.T) {
 			a.must(a.directory.Unsubscribe(a.Context(), r))
 			a.must(a.directory.Resubscribe(a.Context(), r))
 		}, 1},
+		{"the document is deleted", func(a *account) { a.delete(collab.ADocument) }, 0},
+		{"the organization is deleted", func(a *account) { a.delete(collab.AnOrganization) }, 0},
+		{"the document is deleted and restored", func(a *account) {
+			a.delete(collab.ADocument)
+			a.must(a.directory.RestoreDocument(a.Context(), a.doc.OrganizationRef, "doc"))
+		}, 1},
 		{"mail goes to members only", func(a *account) {
 			_, err := a.directory.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
 				account.Settings.MailToMembersOnly = true
@@ -60,16 +68,30 @@ func TestAskedAgain(t *testing.T) {
 			w.send(ev)
 			p := w.start()
 			w.drain(p)
+			if inbox, _ := a.reached(ev, "bob"); len(inbox) != 1 {
+				t.Error("nothing is in the inbox")
+			}
 			test.change(a)
 			w.settle(p)
 			if got := len(a.mailsTo("bob")); got != test.want {
 				t.Errorf("%d mails, want %d", got, test.want)
 			}
-			if inbox, _ := a.reached(ev, "bob"); len(inbox) != 1 {
-				t.Error("nothing is in the inbox")
-			}
 		})
 	}
+}
+
+// delete deletes the account's document or organization.
+func (a *account) delete(thing collab.Thing) {
+	a.Helper()
+	s, r, errs := removal.New(a.directory, a.outbox, time.Hour), a.request(), make([]error, 1)
+	r.Account = a.id
+	var err error
+	if thing == collab.ADocument {
+		_, err = s.DeleteDocuments(a.Context(), r, a.doc.OrganizationRef, []string{a.doc.Document}, errs)
+	} else {
+		_, err = s.DeleteOrganizations(a.Context(), r, []string{a.doc.Organization}, errs)
+	}
+	a.must(errors.Join(err, errs[0]))
 }
 
 // recipient is a user at an address, as a mail knows it.

@@ -18,8 +18,10 @@ const (
 const (
 	Name        = "name"
 	Disabled    = "off"
-	DeletedAt   = "del"   // milliseconds: of an organization or a document
-	Incarnation = "inc"   // of an organization or a document, none for the first
+	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document, as the next three
+	Deletion    = "dby"   // mark of the request that deleted it
+	Until       = "und"   // milliseconds: until when it can be restored
+	Incarnation = "inc"   // none for the first
 	Parent      = "par"   // folder of a document or folder
 	Added       = "n"     // folders, ever
 	Moved       = "mvd"   // folders, ever

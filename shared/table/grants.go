@@ -35,8 +35,8 @@ func GrantsOf(user string) string { return Escape(user) + "#" }
 func AfterGrants(user string) string { return Escape(user) + AfterChildren }
 
 // FolderGrant is a user's grant on a folder.
-func FolderGrant(org collab.OrganizationRef, user, folder string) Key {
-	return Key{GrantPartition(org), GrantsOf(user) + folderGrants + Escape(folder)}
+func FolderGrant(folder collab.FolderRef, user string) Key {
+	return Key{GrantPartition(folder.OrganizationRef), GrantsOf(user) + folderGrants + part(folder.Folder, folder.Incarnation)}
 }
 
 // DocumentGrant is a user's grant on a document.
@@ -51,18 +51,18 @@ func UserGroup(org collab.OrganizationRef, user, group string) Key {
 
 // ParseGrant reads the sort key of what a user has in GrantPartition: a grant on a document, where doc names one, on a folder, or that she is in a
 // group. It fails on text that is none.
-func ParseGrant(org collab.OrganizationRef, sk string) (user string, doc collab.DocumentRef, folder, group string, err error) {
-	doc.OrganizationRef = org
+func ParseGrant(org collab.OrganizationRef, sk string) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {
+	doc.OrganizationRef, folder.OrganizationRef = org, org
 	owner, of, _ := strings.Cut(sk, "#")
 	kind, name, _ := strings.Cut(of, "#")
 	if user, err = Unescape(owner); err != nil {
-		return user, doc, "", "", err
+		return user, doc, folder, "", err
 	}
 	switch kind + "#" {
 	case documentGrants:
 		doc.Document, doc.Incarnation, err = parsePart(name)
 	case folderGrants:
-		folder, err = Unescape(name)
+		folder.Folder, folder.Incarnation, err = parsePart(name)
 	case userGroups:
 		group, err = Unescape(name)
 	default:
@@ -72,8 +72,8 @@ func ParseGrant(org collab.OrganizationRef, sk string) (user string, doc collab.
 }
 
 // FolderGranted holds the grants on a folder in index in.
-func FolderGranted(org collab.OrganizationRef, folder string) string {
-	return below(org, "G", "F", folder)
+func FolderGranted(folder collab.FolderRef) string {
+	return below(folder.OrganizationRef, "G", "F") + "#" + part(folder.Folder, folder.Incarnation)
 }
 
 // DocumentGranted holds the grants on a document in index in.

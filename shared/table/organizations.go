@@ -19,6 +19,17 @@ const (
 // Organization is the item of an organization.
 func Organization(acct, org string) Key { return Key{Join("A", acct), Organizations + Escape(org)} }
 
+// Thing is the item of an organization of org's account, or of a folder or a document in org.
+func Thing(org collab.OrganizationRef, kind collab.Thing, id string) Key {
+	switch kind {
+	case collab.AnOrganization:
+		return Organization(org.Account, id)
+	case collab.AFolder:
+		return Folder(org, id)
+	}
+	return Document(org, id)
+}
+
 // OrganizationPartition holds the organization's documents, folders and members.
 func OrganizationPartition(org collab.OrganizationRef) string { return below(org) }
 

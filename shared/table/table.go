@@ -8,7 +8,7 @@
 // are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
 // parent.
 //
-// Below an organization and a document, their part has the number of the incarnation behind a `!` from the second on: what was deleted and added
+// Below an organization and a document, and in grants on a folder, their part has the number of the incarnation behind a `!` from the second on: what was deleted and added
 // again under its id lies elsewhere. The keys below leave it out.
 //
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
@@ -41,7 +41,8 @@
 //	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
 //	  pages of its recipients       the same                          RECIPIENTS#<cursor>
 //	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
-//	pending event                   DUE#<its kind>#<0 to 9>           <acct>#<event id>
+//	pending event, job              DUE#<its kind>#<0 to 9>           <acct>#<its id>
+//	  job that waits for hours      DUE#later#<0 to 9>                <15 digits time>#<acct>#<its id>
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
 //	event in quarantine             QUARANTINE                        <acct>#<event id>
 //	webhook endpoint                HOOK#<acct>                       <id>

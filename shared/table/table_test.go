@@ -27,6 +27,7 @@ func longest(fill string) map[string]Key {
 	id := long(collab.MaxID)
 	org := collab.OrganizationRef{Account: id, Organization: id, Incarnation: 1_000_000}
 	doc := collab.DocumentRef{OrganizationRef: org, Document: long(collab.MaxDocumentID), Incarnation: 1_000_000}
+	folder := collab.FolderRef{OrganizationRef: org, Folder: id, Incarnation: 1_000_000}
 	const ms = collab.MaxMillis
 	return map[string]Key{
 		"APIKey":                 APIKey(long(128)),
@@ -39,16 +40,17 @@ func longest(fill string) map[string]Key {
 		"OrganizationPartition":  {PK: OrganizationPartition(org)},
 		"Document":               Document(org, doc.Document),
 		"Folder":                 Folder(org, id),
+		"Thing":                  Thing(org, collab.ADocument, doc.Document),
 		"Member":                 Member(org, id),
 		"Group":                  Group(org, id),
 		"GroupUser":              GroupUser(org, id, id),
 		"GrantPartition":         {PK: GrantPartition(org)},
 		"GrantsOf":               {SK: GrantsOf(id)},
 		"AfterGrants":            {SK: AfterGrants(id)},
-		"FolderGrant":            FolderGrant(org, id, id),
+		"FolderGrant":            FolderGrant(folder, id),
 		"DocumentGrant":          DocumentGrant(doc, id),
 		"UserGroup":              UserGroup(org, id, id),
-		"FolderGranted":          {PK: FolderGranted(org, id), SK: Members + Escape(id)},
+		"FolderGranted":          {PK: FolderGranted(folder), SK: Members + Escape(id)},
 		"DocumentGranted":        {PK: DocumentGranted(doc), SK: Members + Escape(id)},
 		"FolderTree":             FolderTree(org),
 		"DocumentPartition":      {PK: DocumentPartition(doc)},
@@ -73,6 +75,7 @@ func longest(fill string) map[string]Key {
 		"UnsubscribedAddress":    UnsubscribedAddress(id, strings.Repeat("0", 32)),
 		"UnsubscribedUser":       UnsubscribedUser(id, id, id),
 		"Work":                   Work("event", id, strings.Repeat("e", 26)), // generated
+		"LaterWork":              LaterWork("later", id, strings.Repeat("e", 26), ms),
 		"WorkPartition":          {PK: WorkPartition("event", DueShards-1)},
 		"Lane":                   Lane(id, id),
 		"Quarantined":            Quarantined(id, strings.Repeat("e", 26)),

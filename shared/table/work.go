@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strconv"
+	"strings"
 )
 
 // DueShards is the number of partitions that pending work of a kind is spread over.
@@ -18,6 +19,18 @@ func Work(kind, acct, id string) Key {
 	h := fnv.New32a()
 	h.Write([]byte(sk))
 	return Key{WorkPartition(kind, int(h.Sum32()%DueShards)), sk}
+}
+
+// LaterWork is work of a kind that nobody looks at before a time, in milliseconds: it lies in its shard by that time.
+func LaterWork(kind, acct, id string, at int64) Key {
+	k := Work(kind, acct, id)
+	return Key{k.PK, Time(at) + "#" + k.SK}
+}
+
+// ParseLaterWork reads the sort key of LaterWork as ParseWork does.
+func ParseLaterWork(sk string) (acct, id string, err error) {
+	_, behind, _ := strings.Cut(sk, "#")
+	return ParseWork(behind)
 }
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.

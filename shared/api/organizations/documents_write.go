@@ -58,7 +58,7 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 		return nil, err
 	}
 	folder := cmp.Or(collab.Deref(req.FolderID), collab.RootFolder)
-	if err := s.Directory.OpenFolder(ctx, call.Tx, org, folder, req.CreateFolder); err != nil {
+	if _, err := s.Directory.OpenFolder(ctx, call.Tx, org, folder, req.CreateFolder); err != nil {
 		return nil, err
 	}
 	errs := s.Directory.AddDocuments(ctx, call.Tx, org, req.ids(), func(i int, d *collab.Document) error {
@@ -90,7 +90,7 @@ type DocumentsMoveRequest struct {
 func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *DocumentsMoveRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err == nil {
-		err = s.Directory.OpenFolder(ctx, call.Tx, org, req.FolderID, false)
+		_, err = s.Directory.OpenFolder(ctx, call.Tx, org, req.FolderID, false)
 	}
 	if err != nil {
 		return nil, err

@@ -29,7 +29,7 @@ type Directory interface {
 	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
 	ChangeDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error) []error
 
-	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) error
+	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 	FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
 	FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error)
 	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)

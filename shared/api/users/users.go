@@ -16,7 +16,7 @@ type Service struct{ Directory Directory }
 type Directory interface {
 	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, org, doc string, create collab.CreateFlags) (collab.DocumentRef, error)
-	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) error
+	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 
 	ChangeMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member)) []error
 	DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error
@@ -46,11 +46,10 @@ func (s *Service) open(ctx context.Context, call *rpc.Call, l Level, create coll
 	}
 	in.OrganizationRef, err = s.Directory.OpenOrMakeOrganization(ctx, call.Account, l.OrganizationID, create.Organization)
 	if err == nil && l.FolderID != nil {
-		in.Folder = *l.FolderID
-		if in.Folder == collab.RootFolder {
-			return in, collab.Errorf(collab.NotFound, "folder %q does not exist", in.Folder)
+		if *l.FolderID == collab.RootFolder {
+			return in, collab.Errorf(collab.NotFound, "folder %q does not exist", *l.FolderID)
 		}
-		err = s.Directory.OpenFolder(ctx, call.Tx, in.OrganizationRef, in.Folder, createFolder)
+		in.Folder, err = s.Directory.OpenFolder(ctx, call.Tx, in.OrganizationRef, *l.FolderID, createFolder)
 	}
 	return in, err
 }

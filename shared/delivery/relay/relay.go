@@ -31,7 +31,7 @@ const (
 
 	firstMove  = 2 * time.Minute // until what was sent is sent again; twice as long each time
 	lastMove   = time.Hour
-	parkedMove = 9 * time.Minute // what is parked is looked at in every tenth minute
+	parkedMove = 9 * time.Minute // what is parked, or due later, is looked at in every tenth minute
 
 	longQueue = 1_000 // messages that wait
 	longShare = 50    // messages that a run sends to a long queue, of each account and kind
@@ -41,6 +41,7 @@ const (
 type Store interface {
 	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []outbox.Work, next string, err error)
 	MoveWork(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
+	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
 	WakeLane(ctx context.Context, l outbox.Lane) (token string, err error)
 }
@@ -68,7 +69,7 @@ type Relay struct {
 }
 
 // kinds of pending work. They are worked on side by side, so that none waits for another.
-var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork}
+var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.LaterWork}
 
 // Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue in which many
 // messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by nobody's end.
@@ -91,7 +92,8 @@ func (r *Relay) Run(ctx context.Context) error {
 		switch {
 		case kind == collab.LaneWork:
 			runs[i].share = webhooks
-		case kind == collab.ParkedWork && r.Now().Minute()%10 != 0:
+		case kind != collab.ParkedWork && kind != collab.LaterWork:
+		case r.Now().Minute()%10 != 0:
 			continue
 		}
 		wg.Go(func() { runs[i].run(ctx) })
@@ -100,7 +102,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var oldest time.Duration
 	for _, k := range runs {
 		errs = append(errs, k.errs...)
-		if k.kind != collab.ParkedWork { // that is to wait
+		if k.kind != collab.ParkedWork && k.kind != collab.LaterWork { // these are to wait
 			oldest = max(oldest, k.oldest)
 		}
 		if k.sent > 0 {
@@ -157,7 +159,7 @@ func (k *kindRun) run(ctx context.Context) {
 		case t.acct != "" && others >= 0:
 			list = list[:others]
 		case next == "":
-		case t.acct != "" || len(list) == 0:
+		case t.acct != "" || len(list) == 0 || k.kind == collab.LaterWork:
 			turns = append(turns, turn{t.shard, next, t.acct})
 		default:
 			last := list[len(list)-1].Account
@@ -207,7 +209,7 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 				k.errs = append(k.errs, err)
 			case lane.Token != "":
 				lanes = append(lanes, lane)
-			case moved:
+			case moved && k.kind != collab.LaterWork: // of its new kind it is sent in its account's turn
 				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: true})
 			}
 			return nil
@@ -233,6 +235,10 @@ func (k *kindRun) move(ctx context.Context, w outbox.Work) (bool, error) {
 	}
 	wait := lastMove
 	switch {
+	case k.kind == collab.LaterWork:
+		to := w
+		to.Kind, to.Since, to.Next = collab.JobWork, now.UnixMilli(), now.UnixMilli()
+		return k.Store.Advance(ctx, w, to)
 	case k.kind == collab.ParkedWork:
 		wait = parkedMove
 	case w.Moves < 5:

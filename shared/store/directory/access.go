@@ -20,14 +20,10 @@ func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.R
 			list[i].OrganizationRef = list[i].Document.OrganizationRef
 			return err
 		}
-		list[i].Folder = n.Folder
 		if list[i].OrganizationRef, err = s.OpenOrganization(ctx, acct, n.Organization); err != nil || n.Folder == "" {
 			return err
 		}
-		it, err := s.Get(ctx, table.Folder(list[i].OrganizationRef, n.Folder))
-		if err == nil && it == nil {
-			err = folderMissing(n.Folder)
-		}
+		list[i].Folder, err = s.findFolder(ctx, list[i].OrganizationRef, n.Folder)
 		return err
 	})
 	return list, err
@@ -61,7 +57,7 @@ type Held struct {
 	Position                string // of it in the list
 }
 
-// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of documents that were deleted may be
+// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of folders and documents that were deleted may be
 // among it. Strongly consistent.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
 	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)).After(after), Limit: most, Strong: true}
@@ -73,7 +69,7 @@ func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, 
 		h := Held{Position: it.Text(table.SK)}
 		_, doc, folder, group, err := table.ParseGrant(org, h.Position)
 		if err == nil {
-			h.Document, h.Folder, h.Group = doc.Document, folder, group
+			h.Document, h.Folder, h.Group = doc.Document, folder.Folder, group
 			err = it.Decode(&h.Grant)
 		}
 		return h, err
@@ -105,8 +101,8 @@ func (s *Store) Standings(
 		return nil, err
 	}
 	g := grants{org: org, users: users, found: map[table.Key]store.Item{}}
-	for id := range tree {
-		g.ask(collab.Resource{OrganizationRef: org, Folder: id})
+	for _, f := range tree {
+		g.ask(collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
 	}
 	for _, d := range docs {
 		g.ask(collab.Resource{OrganizationRef: org, Document: d.Ref(org)})
@@ -121,7 +117,7 @@ func (s *Store) Standings(
 	}
 	for _, id := range folders {
 		if f, ok := tree[id]; ok {
-			if of.Folders[id], err = g.standings(tree, f.Access, f.Parent, byDefault, of.Members, collab.Resource{OrganizationRef: org, Folder: id}); err != nil {
+			if of.Folders[id], err = g.standings(tree, f.Access, f.Parent, byDefault, of.Members, collab.Resource{OrganizationRef: org, Folder: f.Ref(org)}); err != nil {
 				return nil, err
 			}
 		}
@@ -173,7 +169,7 @@ func (g *grants) standings(
 	of = collab.UserStandings{Access: tree.Access(own, folder, byDefault), Grants: map[string][]*collab.Grant{}, Members: members}
 	resources := []collab.Resource{in}
 	for _, id := range tree.Up(folder) {
-		resources = append(resources, collab.Resource{OrganizationRef: g.org, Folder: id})
+		resources = append(resources, collab.Resource{OrganizationRef: g.org, Folder: tree[id].Ref(g.org)})
 	}
 	for _, r := range resources {
 		list, err := g.on(r)

@@ -56,7 +56,7 @@ func changeAll[T any](
 // always returns what says the same of everything.
 func always(what string) func(int) string { return func(int) string { return what } }
 
-// behind returns so many of what q finds under a prefix behind an id, "" for all, each by read; 0 for as many as there are.
+// behind returns so many of what q finds under a prefix behind an id, "" for all, and is not deleted, each by read; 0 for as many as there are.
 func behind[T any](ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, error) {
 	if after != "" {
 		q.Keys = q.Keys.After(prefix + table.Escape(after))
@@ -66,6 +66,9 @@ func behind[T any](ctx context.Context, s *Store, q store.Scan, prefix, after st
 	for it, err := range s.Items(ctx, q) {
 		if err != nil {
 			return nil, err
+		}
+		if it[table.DeletedAt] != nil {
+			continue
 		}
 		v, err := read(it)
 		if err != nil {

@@ -77,7 +77,7 @@ func readByIDs[T any](
 	return readAll(items, read)
 }
 
-// list yields what a partition holds under a prefix behind an id ("" for all), by id, each by read, or an error as the last. It reads one more
+// list yields what a partition holds under a prefix behind an id ("" for all), and is not deleted, by id, each by read, or an error as the last. It reads one more
 // than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
 func list[T any](
 	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
@@ -89,6 +89,9 @@ func list[T any](
 	return func(yield func(T, error) bool) {
 		for it, err := range s.Items(ctx, store.Scan{PK: partition, Keys: keys, Limit: most + 1}) {
 			var v T
+			if err == nil && it[table.DeletedAt] != nil {
+				continue
+			}
 			if err == nil {
 				v, err = read(it)
 			}

@@ -33,11 +33,14 @@ func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.
 	return list(ctx, s, partition, table.Documents, "", collab.MaxPageSize, readDocument)
 }
 
-// Document reads a document; NOT_FOUND when it does not exist.
+// Document reads a document, disabled or not; NOT_FOUND when it, or its organization, is not there in this incarnation.
 func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error) {
+	if err := s.CheckOrganization(ctx, doc.OrganizationRef); err != nil && collab.CodeOf(err) != collab.FailedPrecondition {
+		return collab.Document{}, err
+	}
 	d, exists, err := store.Read[collab.Document](ctx, s.Table, documentKey(doc))
-	if err == nil && !exists {
-		err = collab.Errorf(collab.NotFound, "document %q does not exist", doc.Document)
+	if err == nil && (!exists || d.DeletedAt != 0 || d.Incarnation != doc.Incarnation) {
+		err = collab.Errorf(collab.NotFound, "%s does not exist", documentNamed(doc.Document))
 	}
 	d.ID = doc.Document
 	return d, err
@@ -108,41 +111,4 @@ func (s *Store) DocumentOf(org collab.OrganizationRef, it store.Item) (collab.Do
 	doc := org.Document(d.ID)
 	doc.Incarnation = d.Incarnation
 	return doc, err
-}
-
-// ForgetDocument deletes the item of a document that is deleted, in this incarnation: once nothing is left below it. Where it was added again it stays.
-func (s *Store) ForgetDocument(ctx context.Context, doc collab.DocumentRef) error {
-	return s.forget(ctx, documentKey(doc), doc.Incarnation)
-}
-
-// ForgetOrganization is ForgetDocument for an organization.
-func (s *Store) ForgetOrganization(ctx context.Context, org collab.OrganizationRef) error {
-	return s.forget(ctx, table.Organization(org.Account, org.Organization), org.Incarnation)
-}
-
-func (s *Store) forget(ctx context.Context, k table.Key, incarnation int) error {
-	it, err := s.Get(ctx, k)
-	if err != nil || it == nil {
-		return err
-	}
-	var of collab.Lifetime
-	if err := it.Decode(&of); err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
-		return err
-	}
-	_, err = s.Write(ctx, store.DeleteRead(it, table.DeletedAt))
-	return err
-}
-
-// SweepGrants deletes the grants on an incarnation of a document, and returns how many. Those of the last second may be missing in its list.
-func (s *Store) SweepGrants(ctx context.Context, doc collab.DocumentRef) (n int, err error) {
-	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: table.DocumentGranted(doc), Keys: store.Everything}) {
-		if err == nil {
-			err = s.Delete(ctx, it.Key())
-		}
-		if err != nil {
-			return n, err
-		}
-		n++
-	}
-	return n, nil
 }

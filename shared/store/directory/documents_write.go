@@ -85,7 +85,7 @@ func (s *Store) DocumentsBehind(ctx context.Context, org collab.OrganizationRef,
 			}
 		}
 		for _, d := range page {
-			if d.DeletedAt == 0 && (folder == "" || d.Folder == folder) {
+			if folder == "" || d.Folder == folder {
 				list = append(list, d)
 			}
 		}

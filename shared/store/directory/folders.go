@@ -30,26 +30,32 @@ func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 }
 
-// OpenFolder fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and with its id as its name.
-// collab.RootFolder exists.
-func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) error {
+// OpenFolder returns a folder. It fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and with its id
+// as its name. collab.RootFolder exists.
+func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error) {
 	if id == collab.RootFolder {
-		return nil
+		return collab.FolderRef{OrganizationRef: org, Folder: id}, nil
 	}
-	it, err := s.Get(ctx, table.Folder(org, id))
-	switch {
-	case err != nil || it != nil:
-		return err
-	case !create:
-		return folderMissing(id)
+	f, err := s.findFolder(ctx, org, id)
+	if !create || collab.CodeOf(err) != collab.NotFound {
+		return f, err
 	}
 	err = s.AddFolders(ctx, t, org, []collab.Folder{{
 		ID: id, Name: id, Parent: collab.RootFolder, CreatedAt: t.Millis(), LastUpdated: t.Millis(),
 	}})[0]
-	if collab.CodeOf(err) == collab.AlreadyExists {
-		return nil
+	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
+		return f, err
 	}
-	return err
+	return s.findFolder(ctx, org, id)
+}
+
+func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id string) (collab.FolderRef, error) {
+	f, exists, err := store.Read[collab.Folder](ctx, s.Table, table.Folder(org, id))
+	if err == nil && (!exists || f.DeletedAt != 0) {
+		err = folderMissing(id)
+	}
+	f.ID = id
+	return f.Ref(org), err
 }
 
 // FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly consistent.
@@ -69,19 +75,28 @@ func (s *Store) FoldersIn(ctx context.Context, org collab.OrganizationRef, paren
 	if len(ids) == most {
 		next = ids[most-1]
 	}
-	list, err = s.readFolders(ctx, org, ids)
+	list, _, err = s.readFolders(ctx, org, ids)
 	return list, next, err
 }
 
 // FoldersAbove returns those of the folders that exist, and all above them. One round trip for each level. Strongly consistent.
 func (s *Store) FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error) {
-	all := collab.Folders{}
+	all, _, err := s.foldersAbove(ctx, org, ids)
+	return all, err
+}
+
+// foldersAbove is FoldersAbove, and returns those apart that are deleted.
+func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (all, deleted collab.Folders, err error) {
+	all, deleted = collab.Folders{}, collab.Folders{}
 	for len(ids) > 0 {
-		found, err := s.readFolders(ctx, org, ids)
+		found, gone, err := s.readFolders(ctx, org, ids)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		ids = nil
+		for _, f := range gone {
+			deleted[f.ID] = f
+		}
 		for _, f := range found {
 			all[f.ID] = f
 		}
@@ -91,12 +106,21 @@ func (s *Store) FoldersAbove(ctx context.Context, org collab.OrganizationRef, id
 			}
 		}
 	}
-	return all, nil
+	return all, deleted, nil
 }
 
-func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Folder, error) {
+// readFolders reads folders by their ids, and returns those apart that are deleted.
+func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) (list, deleted []collab.Folder, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == collab.RootFolder })
-	return readByIDs(ctx, s, ids, func(id string) table.Key { return table.Folder(org, id) }, true, readFolder)
+	found, err := readByIDs(ctx, s, ids, func(id string) table.Key { return table.Folder(org, id) }, true, readFolder)
+	for _, f := range found {
+		if f.DeletedAt != 0 {
+			deleted = append(deleted, f)
+		} else {
+			list = append(list, f)
+		}
+	}
+	return list, deleted, err
 }
 
 // maxWithin bounds the folders that one question reads below another.
@@ -127,7 +151,7 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 		if len(level)+len(below) > maxWithin {
 			return nil, collab.Errorf(collab.FailedPrecondition, "folder %q has more than %d folders in it", id, maxWithin)
 		}
-		found, err := s.readFolders(ctx, org, below)
+		found, _, err := s.readFolders(ctx, org, below)
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +191,7 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 		for _, f := range folders {
 			ids = append(ids, f.ID, f.Parent)
 		}
-		known, err := s.FoldersAbove(ctx, org, ids)
+		known, deleted, err := s.foldersAbove(ctx, org, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -185,7 +209,13 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 			}
 			f.AddedBy = t.Mark()
 			known[f.ID] = f
-			writes = append(writes, store.Create(store.ItemOf(table.Folder(org, f.ID), newFolderItem(org, f))))
+			k := table.Folder(org, f.ID)
+			w := store.Create(store.ItemOf(k, newFolderItem(org, f)))
+			if old, there := deleted[f.ID]; there {
+				f.Incarnation = old.Next()
+				w = store.Change(store.ItemOf(k, folderItem{Folder: old}), store.ItemOf(k, newFolderItem(org, f)), t.Mark(), table.DeletedAt)
+			}
+			writes = append(writes, w)
 		}
 		if len(writes) == 0 {
 			return nil, nil
@@ -243,7 +273,7 @@ func (s *Store) ChangeFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 			return nil, err
 		}
 		before, err := s.Get(ctx, k)
-		if err == nil && before == nil {
+		if err == nil && (before == nil || before[table.DeletedAt] != nil) {
 			err = collab.Errorf(collab.NotFound, "Folder does not exist")
 		}
 		if err != nil || t.Repeat && before.Text(table.Writer) == t.Mark() {

@@ -154,7 +154,7 @@ func (s *Store) openDocuments(
 	if err != nil {
 		return org, nil, err
 	}
-	if inFolder && found[table.Folder(org, folder)] == nil {
+	if it := found[table.Folder(org, folder)]; inFolder && (it == nil || it[table.DeletedAt] != nil) {
 		return org, nil, folderMissing(folder)
 	}
 	if ids == nil {
@@ -198,15 +198,6 @@ func (s *Store) CheckOrganization(ctx context.Context, org collab.OrganizationRe
 	is, err := s.OpenOrganization(ctx, org.Account, org.Organization)
 	if err == nil && is != org {
 		err = collab.Errorf(collab.NotFound, "%s does not exist", organizationNamed(org.Organization))
-	}
-	return err
-}
-
-// CheckDocument fails with NOT_FOUND unless the document is there in this incarnation, and like OpenDocument.
-func (s *Store) CheckDocument(ctx context.Context, doc collab.DocumentRef) error {
-	is, err := s.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
-	if err == nil && is != doc {
-		err = collab.Errorf(collab.NotFound, "%s does not exist", documentNamed(doc.Document))
 	}
 	return err
 }

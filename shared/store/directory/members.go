@@ -38,8 +38,8 @@ func memberKey(in collab.Resource, user string) table.Key {
 	switch {
 	case in.Document.Document != "":
 		return table.DocumentGrant(in.Document, user)
-	case in.Folder != "":
-		return table.FolderGrant(in.OrganizationRef, user, in.Folder)
+	case in.Folder.Folder != "":
+		return table.FolderGrant(in.Folder, user)
 	}
 	return table.Member(in.OrganizationRef, user)
 }
@@ -49,7 +49,7 @@ func membersOf(in collab.Resource) string {
 	if in.Document.Document != "" {
 		return table.DocumentGranted(in.Document)
 	}
-	return table.FolderGranted(in.OrganizationRef, in.Folder)
+	return table.FolderGranted(in.Folder)
 }
 
 // changeMember is a change of the item of a user of a resource.
@@ -65,7 +65,7 @@ func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab
 		if it.UserDetails != (collab.UserDetails{}) {
 			it.Details, err = collab.EncodeJSON(it.UserDetails)
 		}
-		if in.Folder != "" || in.Document.Document != "" {
+		if in.Folder.Folder != "" || in.Document.Document != "" {
 			it.In, it.DocAnn = membersOf(in), table.Members+table.Escape(user)
 		}
 		return err
@@ -96,7 +96,7 @@ func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource,
 			errs[i] = errNoUser
 		}
 	}
-	if in.Folder != "" || in.Document.Document != "" {
+	if in.Folder.Folder != "" || in.Document.Document != "" {
 		store.All(len(users), remove)
 		return errs
 	}

@@ -157,7 +157,7 @@ func (s *Store) listMembers(
 	ctx context.Context, in collab.Resource, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
 	q := store.Scan{PK: table.OrganizationPartition(in.OrganizationRef), Keys: store.Children(table.Members), Strong: true}
-	if in.Folder != "" || in.Document.Document != "" {
+	if in.Folder.Folder != "" || in.Document.Document != "" {
 		q = store.Scan{Index: table.IndexIn, PK: membersOf(in), Keys: store.Children(table.Members)}
 	}
 	users, err := behind(ctx, s, q, table.Members, at.User, most, func(it store.Item) (collab.Member, error) {

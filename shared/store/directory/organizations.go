@@ -14,9 +14,10 @@ import (
 
 var readOrganization = reader(table.Organizations, func(o *collab.Organization) *string { return &o.ID })
 
-// organizationNamed and documentNamed are what callers know them as.
+// organizationNamed, documentNamed and folderNamed are what callers know them as.
 func organizationNamed(id string) string { return fmt.Sprintf("organization %q", id) }
 func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
+func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 
 // ChangeOrganization changes an organization, or makes it: change is then called with an empty one, CreatedAt 0, that has its id. It
 // returns the organization as it is then.
@@ -97,11 +98,5 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 // ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come most
 // and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
-	return func(yield func(collab.Organization, error) bool) {
-		for o, err := range list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization) {
-			if (err != nil || o.DeletedAt == 0) && !yield(o, err) {
-				return
-			}
-		}
-	}
+	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
 }

@@ -74,7 +74,10 @@ func testFindMembers(t *testing.T, s *Store) {
 		s.putDocument(t, id, "")
 	}
 	in := func(folder, document string) collab.Resource {
-		r := collab.Resource{OrganizationRef: acme, Folder: folder}
+		r := collab.Resource{OrganizationRef: acme}
+		if folder != "" {
+			r.Folder = collab.FolderRef{OrganizationRef: acme, Folder: folder}
+		}
 		if document != "" {
 			r.Document = acme.Document(document)
 		}
@@ -161,7 +164,7 @@ func TestDeleteMembers(t *testing.T) {
 		setUp, request := storetest.Request(time.Now()), storetest.Request(time.Now())
 		user := []string{fmt.Sprint("user", after)}
 		resources := []collab.Resource{
-			{OrganizationRef: acme}, {OrganizationRef: acme, Folder: "f"}, {OrganizationRef: acme, Document: acme.Document("d")},
+			{OrganizationRef: acme}, {OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: "f"}}, {OrganizationRef: acme, Document: acme.Document("d")},
 		}
 		for _, r := range resources {
 			must(t, s.ChangeMembers(ctx, setUp, r, user, true, func(int, *collab.Member) {})[0])

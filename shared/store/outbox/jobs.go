@@ -16,12 +16,16 @@ type jobItem struct {
 	Expires int64                     `dynamodbav:"ttl,omitempty"`
 }
 
+// longWait is a time that pending work is not looked at in every minute.
+const longWait = 10 * time.Minute
+
 // AddJob keeps a job that is due after a time, with its pending work. A repeat changes nothing.
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
-	work := Work{
-		EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: now + after.Milliseconds(),
-		Next: now + after.Milliseconds(), Expires: expiry(now + after.Milliseconds()),
+	due := now + after.Milliseconds()
+	work := Work{EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: due, Next: due, Expires: expiry(due)}
+	if after >= longWait {
+		work.Kind = collab.LaterWork
 	}
 	k := table.Job(job.Account, job.ID)
 	// Refused, it is there by an earlier attempt.

@@ -15,13 +15,22 @@ import (
 
 // Pending work says how far the delivery of an event has come. Once that is done there is none.
 
-func workKey(w Work) table.Key { return table.Work(string(w.Kind), w.Account, w.ID) }
+func workKey(w Work) table.Key {
+	if w.Kind == collab.LaterWork {
+		return table.LaterWork(string(w.Kind), w.Account, w.ID, w.Since)
+	}
+	return table.Work(string(w.Kind), w.Account, w.ID)
+}
 
 func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
-	if w.Account, w.ID, err = table.ParseWork(it.Text(table.SK)); err != nil {
+	parse := table.ParseWork
+	if kind == collab.LaterWork {
+		parse = table.ParseLaterWork
+	}
+	if w.Account, w.ID, err = parse(it.Text(table.SK)); err != nil {
 		return w, store.Unreadable(it.Key(), err)
 	}
 	w.Kind = kind
@@ -30,12 +39,14 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 }
 
 // Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on, ""
-// for the first; and the position behind them, "" for none. Entries that can't be read are passed over, and told to skip. Eventually
+// for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that can't be read are passed over, and told to skip. Eventually
 // consistent.
 func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []Work, next string, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{
-		PK: table.WorkPartition(string(kind), shard), Keys: store.Span{From: max(from, store.Everything.From)}, Limit: most,
-	})
+	keys := store.Span{From: max(from, store.Everything.From)}
+	if kind == collab.LaterWork {
+		keys.To = table.Time(s.Millis() + 1)
+	}
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: table.WorkPartition(string(kind), shard), Keys: keys, Limit: most})
 	if err != nil {
 		return nil, "", err
 	}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -19,128 +21,147 @@ import (
 type Store struct {
 	*directory.Store
 	Outbox *outbox.Store
+
+	undelete time.Duration
 }
 
-// New returns the directory of a table with what deletes in it.
-func New(d *directory.Store, o *outbox.Store) *Store { return &Store{d, o} }
+// New returns the directory of a table with what deletes in it. For the time undelete what was deleted may be restored: it is swept behind that.
+func New(d *directory.Store, o *outbox.Store, undelete time.Duration) *Store {
+	return &Store{d, o, undelete}
+}
 
-// thing is an organization or a document that is to be deleted.
+// thing is what is to be deleted.
 type thing struct {
-	key   table.Key
+	kind  collab.Thing
 	id    string
-	noun  string
-	event collab.Event // but for id and time
+	event collab.Event // but for id and time; of no type where there is none
+}
+
+// things returns those of a kind, each with the event of a type, "" for none.
+func things(in collab.OrganizationRef, kind collab.Thing, ids []string, event collab.EventType) []thing {
+	list := make([]thing, len(ids))
+	for i, id := range ids {
+		list[i] = thing{kind: kind, id: id}
+		if event == "" {
+			continue
+		}
+		ev := &list[i].event
+		switch kind {
+		case collab.AnOrganization:
+			in.Organization = id
+			*ev = collab.In(collab.DocumentRef{OrganizationRef: in})
+		case collab.AFolder:
+			*ev = collab.In(collab.DocumentRef{OrganizationRef: in})
+			ev.FolderID = id
+		default:
+			*ev = collab.In(in.Document(id))
+		}
+		ev.Type = event
+	}
+	return list
 }
 
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures: NOT_FOUND for one
 // that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request fails where its first
-// attempt failed, and deletes nothing that was added since. The ids are distinct.
+// attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
 func (s *Store) DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error) {
-	things := make([]thing, len(ids))
-	for i, id := range ids {
-		ev := collab.In(collab.DocumentRef{OrganizationRef: collab.OrganizationRef{Account: t.Account, Organization: id}})
-		ev.Type = collab.OrganizationDeleted
-		things[i] = thing{table.Organization(t.Account, id), id, "Organization", ev}
-	}
-	return s.delete(ctx, t, t.JobID(), things, errs, func(job *collab.Job, i, incarnation int) {
-		job.Organizations = append(job.Organizations, collab.OrganizationRef{Account: t.Account, Organization: ids[i], Incarnation: incarnation})
-	})
+	in := collab.OrganizationRef{Account: t.Account}
+	return s.delete(ctx, t, in, things(in, collab.AnOrganization, ids, collab.OrganizationDeleted), errs)
 }
 
 // DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
 func (s *Store) DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error) {
-	return s.deleteDocuments(ctx, t, t.JobID(), org, ids, errs, true)
+	return s.delete(ctx, t, org, things(org, collab.ADocument, ids, collab.DocumentDeleted), errs)
 }
 
-func (s *Store) deleteDocuments(
-	ctx context.Context, t *tx.Tx, job string, org collab.OrganizationRef, ids []string, errs []error, tell bool,
-) (string, error) {
-	things := make([]thing, len(ids))
-	for i, id := range ids {
-		things[i] = thing{key: table.Document(org, id), id: id, noun: "Document"}
-		if tell {
-			things[i].event = collab.In(org.Document(id))
-			things[i].event.Type = collab.DocumentDeleted
-		}
-	}
-	return s.delete(ctx, t, job, things, errs, func(job *collab.Job, i, incarnation int) {
-		doc := org.Document(ids[i])
-		doc.Incarnation = incarnation
-		job.Documents = append(job.Documents, doc)
-	})
-}
-
-// delete keeps the job of what is there of things, each put into it by name, and marks them as deleted.
-func (s *Store) delete(
-	ctx context.Context, t *tx.Tx, id string, things []thing, errs []error, name func(job *collab.Job, i, incarnation int),
-) (string, error) {
-	job := collab.Job{ID: id, Account: t.Account}
-	meant := map[string]int{}
-	begun, err := s.Outbox.Begun(ctx, t, id)
-	switch {
-	case err != nil:
+// delete deletes things by the request's own job.
+func (s *Store) delete(ctx context.Context, t *tx.Tx, in collab.OrganizationRef, list []thing, errs []error) (job string, err error) {
+	meant, err := s.intend(ctx, t, t.JobID(), in, list)
+	if err != nil {
 		return "", err
-	case begun != nil:
-		for _, o := range begun.Organizations {
-			meant[o.Organization] = o.Incarnation
-		}
-		for _, d := range begun.Documents {
-			meant[d.Document] = d.Incarnation
-		}
-	default:
-		keys := collab.Map(things, func(th thing) table.Key { return th.key })
-		found, err := s.GetAll(ctx, keys, true)
-		if err != nil {
-			return "", err
-		}
-		for i, th := range things {
-			var of collab.Lifetime
-			if it := found[th.key]; it == nil {
-				continue
-			} else if err := it.Decode(&of); err != nil {
-				return "", err
-			}
-			if of.DeletedAt == 0 {
-				meant[th.id] = of.Incarnation
-				name(&job, i, of.Incarnation)
-			}
-		}
-		if len(meant) > 0 {
-			if err := s.Outbox.AddJob(ctx, job, collab.SweepAfter); err != nil {
-				return "", err
-			}
-		}
 	}
-	store.All(len(things), func(i int) {
-		incarnation, ok := meant[things[i].id]
-		if !ok {
-			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", things[i].noun)
-			return
-		}
-		errs[i] = s.mark(ctx, t, i, things[i], incarnation)
-	})
-	if len(meant) == 0 {
+	if s.markAll(ctx, t, in, list, meant, errs); len(meant) == 0 {
 		return "", nil
 	}
-	return id, nil
+	return t.JobID(), nil
 }
 
-// mark marks a thing of an incarnation as deleted, takes it out of the lists of folders, and records the event. What is not of that incarnation any
-// more was deleted before.
-func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, th thing, incarnation int) error {
+// intend keeps the job of what is there of things, and returns the incarnations of that; of a repeat what its first attempt kept under the id.
+func (s *Store) intend(
+	ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing,
+) (meant map[table.Key]int, err error) {
+	job, err := s.Outbox.Begun(ctx, t, id)
+	if err != nil {
+		return nil, err
+	}
+	if job == nil {
+		if job, err = s.newJob(ctx, t, id, in, list); err != nil {
+			return nil, err
+		}
+	}
+	meant = map[table.Key]int{}
+	for _, th := range job.Things {
+		meant[table.Thing(in, th.Kind, th.ID)] = th.Incarnation
+	}
+	return meant, nil
+}
+
+// newJob keeps a job of what is there of things, unless nothing is.
+func (s *Store) newJob(ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing) (*collab.Job, error) {
+	keys := collab.Map(list, func(th thing) table.Key { return table.Thing(in, th.kind, th.id) })
+	found, err := s.GetAll(ctx, keys, true)
+	if err != nil {
+		return nil, err
+	}
+	job := &collab.Job{ID: id, Account: t.Account, In: in, Deletion: t.Mark()}
+	for i, th := range list {
+		var of collab.Lifetime
+		if err := found[keys[i]].Decode(&of); err != nil {
+			return nil, err
+		}
+		if found[keys[i]] != nil && of.DeletedAt == 0 {
+			job.Things = append(job.Things, collab.JobThing{Kind: th.kind, ID: th.id, Incarnation: of.Incarnation})
+		}
+	}
+	if len(job.Things) == 0 {
+		return job, nil
+	}
+	return job, s.Outbox.AddJob(ctx, *job, s.undelete+collab.SweepAfter)
+}
+
+// markAll marks those of the things that are meant, by incarnation. errs gets the failures: NOT_FOUND for what is not meant.
+func (s *Store) markAll(ctx context.Context, t *tx.Tx, in collab.OrganizationRef, list []thing, meant map[table.Key]int, errs []error) {
+	store.All(len(list), func(i int) {
+		th := list[i]
+		k := table.Thing(in, th.kind, th.id)
+		if incarnation, ok := meant[k]; ok {
+			errs[i] = s.mark(ctx, t, i, k, th, incarnation)
+		} else {
+			kind := string(th.kind)
+			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(kind[:1])+kind[1:])
+		}
+	})
+}
+
+// mark marks a thing of an incarnation as deleted, takes it out of the lists of folders, and records the event. What is not of that
+// incarnation any more was deleted before, and what the request has deleted may have been restored.
+func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, k table.Key, th thing, incarnation int) error {
 	var ev *collab.Event
 	err := s.Try(ctx, th.id, t.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		ev = nil
-		before, err := s.Get(ctx, th.key)
+		before, err := s.Get(ctx, k)
 		var of collab.Lifetime
 		if err == nil {
 			err = before.Decode(&of)
 		}
-		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != incarnation {
+		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != incarnation || of.Deletion == t.Mark() {
 			return nil, err
 		}
 		after := maps.Clone(before)
-		after[table.DeletedAt] = store.Number(s.Millis())
+		after[table.DeletedAt], after[table.Deletion] = store.Number(s.Millis()), store.Text(t.Mark())
+		if s.undelete > 0 {
+			after[table.Until] = store.Number(s.Millis() + s.undelete.Milliseconds())
+		}
 		delete(after, table.In)
 		delete(after, table.DocAnn)
 		writes := []store.Write{store.Change(before, after, t.Mark())}
@@ -154,79 +175,107 @@ func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, th thing, incarnation
 	})
 	if err == nil {
 		t.Recorded(ev)
-		s.Forget(th.key)
+		s.Forget(k)
 	}
 	return err
 }
 
 // DeleteFolder deletes a folder with the folders and documents in it, and returns the job that sweeps what is left; NOT_FOUND when it does not exist,
-// unless an earlier attempt at the request has deleted it. It marks the documents before the folders go, so that a repeat finds what is left.
+// unless an earlier attempt at the request has deleted it. The folder itself goes last, so that a repeat finds what is left.
 func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string) (job string, err error) {
-	within, err := s.FoldersWithin(ctx, org, id, collab.MaxFolderDepth)
-	if err != nil {
-		return "", err
-	}
-	folders := []string{id}
-	for i := 0; i < len(folders); i++ {
-		for _, f := range within[folders[i]] {
-			folders = append(folders, f.ID)
-		}
-	}
-	there, err := s.Get(ctx, table.Folder(org, id))
+	it, err := s.Get(ctx, table.Folder(org, id))
 	if err != nil {
 		return "", err
 	}
 	begun, err := s.Outbox.Begun(ctx, t, t.JobID())
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case there == nil && begun == nil:
-		return "", collab.Errorf(collab.NotFound, "folder %q does not exist", id)
-	case there == nil:
-		return t.JobID(), nil
-	case begun == nil:
-		job = t.JobID()
-	default:
-		job = s.NewMark() // what is there still is another job's: that of the earlier attempt may not have it
 	}
-	for _, folder := range folders {
-		for from, more := "", true; more; {
-			list, last, _, err := s.ListDocuments(ctx, org, folder, from, foldersAtOnce)
+	var of collab.Lifetime
+	if err := it.Decode(&of); err != nil {
+		return "", err
+	}
+	switch there := it != nil && of.DeletedAt == 0; {
+	case begun != nil && (!there || of.Deletion == t.Mark() || !slices.Contains(begun.Things, collab.JobThing{
+		Kind: collab.AFolder, ID: id, Incarnation: of.Incarnation,
+	})):
+		return t.JobID(), nil // it is deleted, and may have been restored or added again since
+	case !there:
+		return "", collab.Errorf(collab.NotFound, "folder %q does not exist", id)
+	}
+	within, err := s.FoldersWithin(ctx, org, id, collab.MaxFolderDepth)
+	if err != nil {
+		return "", err
+	}
+	levels := [][]string{{id}}
+	for n := 0; len(levels[n]) > 0; n++ {
+		var below []string
+		for _, f := range levels[n] {
+			for _, in := range within[f] {
+				below = append(below, in.ID)
+			}
+		}
+		levels = append(levels, below)
+	}
+	var parts [][]thing // that are still to be deleted, one behind the other
+	size := 0
+	add := func(part []thing) error {
+		parts, size = append(parts, part), size+len(part)
+		if size < atOnce {
+			return nil
+		}
+		defer func() { parts, size = nil, 0 }()
+		return s.deleteParts(ctx, t, s.NewMark(), org, parts) // a repeat has another job, as it finds others of them
+	}
+	for _, f := range slices.Concat(levels...) {
+		for after, more := "", true; more; {
+			list, err := s.DocumentsBehind(ctx, org, f, after, atOnce)
 			if err != nil {
 				return "", err
 			}
-			ids := collab.Map(list, func(d collab.DocumentRef) string { return d.Document })
-			errs := make([]error, len(ids))
-			if len(ids) > 0 {
-				if _, err := s.deleteDocuments(ctx, t, job, org, ids, errs, false); err != nil {
-					return "", err
-				}
-				job = s.NewMark()
+			ids := collab.Map(list, func(d collab.Document) string { return d.ID })
+			if err := add(things(org, collab.ADocument, ids, "")); err != nil {
+				return "", err
 			}
-			for _, err := range errs {
-				if err != nil && collab.CodeOf(err) != collab.NotFound {
-					return "", err
-				}
+			if more = len(ids) == atOnce; more {
+				after = ids[len(ids)-1]
 			}
-			from, more = last+"\x00", last != ""
 		}
 	}
-	if job == t.JobID() {
-		if err := s.Outbox.AddJob(ctx, collab.Job{ID: t.JobID(), Account: t.Account}, 0); err != nil {
+	for n := len(levels) - 1; n > 0; n-- { // those within go first, and behind their documents: a repeat finds by them what is left
+		for ids := range slices.Chunk(levels[n], atOnce) {
+			if err := add(things(org, collab.AFolder, ids, "")); err != nil {
+				return "", err
+			}
+		}
+	}
+	if begun != nil { // that may not have these
+		if err := s.deleteParts(ctx, t, s.NewMark(), org, parts); err != nil {
 			return "", err
 		}
+		parts = nil
 	}
-	slices.Reverse(folders) // those within go first
-	for _, folder := range folders[:len(folders)-1] {
-		if err := s.Delete(ctx, table.Folder(org, folder)); err != nil {
-			return "", err
-		}
-	}
-	ev := collab.In(collab.DocumentRef{OrganizationRef: org})
-	ev.ID, ev.Time, ev.Type, ev.FolderID = t.IDs.For(0, id), t.Millis(), collab.FolderDeleted, id
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{store.Delete(table.Folder(org, id))}, &ev)
-	return t.JobID(), err
+	parts = append(parts, things(org, collab.AFolder, []string{id}, collab.FolderDeleted))
+	return t.JobID(), s.deleteParts(ctx, t, t.JobID(), org, parts)
 }
 
-// foldersAtOnce is how many documents of a folder are deleted by one job.
-const foldersAtOnce = 500
+// deleteParts deletes what is there of things by a job of their own, part by part.
+func (s *Store) deleteParts(ctx context.Context, t *tx.Tx, job string, org collab.OrganizationRef, parts [][]thing) error {
+	meant, err := s.intend(ctx, t, job, org, slices.Concat(parts...))
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		errs := make([]error, len(part))
+		s.markAll(ctx, t, org, part, meant, errs)
+		for _, err := range errs {
+			if err != nil && collab.CodeOf(err) != collab.NotFound {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// atOnce is how many folders and documents of a folder are deleted by one job: fewer than twice as many.
+const atOnce = 250

@@ -23,11 +23,11 @@ type process struct {
 	threads *threads.Store
 }
 
-func newProcess(t *testing.T, tb *store.Table, now func() time.Time) *process {
+func newProcess(t *testing.T, tb *store.Table, now func() time.Time, undelete time.Duration) *process {
 	tb = tb.At(now)
 	d := directory.New(tb)
 	o := outbox.New(tb, d)
-	return &process{t, removal.New(d, o), threads.New(tb, d, o)}
+	return &process{t, removal.New(d, o, undelete), threads.New(tb, d, o)}
 }
 
 func (p *process) must(err error) {
@@ -97,7 +97,7 @@ func TestDeleteAndAddAgain(t *testing.T) {
 			tb := storetest.New(t)
 			now := time.Now()
 			clock := func() time.Time { return now }
-			here, there := newProcess(t, tb, clock), newProcess(t, tb, clock)
+			here, there := newProcess(t, tb, clock, 0), newProcess(t, tb, clock, 0)
 			doc, err := here.open()
 			here.must(err)
 			here.must(here.thread(doc, "a"))
@@ -149,7 +149,7 @@ func TestDeleteAndAddAgain(t *testing.T) {
 // TestSweptWhole deletes an organization with what it has, and finds nothing of it once the job is done.
 func TestSweptWhole(t *testing.T) {
 	tb := storetest.New(t)
-	p := newProcess(t, tb, time.Now)
+	p := newProcess(t, tb, time.Now, 0)
 	doc, err := p.open()
 	p.must(err)
 	for _, id := range []string{"a", "b", "c"} {
@@ -170,7 +170,7 @@ func TestSweptWhole(t *testing.T) {
 func TestFolderKilled(t *testing.T) {
 	tb := storetest.New(t)
 	for after := 1; ; after++ {
-		p := newProcess(t, tb, time.Now)
+		p := newProcess(t, tb, time.Now, 0)
 		org, err := p.OpenOrMakeOrganization(t.Context(), "acct", fmt.Sprint("o", after), true)
 		p.must(err)
 		folders := []collab.Folder{{ID: "a", Parent: collab.RootFolder}, {ID: "b", Parent: "a"}}
@@ -184,7 +184,7 @@ func TestFolderKilled(t *testing.T) {
 			p.must(err)
 		}
 		r := storetest.Request(time.Now())
-		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now).DeleteFolder(t.Context(), r, org, "a")
+		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now, 0).DeleteFolder(t.Context(), r, org, "a")
 		if _, again := p.DeleteFolder(t.Context(), storetest.Again(r), org, "a"); again != nil {
 			t.Errorf("killed behind %d requests: %v", after, again)
 		}

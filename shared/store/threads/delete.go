@@ -78,7 +78,9 @@ func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string)
 func (s *Store) intend(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) (*collab.Job, map[table.Key]store.Item, error) {
-	job := &collab.Job{ID: t.JobID(), Account: t.Account, Documents: []collab.DocumentRef{doc}}
+	job := &collab.Job{ID: t.JobID(), Account: t.Account, In: doc.OrganizationRef, Things: []collab.JobThing{
+		{Kind: collab.ADocument, ID: doc.Document, Incarnation: doc.Incarnation},
+	}}
 	if ids == nil {
 		var err error
 		ids, err = s.Select(ctx, doc, d.Selector, collab.MaxDeleted)

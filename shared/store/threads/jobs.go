@@ -56,28 +56,44 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) error {
 
 // jobStep does some of the next part of a job. It returns how many items it deleted, and whether the part is done.
 func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, done bool, err error) {
-	if job.Threads != nil && next < len(job.Threads) {
-		return s.Sweep(ctx, job.Documents[0], job.Threads[next].ID, sweptAtOnce)
-	}
-	switch documents := len(job.Documents); {
+	switch {
+	case next < len(job.Threads):
+		return s.Sweep(ctx, job.Document(job.Things[0]), job.Threads[next].ID, sweptAtOnce)
 	case job.Threads != nil:
-	case next < documents:
-		return s.sweepDocument(ctx, job.Documents[next])
-	case next < job.Size():
-		return s.sweepOrganization(ctx, job.Organizations[next-documents])
+		return s.deleteRest(ctx, job)
 	}
-	return s.deleteRest(ctx, job)
+	return s.sweepThing(ctx, job, job.Things[next])
+}
+
+// sweepThing does some of sweep for the incarnation that was deleted, and for those before it, and at the end deletes the item where it is still the
+// deleted one: so none of them is left when the id begins anew. It does nothing where the deletion was undone.
+func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobThing) (n int, done bool, err error) {
+	k := table.Thing(job.In, th.Kind, th.ID)
+	if begun, err := s.Directory.BeginSweep(ctx, k, th.Incarnation, job.Deletion); err != nil || !begun {
+		return 0, err == nil, err
+	}
+	for at := th; at.Incarnation >= 0; at.Incarnation-- {
+		var swept int
+		switch at.Kind {
+		case collab.AnOrganization:
+			swept, done, err = s.sweepOrganization(ctx, collab.OrganizationRef{Account: job.Account, Organization: at.ID, Incarnation: at.Incarnation})
+		case collab.AFolder:
+			folder := collab.FolderRef{OrganizationRef: job.In, Folder: at.ID, Incarnation: at.Incarnation}
+			swept, err = s.Directory.SweepGrants(ctx, table.FolderGranted(folder))
+			done = err == nil
+		default:
+			swept, done, err = s.sweepBelow(ctx, job.Document(at))
+		}
+		if n += swept; err != nil || !done {
+			return n, false, err
+		}
+	}
+	return n, true, s.Directory.EndSweep(ctx, k, th.Incarnation)
 }
 
 // deleteRest deletes more of the annotations that a selection had beyond those that its request deleted, but none that was added since.
 func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bool, err error) {
-	doc := job.Documents[0]
-	switch err := s.Directory.CheckDocument(ctx, doc); {
-	case collab.CodeOf(err) == collab.NotFound:
-		return 0, true, nil // all of it is gone
-	case err != nil:
-		return 0, false, err
-	}
+	doc := job.Document(job.Things[0]) // deleted or not, as it may be restored
 	t := &tx.Tx{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
 	ids, err := s.Select(ctx, doc, job.Rest.Selector, collab.MaxDeleted)
 	more := len(ids) > collab.MaxDeleted
@@ -98,17 +114,9 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bo
 	return n, !more && err == nil, err
 }
 
-// sweepDocument deletes some of what lies below an incarnation of a document, and at the end the document's item where it is still the deleted one.
-func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
-	if n, done, err = s.sweepBelow(ctx, doc); done {
-		err = s.Directory.ForgetDocument(ctx, doc)
-	}
-	return n, done && err == nil, err
-}
-
 // sweepBelow deletes some of what lies below an incarnation of a document.
 func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
-	if n, err = s.Directory.SweepGrants(ctx, doc); err != nil {
+	if n, err = s.Directory.SweepGrants(ctx, table.DocumentGranted(doc)); err != nil {
 		return n, false, err
 	}
 	partition := table.DocumentPartition(doc)
@@ -143,7 +151,7 @@ func (s *Store) empty(ctx context.Context, pk string, before func(ctx context.Co
 	return len(items), !more && err == nil, err
 }
 
-// sweepOrganization deletes some of what lies below an incarnation of an organization, and at the end its item where it is still the deleted one.
+// sweepOrganization deletes some of what lies below an incarnation of an organization.
 func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRef) (n int, done bool, err error) {
 	documents, _, err := s.QueryPage(ctx, store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: 20, Strong: true})
 	if err != nil {
@@ -154,9 +162,11 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 		if err != nil {
 			return n, false, err
 		}
-		swept, done, err := s.sweepBelow(ctx, doc)
-		if n += swept; err != nil || !done {
-			return n, false, err
+		for ; doc.Incarnation >= 0; doc.Incarnation-- {
+			swept, done, err := s.sweepBelow(ctx, doc)
+			if n += swept; err != nil || !done {
+				return n, false, err
+			}
 		}
 		if err := s.Delete(ctx, it.Key()); err != nil {
 			return n, false, err
@@ -173,7 +183,7 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 			return n, false, err
 		}
 	}
-	return n, true, s.Directory.ForgetOrganization(ctx, org)
+	return n, true, nil
 }
 
 // sweepBehind deletes what an item of the organization's partitions, or of its list for all, leads to: lists of a user, users of a group, notifications.

@@ -25,7 +25,7 @@ func TestLookUps(t *testing.T) {
 		documents = append(documents, fmt.Sprintf("d%03d", i))
 	}
 	org := s.mustOrganization(t, "org", documents...)
-	if err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, "f", true); err != nil {
+	if _, err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, "f", true); err != nil {
 		t.Fatal(err)
 	}
 	var many, few, odd []string

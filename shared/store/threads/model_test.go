@@ -226,7 +226,8 @@ func testModel(t *testing.T, s *Store) {
 		}
 		_, err := s.Directory.ChangeOrganization(ctx, org, func(*collab.Organization) error { return nil })
 		must(err)
-		must(s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true))
+		_, err = s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true)
+		must(err)
 		for i, d := range someDocuments[:4] { // the last one does not exist
 			folder := []string{collab.RootFolder, "f"}[i%2]
 			_, err = s.Directory.ChangeDocument(ctx, org.Document(d), func(d *collab.Document) error {

@@ -34,7 +34,7 @@ func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) 
 // mustFolder makes a folder and puts documents into it.
 func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder string, documents ...string) {
 	t.Helper()
-	if err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, folder, true); err != nil {
+	if _, err := s.Directory.OpenFolder(t.Context(), storetest.Request(time.Now()), org, folder, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range documents {
