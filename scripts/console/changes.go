@@ -72,8 +72,11 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, c change) {
 			for name := range v.values {
 				f.Hidden = append(f.Hidden, [2]string{name, v.Get(name)})
 			}
+			if v.Get("account") != "" {
+				v.inAccount()
+			}
 			v.title = "Do it?"
-			v.add(&section{Note: question, Forms: []form{f}})
+			v.add(&section{Rows: [][]cell{{text(question)}}, Forms: []form{f}})
 			s.render(w, http.StatusOK, v)
 			return
 		}

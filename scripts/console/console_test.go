@@ -218,7 +218,7 @@ func TestPages(t *testing.T) {
 		{"/events", doc + "&annotation=thread", []string{first, "2 were looked at", "bob (inbox)", "/console/webhook?account=acct&amp;annotation=thread&amp;webhook=hook"}},
 		{"/event", "account=acct&event=" + first, []string{"comment_annotation.added", "bob", "exhausted", "tried again in"}},
 		{"/webhooks", "account=acct", []string{"https://hooks.example/&lt;x&gt;"}},
-		{"/webhook", "account=acct&webhook=hook&state=exhausted&annotation=thread", []string{first, "answered 500 &lt;script&gt;", "Of 2 these are shown"}},
+		{"/webhook", "account=acct&webhook=hook&state=exhausted&annotation=thread", []string{first, "answered 500 &lt;script&gt;", "2 were looked at"}},
 		{"/webhook", "account=acct&webhook=hook&state=pending", []string{"None of these."}},
 		{"/delivery", "account=acct&webhook=hook&event=" + first, []string{"answered 500", "12 ms", "&#34;annotationId&#34;: &#34;thread&#34;"}},
 		{"/pending", "", []string{first, "job-1", "new"}},

@@ -206,7 +206,7 @@ func webhookPage(ctx context.Context, v *view) error {
 		types = fmt.Sprint(h.EventTypes)
 	}
 	since := v.ask("webhook/replay", "Replay …", "account webhook")
-	since.Inputs = []input{{Name: "since", Label: "what was sent since (UTC)", Kind: "datetime-local"}, {Name: "state", Label: "State", Values: states()}}
+	since.Inputs = []input{{Name: "since", Label: "Sent since (UTC)", Kind: "datetime-local"}, {Name: "state", Label: "State", Values: states()}}
 	v.add(&section{Rows: [][]cell{
 		fact("URL", text(h.URL)), fact("Description", text(h.Description)), fact("State", webhookState(h)), fact("Event types", text(types)),
 		fact("Failures since the last success", number(h.Health.Failures)), fact("Failing since", clock(h.Health.FailingSince)),
@@ -234,11 +234,11 @@ func webhookPage(ctx context.Context, v *view) error {
 	only := form{Action: Path + "/webhook", Label: "Show", Get: true, Inputs: []input{{Name: "state", Label: "State", Value: v.Get("state"), Values: states()}, {Name: "annotation", Label: "Of thread", Value: ann}}}
 	only.Hidden = [][2]string{{"account", acct}, {"webhook", id}}
 	s := &section{
-		Title: "Deliveries", ID: "deliveries", Columns: deliveryColumns, Empty: "None of these.", More: v.with("/webhook", "after", next), Forms: []form{only},
-		Note: fmt.Sprintf("Newest event first. They are kept for 30 days. Of %d these are shown.", looked),
+		Title: "Deliveries", ID: "deliveries", Columns: deliveryColumns[1:], Empty: "None of these.", More: v.with("/webhook", "after", next), Forms: []form{only},
+		Note: fmt.Sprintf("Newest event first, kept for 30 days. %d were looked at.", looked),
 	}
 	for _, d := range list {
-		s.Rows = append(s.Rows, v.delivery(id, &d))
+		s.Rows = append(s.Rows, v.delivery(id, &d)[1:])
 	}
 	v.add(s)
 	return nil

@@ -133,7 +133,7 @@ func (v *view) addQuotas(ctx context.Context, a collab.Account) error {
 
 func (v *view) addSettings(ctx context.Context) error {
 	settings, err := operator.ReadSettings(ctx, v.Directory, v.Get("account"))
-	s := &section{Title: "Settings", Columns: []string{"Setting", "Value", "Change"}}
+	s := &section{Title: "Settings", Columns: []string{"Setting", "Value"}}
 	for _, setting := range (operator.Rules{}).Settings() {
 		value := setting.Get(settings)
 		f := v.ask("settings", "Change …", "account", "setting", setting.Name)
@@ -141,7 +141,7 @@ func (v *view) addSettings(ctx context.Context) error {
 		if setting.Name == operator.ProviderSetting {
 			f.Inputs = append(f.Inputs, input{Name: "secret", Label: "its bearer secret", Kind: "password"})
 		}
-		s.Rows = append(s.Rows, row(text(setting.Name), text(value), button(f)))
+		s.Rows = append(s.Rows, row(text(setting.Name), button(f)))
 	}
 	v.add(s)
 	return err
@@ -152,7 +152,8 @@ func key(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	v.crumb(k.Account, at("/account", "account", k.Account))
+	v.values.Set("account", k.Account) // an id is looked for in it
+	v.inAccount()
 	v.title = "API key " + k.Key
 	s := &section{
 		Title: "Tokens", Columns: []string{"Hash begins with", "State", "Created", "Expires"}, Empty: "It has none.",

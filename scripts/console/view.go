@@ -186,7 +186,7 @@ func clock(ms collab.Millis) cell {
 	if ms == 0 {
 		return soft("–")
 	}
-	return text(time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05"))
+	return cell{Text: time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05"), Class: "time"}
 }
 
 // person names a user of the contract by name and id.

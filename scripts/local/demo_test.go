@@ -9,13 +9,19 @@ import (
 // TestDemo uses the demo as two people do, and shows every vector in it. Its pictures are in .local/screenshots.
 func TestDemo(t *testing.T) {
 	t.Parallel()
+	browse(t, start(t, t.TempDir()), "demo.cjs", map[string]any{"vectors": vectors(t)})
+}
+
+// vectors are the texts that no page may run.
+func vectors(t *testing.T) []string {
+	t.Helper()
 	text, err := os.ReadFile("../elements/testdata/vectors.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	vectors := strings.Split(strings.TrimSpace(string(text)), "\n")[1:] // the first line says what they are
-	for i, v := range vectors {
-		vectors[i] = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\0`, "\x00").Replace(v)
+	list := strings.Split(strings.TrimSpace(string(text)), "\n")[1:] // the first line says what they are
+	for i, v := range list {
+		list[i] = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\0`, "\x00").Replace(v)
 	}
-	browse(t, start(t, t.TempDir()), "demo.cjs", map[string]any{"vectors": vectors})
+	return list
 }

@@ -204,7 +204,7 @@ Serving on %s after %.1f s. Open it in a browser, or try:
 
 %s
 
-Demo %[1]s/demo, reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks
+Demo %[1]s/demo, reference %[1]s/docs, mails %[1]s/mail, webhooks %[1]s/webhooks, console %[1]s/console
 An organization to look at: make seed
 The operator's commands: %[4]s
 The data is kept in %[5]s. Ctrl-C stops.

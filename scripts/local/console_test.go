@@ -1,0 +1,148 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
+)
+
+// TestConsole looks at every kind of page of the console, over data whose every text is a script. Its pictures are in .local/screenshots.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	s := start(t, data)
+	texts := vectors(t)
+	var ids []string
+	for _, v := range texts {
+		if collab.CheckID(v, collab.MaxID) == nil && !slices.Contains(ids, v) {
+			ids = append(ids, v)
+		}
+	}
+	organization, document, folder := ids[0], ids[1], ids[2]
+	type object = map[string]any
+	add := func(path string, data object) {
+		t.Helper()
+		body, err := json.Marshal(object{"data": data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.post(t, "dev-key", "dev-token", path, string(body)); !strings.Contains(got, `"result"`) {
+			t.Fatalf("%s gave %s", path, got)
+		}
+	}
+	user := func(i int) object {
+		i %= len(ids)
+		return object{"userId": ids[i], "name": ids[(i+1)%len(ids)], "email": "someone@example.com"}
+	}
+	bob := object{"userId": "bob", "name": texts[0]}
+	within := func(further object) object {
+		further["organizationId"], further["documentId"] = organization, document
+		return further
+	}
+	add("/v2/webhooks/add", object{"webhookId": "console", "url": s.url + "/webhooks/console", "description": texts[3]})
+	add("/v2/organizations/add", object{"organizations": []object{{"organizationId": organization, "organizationName": texts[4], "plan": texts[5]}}})
+	add("/v2/organizations/folders/add", object{"organizationId": organization, "folders": []object{{"folderId": folder, "folderName": texts[6]}}})
+	add("/v2/organizations/documents/add", object{"organizationId": organization, "documents": []object{{"documentId": document, "documentName": texts[7], "kind": texts[8]}}})
+	add("/v2/organizations/documents/move", object{"organizationId": organization, "documentIds": []string{document}, "folderId": folder})
+	add("/v2/users/add", object{"organizationId": organization, "users": []object{user(0), user(1), bob}})
+	add("/v2/users/add", within(object{"users": []object{bob}}))
+	add("/v2/notifications/config/set", object{"organizationId": organization, "userIds": []string{"bob"}, "config": object{"inbox": "ALL", texts[9][:20]: "ALL"}})
+	comment := func(i int) object {
+		v := texts[i]
+		return object{"commentText": v, "commentHtml": v, "from": user(i), "context": object{v: v}, "attachments": []object{{"attachmentId": 1, "name": v, "url": v}}}
+	}
+	var comments []object
+	for i := range texts {
+		comments = append(comments, comment(i))
+	}
+	first := object{"commentText": "Hello {{bob}}", "from": user(5), "taggedUserContacts": []object{{"userId": "bob", "contact": bob}}, "triggerNotification": true}
+	annotations := []object{{
+		"annotationId": "vectors", "commentData": []object{first}, "location": object{"id": ids[10], "locationName": ids[11]}, "context": object{ids[12]: ids[13]},
+		"targetElement": object{"elementId": ids[14], "targetText": ids[15], "occurrence": 1}, "assignedTo": user(3), "priority": object{"id": ids[16], "name": ids[17]},
+		"status": object{"id": ids[18], "name": ids[19], "type": "default", "svg": texts[20]},
+	}}
+	for i, id := range ids {
+		annotations = append(annotations, object{"annotationId": id, "commentData": []object{{"commentText": texts[i], "from": user(i), "triggerNotification": i < 5}}})
+	}
+	for part := range slices.Chunk(annotations, 50) {
+		add("/v2/commentannotations/add", within(object{"commentAnnotations": part}))
+	}
+	for part := range slices.Chunk(comments[1:], 50) {
+		add("/v2/commentannotations/comments/add", within(object{"annotationId": "vectors", "commentData": part}))
+	}
+	for i := range 30 {
+		v := texts[i]
+		add("/v2/notifications/add", within(object{
+			"actionUser": user(i), "displayHeadlineMessageTemplate": v + " {x}", "displayHeadlineMessageTemplateData": object{"x": v}, "displayBodyMessage": v,
+			"notifyAll": false, "notifyUsers": []object{bob}, "metadata": object{v: v},
+		}))
+	}
+
+	environment := readEnvironment(t, filepath.Join(data, "env"))
+	d := directory.New(store.New(localstacktest.Config(environment["AWS_ENDPOINT_URL_DYNAMODB"]), environment["TABLE_NAME"], time.Now, rand.Reader))
+	o := outbox.New(d.Table, d)
+	for _, i := range []int{1, 2} {
+		at := storetest.Request(time.Now())
+		at.Account = "dev"
+		ev := &collab.Event{ID: at.IDs.Next(), Type: collab.EventType(texts[i]), Account: "dev", OrganizationID: organization, DocumentID: document, AnnotationID: "vectors", Time: at.Millis()}
+		_, err := o.Commit(t.Context(), at, nil, ev)
+		must(t, err)
+		w, err := o.Pending(t.Context(), collab.EventRef{Account: "dev", ID: ev.ID}, collab.EventWork)
+		must(t, err)
+		must(t, o.Quarantine(t.Context(), *w, texts[i+2]))
+	}
+	dead, err := queue.New(localstacktest.Config(environment["AWS_ENDPOINT_URL_SQS"]), environment["EVENTS_QUEUE_URL"], slog.New(slog.DiscardHandler)).DeadLetters(t.Context())
+	must(t, err)
+	must(t, dead.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: ids[0], ID: ids[1]}}))
+	var event string
+	for deadline := time.Now().Add(time.Minute); event == ""; {
+		list, _, err := o.Deliveries(t.Context(), "dev", "console", collab.DeliveryFilter{}, "", 100)
+		must(t, err)
+		if i := slices.IndexFunc(list, func(d collab.Delivery) bool {
+			return d.Type == collab.AnnotationAdded && d.State == collab.DeliveryDelivered
+		}); i >= 0 {
+			event = list[i].EventID
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing was delivered: %+v", list)
+		}
+	}
+	texts = slices.Concat([]string{"Hello {{bob}}"}, texts[1:])
+	browse(t, s, "console.cjs", map[string]any{
+		"texts": texts, "organization": organization, "document": document, "folder": folder, "event": event, "threads": len(annotations),
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readEnvironment reads the file that writeEnvironment wrote.
+func readEnvironment(t *testing.T, path string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	values := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		values[name] = strings.Trim(value, "'")
+	}
+	return values
+}

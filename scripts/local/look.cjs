@@ -1,0 +1,82 @@
+// What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program), "screenshots" (folder)},
+// and what a script asks for beside. They print what is wrong, one line each.
+const {readFileSync} = require('node:fs');
+const path = require('node:path');
+const {chromium} = require('playwright-core');
+
+const given = JSON.parse(readFileSync(0, 'utf8'));
+const {url, browser: program, screenshots} = given;
+const axe = readFileSync(require.resolve('axe-core'), 'utf8');
+const problems = new Set();
+
+// open returns a page that notes errors and requests to anywhere else.
+async function open(context, at, status = 200) {
+  const page = await context.newPage();
+  page.on('console', (m) => m.type() === 'error' && status === 200 && problems.add(`${at}: console: ${m.text()}`));
+  page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
+  page.on('requestfailed', (r) => problems.add(`${at}: ${r.url()} failed: ${r.failure()?.errorText}`));
+  page.on('response', (r) => r.status() >= 400 && r.status() !== status && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
+  const answer = await page.goto(url + at);
+  if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);
+  return page;
+}
+
+// runAxe notes what keeps people out.
+async function runAxe(page, shown) {
+  // What is far out of sight keeps the colours of the scheme before, as the browser does not paint it.
+  await page.evaluate(() => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync('* { content-visibility: visible !important; transition: none !important }');
+    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  });
+  await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {})))); // of colours, too
+  await page.evaluate(axe);
+  const {violations} = await page.evaluate(() => window.axe.run(document, {iframes: false, resultTypes: ['violations']}));
+  for (const v of violations.filter((v) => ['serious', 'critical'].includes(v.impact))) {
+    const where = v.nodes.slice(0, 4).map((n) => `${n.target} ${n.html.slice(0, 100)} ${n.any[0]?.message.match(/foreground.*?\)/) ?? ''}`);
+    problems.add(`${shown}: axe: ${v.id}: ${v.help}: ${where.join(' | ')}`);
+  }
+}
+
+// check runs axe and takes a picture, in light and dark, wide and narrow. Nothing may be wider than the window.
+async function check(page, name, {whole = true} = {}) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({colorScheme, reducedMotion: 'reduce'});
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({width, height: 800});
+      const shown = `${name}-${colorScheme}-${width}`;
+      if (width === 1280) await runAxe(page, shown);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (wide > width) problems.add(`${shown}: it is ${wide} wide`);
+      await page.screenshot({path: path.join(screenshots, shown + '.png'), fullPage: whole});
+    }
+  }
+  await page.setViewportSize({width: 1280, height: 800});
+  await page.emulateMedia({colorScheme: 'light', reducedMotion: 'reduce'});
+}
+
+// launch returns a browser and a context of it, from which nothing leaves the machine.
+async function launch(options) {
+  const browser = await chromium.launch({executablePath: program, args: process.getuid?.() === 0 ? ['--no-sandbox'] : []});
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(60_000);
+  await context.route('**', (route) => {
+    const to = new URL(route.request().url());
+    if (to.origin === url || ['data:', 'blob:'].includes(to.protocol)) return route.continue();
+    problems.add(`a request leaves the machine: ${to}`);
+    return route.abort();
+  });
+  return {browser, context};
+}
+
+// run runs a script, and prints what it found.
+function run(main) {
+  main().then(() => {
+    console.log([...problems].join('\n'));
+  }, (e) => {
+    console.log([...problems, e.stack].join('\n'));
+    process.exit(1);
+  });
+}
+
+module.exports = {given, url, screenshots, problems, open, runAxe, check, launch, run};
