@@ -21,6 +21,24 @@ const (
 	wakeAgain   = 2 * time.Minute  // after a lane was reserved or claimed the relay wakes it
 )
 
+// Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: its holder.
+type Lane struct {
+	collab.LaneRef `dynamodbav:"-"`
+	Holder         string               `dynamodbav:"by,omitempty"`    // who works on it, or whose message it waits for; "" for nobody
+	Until          collab.Millis        `dynamodbav:"until,omitempty"` // the end of the holder's lease
+	Asked          bool                 `dynamodbav:"ask"`             // something was added since its holder looked: it looks again
+	Since          collab.Millis        `dynamodbav:"at,omitempty"`    // when the first message that nobody has taken was sent; 0 for none
+	Next           collab.Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes it, 0 for never
+	Alarm          collab.Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
+	Pause          collab.Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
+	Health         collab.WebhookHealth `dynamodbav:"health"`
+
+	read store.Item // the lane as it was read
+}
+
+// Held reports whether the lane has a holder.
+func (l *Lane) Held(now collab.Millis) bool { return l.Until > now }
+
 func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.WebhookID) }
 
 func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {

@@ -14,6 +14,13 @@ import (
 // maxMailEvents bounds how many events become one mail.
 const maxMailEvents = 25
 
+// MailThread is a thread as one person gets mail about it. Annotation is "" for events that belong to none.
+type MailThread struct {
+	collab.DocumentRef
+	Annotation string
+	User       string
+}
+
 // mailItem is a mail to a user about an event.
 type mailItem struct {
 	Lease   collab.Millis `dynamodbav:"until,omitempty"` // it is claimed until then

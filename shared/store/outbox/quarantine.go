@@ -8,6 +8,13 @@ import (
 	"collabdata/shared/table"
 )
 
+// Quarantined is an event in the quarantine.
+type Quarantined struct {
+	Work                 // as its delivery stood
+	At     collab.Millis `dynamodbav:"ca"`
+	Reason string        `dynamodbav:"why"`
+}
+
 // Quarantine puts a pending event into the quarantine, where nothing is done to it, unless another run has moved it on.
 func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}

@@ -8,6 +8,33 @@ import (
 	"collabdata/shared/table"
 )
 
+// Recipient is a person whom an event is to reach, as it was worked out once.
+type Recipient struct {
+	collab.User
+	Inbox bool `json:"inbox,omitempty"` // an entry in the person's inbox
+	Mail  bool `json:"mail,omitempty"`  // a mail to the person's e-mail address, which is known then
+}
+
+// MailMode says when the mails about an event are sent.
+type MailMode string
+
+// The modes.
+const (
+	MailNone  MailMode = ""     // there are none
+	MailNow   MailMode = "now"  // once everyone's inbox has the notification
+	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
+)
+
+// RecipientPage are some of the recipients of an event, at most RecipientPageSize.
+type RecipientPage struct {
+	Recipients []Recipient `json:"recipients,omitempty"`
+	Next       string      `json:"next,omitempty"`     // the cursor of the next page, "" when this is the last
+	MailMode   MailMode    `json:"mailMode,omitempty"` // the same in every page
+}
+
+// RecipientPageSize is the most recipients that are worked out and served at once.
+const RecipientPageSize = 200
+
 // recipientPageItem is a page of an event's recipients.
 type recipientPageItem struct {
 	Body    store.Encoded[*RecipientPage] `dynamodbav:"body"`

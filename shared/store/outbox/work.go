@@ -15,6 +15,31 @@ import (
 
 // Pending work says how far the delivery of an event has come. Once that is done there is none.
 
+// Stage is how far the delivery of an event has come.
+type Stage string
+
+// The stages of a delivery, in their order.
+const (
+	StageNew    Stage = ""        // nothing is known to be done
+	StageFanOut Stage = "fan-out" // webhooks are on their way; notifications are being put into inboxes
+	StageMail   Stage = "mail"    // mails are being sent, or wait for others on the same thread
+)
+
+// Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its
+// webhook endpoint's. A lane has neither Stage nor Cursor nor what follows Next.
+type Work struct {
+	collab.EventRef `dynamodbav:"-"`
+	Kind            collab.WorkKind `dynamodbav:"kind"`
+	Stage           Stage           `dynamodbav:"stg"`
+	Cursor          string          `dynamodbav:"cur"`  // with which of the recipients the stage goes on; "" is the first
+	Since           collab.Millis   `dynamodbav:"at"`   // when it was first to be done
+	Next            collab.Millis   `dynamodbav:"next"` // when it is sent again
+	Moves           int64           `dynamodbav:"try"`  // how often the relay has moved that on
+	Deaths          int64           `dynamodbav:"dead"` // attempts that never reported an end
+	Began           collab.Millis   `dynamodbav:"run"`  // when the last attempt that is counted began; 0 once it has reported its end
+	Expires         int64           `dynamodbav:"ttl"`  // when it is pointless, in seconds since epoch
+}
+
 func workKey(w Work) table.Key {
 	if w.Kind == collab.LaterWork {
 		return table.LaterWork(string(w.Kind), w.Account, w.ID, w.Since)
