@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -46,12 +47,12 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-endTime))
 		defer cancel()
 	}
+	if m.Kind == collab.JobWork {
+		return d.job(ctx, m)
+	}
 	read := d.Outbox.Pending
 	if m.Again {
 		read = d.Outbox.CountAttempt
-	}
-	if m.Kind == collab.JobWork {
-		return d.Threads.RunJob(ctx, m.Account, m.ID)
 	}
 	at, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
 	if err != nil || at == nil {
@@ -64,6 +65,28 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 		err = errors.Join(err, d.Outbox.ReportEnd(ending, *at))
 	}
 	return err
+}
+
+// job carries a job on, and asks for its next run at once: behind maxHops messages, and where one is lost, the relay does. Of several runs side by side
+// one alone goes on.
+func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
+	at, err := d.Outbox.Pending(ctx, m.EventRef, m.Kind)
+	if err != nil || at == nil {
+		return err
+	}
+	if err := d.Threads.RunJob(ctx, m.Account, m.ID); err != nil {
+		return err
+	}
+	to := *at
+	to.Cursor, to.Since, to.Next = strconv.FormatInt(d.millis(), 10), d.millis(), 0
+	if m.Hops >= maxHops {
+		to.Next = to.Since
+	}
+	moved, err := d.Outbox.Advance(ctx, *at, to) // not where the job is done
+	if err != nil || !moved || m.Hops >= maxHops {
+		return err
+	}
+	return d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: m.EventRef, Kind: m.Kind, Hops: m.Hops + 1})
 }
 
 func (d *Deliverer) event(ctx context.Context, at outbox.Work, m queue.Event) error {

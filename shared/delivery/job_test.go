@@ -1,0 +1,54 @@
+package delivery_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+)
+
+// TestJobGoesOn: a job that a run has no time for goes on by a message of its own at once, behind a chain of them by the relay, and ends both.
+func TestJobGoesOn(t *testing.T) {
+	w := newWorld(t)
+	job := collab.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "org"}, Things: []collab.JobThing{
+		{Kind: collab.ADocument, ID: "doc"},
+	}}
+	w.must(w.outbox.AddJob(t.Context(), job, 0))
+	first := queue.Event{EventRef: collab.EventRef{Account: "acct", ID: "j"}, Kind: collab.JobWork}
+	p := w.start()
+	hops := []int{}
+	p.taken = func(text string) {
+		ev, err := queue.DecodeEvent(text)
+		w.must(err)
+		hops = append(hops, ev.Hops)
+	}
+	state := func(want collab.JobState) {
+		t.Helper()
+		if got, err := w.outbox.JobProgress(t.Context(), "acct", "j"); err != nil || got.State != want {
+			t.Errorf("%+v, %v; want %s", got, err, want)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Second) // less than a run needs to begin a step
+	defer cancel()
+	last := first
+	last.Hops = 12
+	w.must(p.Event(short, last))
+	if at, err := w.outbox.Pending(t.Context(), first.EventRef, collab.JobWork); err != nil || at == nil || at.Next != w.millis() {
+		t.Errorf("pending %+v, %v", at, err)
+	}
+	if w.drain(p); len(hops) != 0 {
+		t.Errorf("messages %v behind the longest chain", hops)
+	}
+	state(collab.JobWaiting)
+	w.must(p.Event(short, first))
+	if w.drain(p); len(hops) != 1 || hops[0] != 1 {
+		t.Errorf("messages %v", hops)
+	}
+	state(collab.JobDone)
+	w.must(p.Event(t.Context(), first)) // late
+	if w.drain(p); len(hops) != 1 {
+		t.Errorf("messages %v behind its end", hops)
+	}
+}
