@@ -102,9 +102,10 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	ev.Describe(collab.AnnotationAdded, &th.Annotation)
 	check(t, w.threads.AddAnnotation(t.Context(), at, w.doc, th, collab.NewAnnotation{Field: "data", Comments: "commentData", Event: &ev}))
 	n := collab.Notification{ID: ev.ID, DocumentID: w.doc.Document, AnnotationID: id, Headline: "Ann <i>commented</i>", CreatedAt: ev.Time, Body: string(further)}
-	check(t, w.outbox.MakeNotification(t.Context(), w.org, n, "bob"))
+	_, err := w.outbox.Tell(t.Context(), w.org, n, ev.ID, "bob")
+	check(t, err)
 	check(t, w.outbox.AddToInbox(t.Context(), w.org, n, []string{"bob"}))
-	_, err := w.outbox.KeepRecipientPage(t.Context(), collab.EventRef{Account: "acct", ID: ev.ID}, "", &outbox.RecipientPage{Recipients: []outbox.Recipient{{User: collab.User{UserID: "bob"}, Inbox: true}}})
+	_, err = w.outbox.KeepRecipientPage(t.Context(), collab.EventRef{Account: "acct", ID: ev.ID}, "", &outbox.RecipientPage{Recipients: []outbox.Recipient{{User: collab.User{UserID: "bob"}, Inbox: true}}})
 	check(t, err)
 	e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: 1}
 	check(t, w.outbox.AddDelivery(t.Context(), e, collab.Delivery{EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, CreatedAt: ev.Time}))

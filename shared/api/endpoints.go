@@ -25,6 +25,7 @@ func Endpoints() []Endpoint {
 		V1NotificationsAdd(),
 		V2NotificationsGet(),
 		V2NotificationsUpdate(),
+		V2NotificationsDelete(),
 		V2NotificationsConfigSet(),
 		V2NotificationsUnsubscribe(),
 		V2OrganizationsAdd(),

@@ -95,6 +95,27 @@ exist, FAILED_PRECONDITION when it is disabled.`,
 	}
 }
 
+// V2NotificationsDelete is POST /v2/notifications/delete.
+func V2NotificationsDelete() Endpoint {
+	return Endpoint{
+		Path:    "/v2/notifications/delete",
+		Summary: "Deletes notifications for everyone, or out of the inbox of a user",
+		Description: `
+Deletes the notifications that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId and notificationIds is
+there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more; else for everyone, with all that hangs on them.
+What was deleted is out of reach at once, mails that wait are not sent, and the id may be added again: new, and told again. jobId names what sweeps
+the rest of it: see jobs/get.
+
+The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where it is not one of those
+meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job deletes the others, but none that is added later.
+
+NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`,
+		Grants:    ReadTable | WriteTable,
+		LeavesJob: true,
+		Operation: operation(notification, (*notifications.Service).Delete),
+	}
+}
+
 // V2NotificationsConfigSet is POST /v2/notifications/config/set.
 func V2NotificationsConfigSet() Endpoint {
 	return Endpoint{

@@ -82,6 +82,12 @@ var effects = map[string]effect{
 	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
 		data: `{"organizationId":"o","userId":"NAME","notifications":[
 		{"id":"NAME-1","clickedByUserIds":["NAME"],"displayBodyMessage":"x"},{"id":"NAME-2","clickedByUserIds":["NAME"]}]}`},
+	"/v2/notifications/delete": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
+		data: `{"organizationId":"o","notificationIds":["NAME-2","NAME-1"]}`},
+	"/v2/notifications/delete of a document": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
+		data: `{"organizationId":"o","documentId":"NAME"}`},
+	"/v2/notifications/delete of a user": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
+		data: `{"organizationId":"o","userId":"NAME"}`},
 	"/v2/notifications/config/set": {before: makeThread,
 		data: `{"organizationId":"o","userIds":["NAME","u"],"documentIds":["d","e"],"config":{"email":"NONE"}}`},
 	"/v2/organizations/add": {data: `{"organizations":[{"organizationId":"NAME","organizationName":"x"},{"organizationId":"NAME-2","tier":1}]}`},
@@ -130,7 +136,7 @@ func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
 	n := collab.Notification{ID: id, DocumentID: user, CreatedAt: 1}
-	err := d.service.Outbox.MakeNotification(d.Context(), org, n)
+	_, err := d.service.Outbox.Tell(d.Context(), org, n, id, user)
 	if err == nil {
 		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})
 	}

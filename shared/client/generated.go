@@ -404,6 +404,24 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 	return data, err
 }
 
+// Delete deletes notifications for everyone, or out of the inbox of a user, by POST /v2/notifications/delete.
+//
+// Deletes the notifications that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId
+// and notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more;
+// else for everyone, with all that hangs on them. What was deleted is out of reach at once, mails that wait are not sent, and the
+// id may be added again: new, and told again. jobId names what sweeps the rest of it: see jobs/get.
+//
+// The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where
+// it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job
+// deletes the others, but none that is added later.
+//
+// NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
+// disabled.
+func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteRequest, options ...Option) (Keyed[Item], error) {
+	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/notifications/delete", request, writing(options))
+	return data, err
+}
+
 // SetConfig sets users' notification preferences, by POST /v2/notifications/config/set.
 //
 // Replaces what up to 30 users want to be told of up to 30 documents, or without documentIds of the whole organization. A channel
@@ -1527,7 +1545,7 @@ type CommentAnnotationsDeleteRequest struct {
 }
 
 // Item is an answer, or a part of one, of CommentAnnotations.Delete, CommentAnnotations.SetRead, Notifications.Update,
-// Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders,
+// Notifications.Delete, Organizations.Add, Organizations.Update, Organizations.UpdateAccessDisableState, Organizations.AddFolders,
 // Organizations.UpdateFolders, Organizations.AddDocuments, Organizations.UpdateDocuments, Organizations.MoveDocuments,
 // Organizations.AddUserGroups, Organizations.Delete, Organizations.DeleteDocuments, Users.Add, Users.Update, Users.Delete.
 type Item struct {
@@ -2074,6 +2092,20 @@ type NotificationUpdate struct {
 	ClickedByUserIDs []string `json:"clickedByUserIds,omitzero"`
 	// Kept for your application
 	PersistReadForUsers *bool `json:"persistReadForUsers,omitzero"`
+}
+
+// NotificationsDeleteRequest is the request of Notifications.Delete.
+type NotificationsDeleteRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// Those of this document alone
+	DocumentID string `json:"documentId,omitzero"`
+	// Those at this location alone
+	LocationID string `json:"locationId,omitzero"`
+	// Those in the inbox of this user, and out of that alone; where it is left out, for everyone
+	UserID string `json:"userId,omitzero"`
+	// These, at most 500; the answer is in their order
+	NotificationIDs []string `json:"notificationIds,omitzero"`
 }
 
 // NotificationsSetConfigRequest is the request of Notifications.SetConfig.

@@ -113,6 +113,9 @@ type NotificationQuery struct {
 	Earliest bool        // first, not the newest
 }
 
+// OfAny reports whether the query names notifications of any document by their ids, and no user.
+func (q *NotificationQuery) OfAny() bool { return q.User == "" && q.Of.Document == "" }
+
 // NotificationChange is a change of one notification, and what users did with it.
 type NotificationChange struct {
 	ID      string

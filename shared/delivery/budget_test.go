@@ -21,9 +21,9 @@ func TestBudget(t *testing.T) {
 	}{
 		{"nobody", 0, 0, true, 4.5, 1, 7},
 		{"one webhook", 0, 1, true, 10.5, 6, 19},
-		{"one person, mail at once", 1, 0, true, 9.5, 9, 21},
-		{"one person, mail grouped", 1, 0, false, 16.5, 10, 30},
-		{"one webhook and ten people, mail at once", 10, 1, true, 34, 42, 61},
+		{"one person, mail at once", 1, 0, true, 11, 9, 23},
+		{"one person, mail grouped", 1, 0, false, 19.5, 10, 34},
+		{"one webhook and ten people, mail at once", 10, 1, true, 35, 42, 62},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

@@ -39,6 +39,7 @@ import (
 type Directory interface {
 	Account(ctx context.Context, id string) (collab.Account, error)
 	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
+	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)

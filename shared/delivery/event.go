@@ -181,19 +181,15 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 		if err := d.fanOutWebhooks(ctx, w); err != nil {
 			return err
 		}
-		if w.toAllAtOnce() {
-			if err := d.Outbox.AddToInboxOfAll(ctx, w.document.OrganizationRef, *w.event.Notification); err != nil {
-				return err
-			}
-			d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
-		}
 	}
 	page, err := d.recipientPage(ctx, w)
 	if err != nil {
 		return err
 	}
-	if err := d.serveInboxes(ctx, w, page); err != nil {
+	if told, err := d.serveInboxes(ctx, w, page); err != nil {
 		return err
+	} else if !told {
+		return d.Outbox.Finish(ctx, w.Work)
 	}
 	if page.MailMode == outbox.MailWaits { // the mails about earlier events on the thread may take these along
 		if err := eachOf(withMail(page.Recipients), func(r outbox.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
@@ -242,28 +238,40 @@ func (d *Deliverer) goOn(ctx context.Context, w *work, stage outbox.Stage, curso
 	return d.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
 }
 
-// serveInboxes puts the notification into the inboxes of a page of recipients.
-func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.RecipientPage) error {
+// serveInboxes puts the notification into the inboxes of a page of recipients, and before the first page into the list for all. It reports false where
+// nobody is to be told any more: the notification or its document was deleted.
+func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.RecipientPage) (told bool, err error) {
 	var users []string
 	for _, r := range page.Recipients {
 		if r.Inbox {
 			users = append(users, r.UserID)
 		}
 	}
-	if len(users) == 0 {
-		return nil
+	toAll := w.Stage == outbox.StageNew && w.toAllAtOnce()
+	if len(page.Recipients) == 0 && !toAll {
+		return true, nil
 	}
-	n := notificationOf(w.event)
-	if w.event.Notification == nil {
-		if err := d.Outbox.MakeNotification(ctx, w.document.OrganizationRef, n, users...); err != nil {
-			return err
+	if exists, err := d.exists(ctx, w); err != nil || !exists {
+		return false, err
+	}
+	if len(users) == 0 && !toAll {
+		return true, nil
+	}
+	org, n := w.document.OrganizationRef, notificationOf(w.event)
+	if told, err := d.Outbox.Tell(ctx, org, n, w.ID, users...); err != nil || !told {
+		return false, err
+	}
+	if toAll {
+		if err := d.Outbox.AddToInboxOfAll(ctx, org, n); err != nil {
+			return false, err
 		}
+		d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
 	}
-	if err := d.Outbox.AddToInbox(ctx, w.document.OrganizationRef, n, users); err != nil {
-		return err
+	if err := d.Outbox.AddToInbox(ctx, org, n, users); err != nil {
+		return false, err
 	}
 	d.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
-	return nil
+	return true, nil
 }
 
 // mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it is
@@ -287,6 +295,11 @@ func (d *Deliverer) mailStep(ctx context.Context, w *work, page *outbox.Recipien
 	alone := page.MailMode != outbox.MailWaits
 	mailed, dropped := withMail(page.Recipients), []outbox.Recipient(nil)
 	exists, err := d.exists(ctx, w)
+	if err == nil && exists && later {
+		var withdrawn bool
+		withdrawn, err = d.Outbox.Withdrawn(ctx, w.EventRef)
+		exists = !withdrawn
+	}
 	switch {
 	case err != nil:
 		return err

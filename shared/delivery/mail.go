@@ -31,10 +31,19 @@ func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
 }
 
-// exists reports whether what an event is about is there still, so that people may hear of it by mail. It is asked before each page of mails.
+// exists reports whether the document of an event is there still, so that people may hear of it. It is asked before each page of recipients, and of mails.
 func (d *Deliverer) exists(ctx context.Context, w *work) (bool, error) {
-	_, found, err := d.documentOf(ctx, w)
-	return found, err
+	doc := w.document
+	is, err := d.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
+	switch collab.CodeOf(err) {
+	case "":
+		return is == doc, nil
+	case collab.FailedPrecondition: // it is disabled
+		return true, nil
+	case collab.NotFound:
+		return false, nil
+	}
+	return false, err
 }
 
 // documentOf reads the document of an event, once.

@@ -462,7 +462,7 @@ func TestRecipientPageIsKept(t *testing.T) {
 	ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob"), a.user("cid")} })
 	p := w.start()
 	p.killAt.call = 9 // the page is kept by then
-	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "PutItem"}) {
+	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "BatchGetItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}
 	w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))

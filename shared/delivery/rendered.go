@@ -116,7 +116,11 @@ func (d *Deliverer) rendered(ctx context.Context, w *work, id string) (*rendered
 		if ev, err = d.Outbox.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
 			return nil, nil
 		}
-		if err != nil {
+		var withdrawn bool
+		if err == nil {
+			withdrawn, err = d.Outbox.Withdrawn(ctx, collab.EventRef{Account: w.Account, ID: id})
+		}
+		if err != nil || withdrawn {
 			return nil, err
 		}
 	}

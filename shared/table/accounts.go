@@ -28,10 +28,7 @@ func Idempotency(acct string, hash [32]byte) Key {
 	return Key{Join("A", acct, "IDEM", hex.EncodeToString(hash[:])), "IDEM"}
 }
 
-// Removal says that the request of a mark removed what it was to remove: a repeat of it finds nothing else.
-func Removal(acct, mark string) Key { return Key{Join("A", acct, "REMOVED", mark), "REMOVED"} }
-
-// Job is what a deletion has left to be swept.
+// Job is what a deletion means, and has left to be swept.
 func Job(acct, id string) Key { return Key{Join("A", acct, "JOB", id), "JOB"} }
 
 // JobProgress is how far a job has come.

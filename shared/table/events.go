@@ -18,6 +18,9 @@ func RecipientPage(acct, id, cursor string) Key {
 	return Key{Join("A", acct, "EVT", id), "RECIPIENTS#" + Escape(cursor)}
 }
 
+// Withdrawn says that the notification of an event was deleted: nobody is told of it any more.
+func Withdrawn(acct, id string) Key { return Key{Event(acct, id).PK, "WITHDRAWN"} }
+
 // Quarantine lists the events whose handling ended the process again and again.
 const Quarantine = "QUARANTINE"
 

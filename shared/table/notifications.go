@@ -1,6 +1,11 @@
 package table
 
-import "collabdata/shared/collab"
+import (
+	"strconv"
+	"strings"
+
+	"collabdata/shared/collab"
+)
 
 // Notification is a stored notification.
 func Notification(org collab.OrganizationRef, id string) Key {
@@ -22,6 +27,25 @@ func DocumentNotification(doc collab.DocumentRef, ms int64, id string) Key {
 	return Key{DocumentPartition(doc) + "#NTF", Time(ms) + "#" + Escape(id)}
 }
 
+// Told says whom a notification that was made at a time was for, beside those that it names itself: a list of users, by the first of them.
+func Told(org collab.OrganizationRef, ms int64, id, first string) Key {
+	return Key{Notification(org, id).PK, toldOf(ms) + Escape(first)}
+}
+
+// ToldEnd ends the span of the sort keys of Told, which begins with that of "".
+func ToldEnd(ms int64) string { return toldOf(ms)[:len(toldOf(ms))-1] + AfterChildren }
+
+func toldOf(ms int64) string { return "TO#" + Time(ms) + "#" }
+
+// ParseListed reads the sort key of a notification in a list: when it was made, and its id. It fails on text that is none.
+func ParseListed(sk string) (ms int64, id string, err error) {
+	at, escaped, _ := strings.Cut(sk, "#")
+	if ms, err = strconv.ParseInt(at, 10, 64); err == nil {
+		id, err = Unescape(escaped)
+	}
+	return ms, id, err
+}
+
 // NotificationState is what a user did with a notification of the list for all: read, clicked.
 func NotificationState(org collab.OrganizationRef, user string, ms int64, id string) Key {
 	return Key{below(org, "READ", user), Time(ms) + "#" + Escape(id)}
@@ -29,7 +53,18 @@ func NotificationState(org collab.OrganizationRef, user string, ms int64, id str
 
 // MailEntry is a mail to a user about an event of a thread; ann is "" for an event that belongs to none. Several become one mail.
 func MailEntry(doc collab.DocumentRef, ann, user, event string) Key {
-	return Key{DocumentPartition(doc) + "#" + Join("M", ann, user), Escape(event)}
+	return Key{MailPartition(doc), Join(ann, user, event)}
+}
+
+// MailPartition holds the mails about events of a document.
+func MailPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#M" }
+
+// MailsOf begins the sort keys of the mails to a user about the events of a thread.
+func MailsOf(ann, user string) string { return Join(ann, user, "") }
+
+// ParseMailEntry reads the sort key of a mail: its event. It fails on text that is none.
+func ParseMailEntry(sk string) (event string, err error) {
+	return Unescape(sk[strings.LastIndexByte(sk, '#')+1:])
 }
 
 // MailSecret is the secret that signs the tokens by which the recipients of an account's mails unsubscribe.

@@ -61,7 +61,7 @@ func FolderPartition(org collab.OrganizationRef, folder string) string {
 
 // Preference is a user's notification preference for a document.
 func Preference(doc collab.DocumentRef, user string) Key {
-	return Key{PreferencePartition(doc), Escape(user)}
+	return Key{PreferencePartition(doc.OrganizationRef), PreferencesFor(doc) + Escape(user)}
 }
 
 // OrganizationPreference is a user's notification preference for the organization.
@@ -69,5 +69,8 @@ func OrganizationPreference(org collab.OrganizationRef, user string) Key {
 	return Key{below(org), Preferences + Escape(user)}
 }
 
-// PreferencePartition holds the users' notification preferences for a document.
-func PreferencePartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#CFG" }
+// PreferencePartition holds the users' notification preferences for documents of an organization, those too that are not there yet.
+func PreferencePartition(org collab.OrganizationRef) string { return below(org, "CFG") }
+
+// PreferencesFor begins the sort keys of the preferences for a document.
+func PreferencesFor(doc collab.DocumentRef) string { return documentPart(doc) + "#" }

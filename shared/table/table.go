@@ -29,18 +29,21 @@
 //	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
 //	comment                         the same                          ANN#<ann>#CMT#<16 digits>
 //	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>
-//	preference for a document       A#<acct>#O#<org>#D#<doc>#CFG      <user>
+//	preference for a document       A#<acct>#O#<org>#CFG              <doc>#<user>
 //	  for the organization          A#<acct>#O#<org>                  CFG#<user>
 //	what a user has seen of it      A#<acct>#O#<org>#D#<doc>#SEEN     <user>
 //	  of an annotation in it        the same                          <user>#<ann>
 //	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
+//	  more of whom it was for       the same                          TO#<15 digits time>#<the first user>
 //	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>
 //	  in the list for all           A#<acct>#O#<org>#ALL              <15 digits time>#<id>
+//	  in the list of its document   A#<acct>#O#<org>#D#<doc>#NTF      <15 digits time>#<id>
 //	  read state of a user          A#<acct>#O#<org>#READ#<user>      <15 digits time>#<id>
 //	event (outbox)                  A#<acct>#EVT#<id>                 EVT
 //	  its people, when many         the same                          EVT#PEOPLE#<3 digits>
 //	  pages of its recipients       the same                          RECIPIENTS#<cursor>
-//	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M#<ann>#<user>   <event id>
+//	  nobody is told any more       the same                          WITHDRAWN
+//	mail about a thread to a user   A#<acct>#O#<org>#D#<doc>#M        <ann>#<user>#<event id>
 //	pending event, job              DUE#<its kind>#<0 to 9>           <acct>#<its id>
 //	  job that waits for hours      DUE#later#<0 to 9>                <15 digits time>#<acct>#<its id>
 //	lane of a webhook endpoint      DUE#lane#<0 to 9>                 <acct>#<id>
@@ -53,7 +56,7 @@
 //	unsubscribed address; user      A#<acct>#NOMAIL                   ADDRESS#<hash>; USER#<org>#<user>
 //	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
-//	what a request has removed      A#<acct>#REMOVED#<mark>           REMOVED
+//	what a deletion means; left     A#<acct>#JOB#<id>                 JOB; PROGRESS
 //
 // # Indexes
 //

@@ -35,5 +35,8 @@ type Outbox interface {
 	Notifications(
 		ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 	) (list []collab.InboxEntry, next string, err error)
+	DeleteNotifications(
+		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, q collab.NotificationQuery,
+	) (ids []string, errs []error, job string, err error)
 	ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error
 }

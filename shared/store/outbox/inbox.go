@@ -90,8 +90,7 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, q coll
 	list := make([]pointer, len(items))
 	for i, it := range items {
 		p := pointer{sk: it.Text(table.SK), toAll: it.Text(table.PK) == table.AllNotification(org, 0, "").PK}
-		_, escaped, _ := strings.Cut(p.sk, "#")
-		if p.id, err = table.Unescape(escaped); err != nil {
+		if _, p.id, err = table.ParseListed(p.sk); err != nil {
 			return nil, false, store.Unreadable(it.Key(), err)
 		}
 		list[i] = p
@@ -103,22 +102,28 @@ func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, q coll
 func (s *Store) named(
 	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
 ) ([]store.Item, bool, error) {
-	at := make([]collab.Millis, len(q.IDs)) // 0 where there is none
+	there := make([]table.Key, len(q.IDs)) // in the lists of their documents
 	err := store.Each(ctx, len(q.IDs), func(ctx context.Context, i int) error {
 		n, err := s.Notification(ctx, org, q.IDs[i])
 		if collab.CodeOf(err) == collab.NotFound {
 			return nil
 		}
-		at[i] = n.CreatedAt
+		there[i] = table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)
 		return err
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	var keys []table.Key
-	for i, id := range q.IDs {
-		for _, pk := range pks {
-			keys = append(keys, table.Key{PK: pk, SK: table.AllNotification(org, at[i], id).SK})
+	for _, k := range there {
+		switch {
+		case k.SK == "":
+		case q.OfAny():
+			keys = append(keys, k)
+		default:
+			for _, pk := range pks {
+				keys = append(keys, table.Key{PK: pk, SK: k.SK})
+			}
 		}
 	}
 	found, err := s.GetAll(ctx, keys, true)
@@ -179,8 +184,9 @@ func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, q colla
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
 		}
 		switch {
-		case q.User == "" && table.DocumentNotification(e.Document(org), e.CreatedAt, e.ID) != table.DocumentNotification(q.Of, e.CreatedAt, p.id),
+		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
 			table.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never made: another has its id
+			did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			p.toAll && e.ActionUser.UserID == q.User:
 			continue
@@ -249,6 +255,7 @@ func (s *Store) ofCurrent(ctx context.Context, org collab.OrganizationRef, list 
 type stateItem struct {
 	ReadAt    collab.Millis `dynamodbav:"rd"`
 	ClickedAt collab.Millis `dynamodbav:"ck,omitempty"`
+	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
 }
 
 // ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. That a user has read or
@@ -305,6 +312,11 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 			if clicked || found[state] == nil {
 				writes = append(writes, write)
 			}
+			if found[state] == nil && found[table.UserNotification(org, u, n.CreatedAt, n.ID)] == nil {
+				if err := s.Put(ctx, store.ItemOf(table.Told(org, n.CreatedAt, n.ID, u), told{To: []string{u}})); err != nil {
+					return nil, err
+				}
+			}
 		}
 		recorded, err := s.Record(ctx, events...)
 		return append(writes, recorded...), err
@@ -348,12 +360,14 @@ func (s *Store) listed(ctx context.Context, org collab.OrganizationRef, n collab
 	for _, u := range having {
 		keys = append(keys, table.UserNotification(org, u, n.CreatedAt, n.ID))
 	}
-	for _, u := range users {
+	for _, u := range having {
 		keys = append(keys, table.NotificationState(org, u, n.CreatedAt, n.ID))
 	}
 	found, err := s.GetAll(ctx, keys, true)
 	for _, u := range having {
-		if own := found[table.UserNotification(org, u, n.CreatedAt, n.ID)]; err == nil && own == nil && (found[all] == nil || n.ActionUser.UserID == u) {
+		own := found[table.UserNotification(org, u, n.CreatedAt, n.ID)]
+		deleted := found[table.NotificationState(org, u, n.CreatedAt, n.ID)][table.DeletedAt] != nil
+		if err == nil && (deleted || own == nil && (found[all] == nil || n.ActionUser.UserID == u)) {
 			err = collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", u, n.ID, org.Organization)
 		}
 	}

@@ -38,6 +38,16 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 
 func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
 
+// Remember keeps what a deletion means that leaves nothing to be done, as long as its request may be repeated.
+func (s *Store) Remember(ctx context.Context, job collab.Job) error {
+	return s.Put(ctx, s.remembered(job))
+}
+
+func (s *Store) remembered(job collab.Job) store.Item {
+	expires := s.Millis()/1000 + int64(tx.KeyExpiry.Seconds())
+	return store.ItemOf(table.Job(job.Account, job.ID), jobItem{store.Encoded[collab.Job]{Value: job}, expires})
+}
+
 // Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has.
 func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string) (*collab.Job, error) {
 	if !t.Repeat {
@@ -48,6 +58,11 @@ func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string) (*collab.Job, er
 		return nil, nil
 	}
 	return &job, err
+}
+
+// JobTx is the work of a step of a job.
+func (s *Store) JobTx(job *collab.Job) *tx.Tx {
+	return &tx.Tx{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
 }
 
 // Job reads a job; NOT_FOUND when it does not exist, or is done for collab.JobExpiry.

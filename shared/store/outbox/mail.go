@@ -48,7 +48,7 @@ func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone
 	if alone {
 		left = 0
 	}
-	for keys := store.Everything; left > 0; {
+	for keys := store.Children(table.MailsOf(t.Annotation, t.User)); left > 0; {
 		entries, more, err := s.QueryPage(ctx, store.Scan{PK: mailKey(t, event).PK, Keys: keys, Limit: left, Newest: true, Strong: true})
 		if err != nil {
 			return nil, err
@@ -56,7 +56,7 @@ func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone
 		for _, it := range entries {
 			keys = keys.Before(it.Text(table.SK))
 			var m mailItem
-			id, err := table.Unescape(it.Text(table.SK))
+			id, err := table.ParseMailEntry(it.Text(table.SK))
 			if err == nil {
 				err = it.Decode(&m)
 			}

@@ -2,6 +2,8 @@ package outbox
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -12,12 +14,19 @@ import (
 // notificationItem is a notification.
 type notificationItem struct {
 	Body store.Encoded[collab.Notification] `dynamodbav:"body"`
-	All  bool                               `dynamodbav:"all,omitempty"` // it is for everyone of the organization
-	To   []string                           `dynamodbav:"to,omitempty"`  // whom it is for, collab.MaxTold at most
+	told
+}
+
+// told says whom a notification is for: the item of the notification itself does, and others beside it where these are more. Whoever has a pointer to
+// it, or did something with it, is in one of them.
+type told struct {
+	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
+	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxTold at most
 }
 
 func notificationItemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
-	return store.ItemOf(table.Notification(org, n.ID), notificationItem{store.Encoded[collab.Notification]{Value: n}, all, to[:min(len(to), collab.MaxTold)]})
+	return store.ItemOf(table.Notification(org, n.ID),
+		notificationItem{store.Encoded[collab.Notification]{Value: n}, told{all, to[:min(len(to), collab.MaxTold)]}})
 }
 
 // list puts a notification into the list of its document: ahead of it, so that it is never without. What it points to may not come to be.
@@ -45,13 +54,53 @@ func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.Organi
 	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
 }
 
-// MakeNotification stores a notification for users unless there is one with its id.
-func (s *Store) MakeNotification(ctx context.Context, org collab.OrganizationRef, n collab.Notification, to ...string) error {
-	if err := s.list(ctx, org, n); err != nil {
-		return err
+// Tell makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It comes ahead of
+// their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold users at most.
+func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
+	k, further := table.Notification(org, n.ID), table.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
+	own := n.ID != event
+	var there store.Item
+	var err error
+	if own {
+		if there, err = s.Get(ctx, k); err != nil || there.Text(table.AddedBy) != event {
+			return false, err
+		}
+	} else {
+		if err := s.list(ctx, org, n); err != nil {
+			return false, err
+		}
+		if there, err = s.Create(ctx, notificationItemOf(org, n, false, users)); err != nil {
+			return false, err
+		}
 	}
-	_, err := s.Create(ctx, notificationItemOf(org, n, false, to))
-	return err
+	var known told
+	if err := there.Decode(&known); err != nil {
+		return false, err
+	}
+	if there != nil && slices.ContainsFunc(users, func(u string) bool { return !slices.Contains(known.To, u) }) {
+		if err := s.Put(ctx, store.ItemOf(further, told{To: users})); err != nil {
+			return false, err
+		}
+	}
+	if own {
+		return true, nil
+	}
+	deleted, err := s.Withdrawn(ctx, collab.EventRef{Account: org.Account, ID: event})
+	if !deleted || err != nil {
+		return err == nil, err
+	}
+	for _, k := range []table.Key{k, further, table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)} {
+		if err := s.Delete(ctx, k); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// Withdrawn reports whether the notification of an event was deleted: nobody is told of the event any more.
+func (s *Store) Withdrawn(ctx context.Context, event collab.EventRef) (bool, error) {
+	it, err := s.Get(ctx, table.Withdrawn(event.Account, event.ID))
+	return it != nil, err
 }
 
 // Notification reads a notification of the organization; NOT_FOUND when it does not exist.

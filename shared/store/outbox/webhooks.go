@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -149,15 +148,13 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 // DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try
 // of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
-	removal := table.Removal(acct, mark)
-	done := store.NewItem(removal) // of use as long as the request may be repeated
-	done[table.Expires] = store.Number(s.Millis()/1000 + int64(tx.KeyExpiry.Seconds()))
+	done := s.remembered(collab.Job{ID: mark, Account: acct})
 	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.Webhook(acct, id))), store.Delete(table.Lane(acct, id)), store.Put(done))
 	if err != nil || refused == nil {
 		return err
 	}
-	before, err := s.Get(ctx, removal)
-	if err == nil && before == nil {
+	_, err = s.Job(ctx, acct, mark)
+	if collab.CodeOf(err) == collab.NotFound {
 		err = noWebhook(id)
 	}
 	return err

@@ -1,8 +1,9 @@
 package removal_test
 
 import (
-	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 	"collabdata/shared/store/threads"
 	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
+	"collabdata/shared/tx"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
 )
 
 // process is the stores as one process has them, on a clock of the test.
@@ -50,36 +55,24 @@ func (p *process) thread(doc collab.DocumentRef, id string) error {
 	return p.threads.AddAnnotation(p.Context(), storetest.Request(p.Now()), doc, th, collab.NewAnnotation{})
 }
 
-// below counts the items below the organization acme, whatever the incarnation, and its own.
-func below(t *testing.T, tb *store.Table) (n int) {
+// below lists the items below the organization acme, whatever the incarnation, and its own: what a scan of the whole table finds.
+func below(t *testing.T, tb *store.Table) (keys []string) {
 	t.Helper()
-	for _, incarnation := range []int{0, 1, 2} {
-		org := collab.OrganizationRef{Account: "acct", Organization: "acme", Incarnation: incarnation}
-		for _, doc := range []int{0, 1, 2} {
-			d := org.Document("plan")
-			d.Incarnation = doc
-			for _, pk := range []string{table.DocumentPartition(d), table.PreferencePartition(d), table.SeenPartition(d), table.AnnotationIDPartition(org, "a")} {
-				items, err := tb.Query(t.Context(), store.Scan{PK: pk, Keys: store.Everything, Strong: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				n += len(items)
-			}
-		}
-		items, err := tb.Query(t.Context(), store.Scan{PK: table.OrganizationPartition(org), Keys: store.Everything, Strong: true})
+	name := tb.Name()
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(storetest.Config(t)), &dynamodb.ScanInput{TableName: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += len(items)
+		for _, it := range page.Items {
+			if k := store.Item(it).Key(); table.InOrganization(k.PK, "acct", "acme") || k == table.Organization("acct", "acme") {
+				keys = append(keys, k.String())
+			}
+		}
 	}
-	it, err := tb.Get(t.Context(), table.Organization("acct", "acme"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if it != nil {
-		n++
-	}
-	return n
+	slices.Sort(keys)
+	return keys
 }
 
 // TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the belief elsewhere, not added again before that,
@@ -133,36 +126,118 @@ func TestDeleteAndAddAgain(t *testing.T) {
 			if len(shown) != 1 {
 				t.Errorf("the new one shows %v", shown)
 			}
-			for range 20 {
-				here.must(here.threads.RunJob(t.Context(), "acct", job))
-			}
-			if p, err := here.Outbox.JobProgress(t.Context(), "acct", job); err != nil || p.State != collab.JobDone {
-				t.Errorf("the job: %+v, %v", p, err)
-			}
-			if n := below(t, tb); n != 2+2+3 { // head, comment; organization, document; the look-up, three times counted
-				t.Errorf("%d items are left", n)
+			here.run(job)
+			if left := below(t, tb); len(left) != 5 { // head, comment, look-up; organization, document
+				t.Errorf("there are %v", left)
 			}
 		})
 	}
 }
 
-// TestSweptWhole deletes an organization with what it has, and finds nothing of it once the job is done.
-func TestSweptWhole(t *testing.T) {
-	tb := storetest.New(t)
-	p := newProcess(t, tb, time.Now, 0)
-	doc, err := p.open()
+// tell has a notification of a document as deliver leaves it: in the lists of users, or in that for all where there are none, and a mail about it.
+func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
+	p.Helper()
+	n := collab.Notification{ID: id, DocumentID: doc.Document, Incarnation: doc.Incarnation, ActionUser: collab.User{UserID: "boss"}, CreatedAt: p.Millis()}
+	ev := collab.In(doc)
+	ev.ID, ev.Type, ev.Time, ev.Notify, ev.NotifyAll = "event-of-"+id, collab.NotificationAdded, n.CreatedAt, true, len(users) == 0
+	for _, u := range users {
+		ev.People = append(ev.People, collab.User{UserID: u})
+	}
+	_, err := p.Outbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, &ev)
 	p.must(err)
+	slices.Sort(users)
+	for page := range slices.Chunk(users, outbox.RecipientPageSize) {
+		_, err := p.Outbox.Tell(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
+		p.must(err)
+		p.must(p.Outbox.AddToInbox(p.Context(), doc.OrganizationRef, n, page))
+		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: page[0]}, ev.ID))
+	}
+	if len(users) == 0 {
+		p.must(p.Outbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
+	}
+}
+
+// read has a user read a notification.
+func (p *process) read(org collab.OrganizationRef, id, user string) {
+	p.Helper()
+	p.must(p.Outbox.ChangeNotification(p.Context(), storetest.Request(p.Now()), org, collab.NotificationChange{ID: id, Read: []string{user}}))
+}
+
+// fill puts into a document whatever hangs on one, with people who are no members of the organization.
+func (p *process) fill(doc collab.DocumentRef) {
+	p.Helper()
+	org := doc.OrganizationRef
 	for _, id := range []string{"a", "b", "c"} {
 		p.must(p.thread(doc, id))
 	}
-	p.must(p.SetPreferences(context.Background(), doc.OrganizationRef, []string{"ann"}, []string{"plan"}, collab.Preferences{Inbox: collab.PreferNone}))
-	job, err := p.DeleteOrganizations(t.Context(), storetest.Request(time.Now()), []string{"acme", "none"}, make([]error, 2))
+	p.must(p.SetPreferences(p.Context(), org, []string{"ann"}, []string{doc.Document}, collab.Preferences{Inbox: collab.PreferNone}))
+	_, err := p.threads.SetSeen(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true)
 	p.must(err)
-	for range 20 {
-		p.must(p.threads.RunJob(t.Context(), "acct", job))
+	p.must(p.threads.SetAllSeen(p.Context(), storetest.Request(p.Now()), doc, "bob", true))
+	for _, err := range p.ChangeMembers(p.Context(), storetest.Request(p.Now()), collab.Resource{OrganizationRef: org, Document: doc}, []string{"ann"}, true, func(int, *collab.Member) {}) {
+		p.must(err)
 	}
-	if n := below(t, tb); n != 0 {
-		t.Errorf("%d items are left", n)
+	var many []string
+	for i := range 1_000 {
+		many = append(many, fmt.Sprint("user", i))
+	}
+	p.tell(doc, "many", many...)
+	p.read(org, "many", "user7")
+	p.tell(doc, "one", "stranger")
+	p.tell(doc, "all")
+	p.read(org, "all", "stranger")
+	comment := collab.Notification{ID: "comment", DocumentID: doc.Document, Incarnation: doc.Incarnation, AnnotationID: "a", CreatedAt: p.Millis()}
+	for _, page := range [][]string{{"eve"}, {"stranger"}} {
+		_, err := p.Outbox.Tell(p.Context(), org, comment, comment.ID, page...)
+		p.must(err)
+		p.must(p.Outbox.AddToInbox(p.Context(), org, comment, page))
+		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: page[0]}, comment.ID))
+	}
+}
+
+// run runs a job until it is done.
+func (p *process) run(job string) {
+	p.Helper()
+	for range 20 {
+		p.must(p.threads.RunJob(p.Context(), "acct", job))
+	}
+	if got, err := p.Outbox.JobProgress(p.Context(), "acct", job); err != nil || got.State != collab.JobDone {
+		p.Errorf("the job: %+v, %v", got, err)
+	}
+}
+
+// TestSweptWhole deletes a document with what it has, and then its organization, and finds nothing of them once the jobs are done.
+func TestSweptWhole(t *testing.T) {
+	tb := storetest.New(t)
+	p := newProcess(t, tb, time.Now, 0)
+	plan, err := p.open()
+	p.must(err)
+	org := plan.OrganizationRef
+	p.must(p.SetPreferences(t.Context(), org, []string{"ann"}, nil, collab.Preferences{Inbox: collab.PreferNone}))
+	p.must(p.SetPreferences(t.Context(), org, []string{"ann"}, []string{"not there yet"}, collab.Preferences{Inbox: collab.PreferNone}))
+	p.tell(plan, "stays", "stranger")
+	before := below(t, tb)
+	other, err := p.OpenDocument(t.Context(), "acct", "acme", "other", collab.CreateFlags{Document: true})
+	p.must(err)
+	p.fill(other)
+	job, err := p.DeleteDocuments(t.Context(), storetest.Request(time.Now()), org, []string{"other"}, make([]error, 1))
+	p.must(err)
+	p.run(job)
+	if diff := cmp.Diff(before, below(t, tb)); diff != "" {
+		t.Errorf("a document was added and deleted (- before, + after):\n%s", diff)
+	}
+	p.fill(plan)
+	for _, err := range p.ChangeGroups(t.Context(), storetest.Request(time.Now()), org, []string{"g"}, func(int, *collab.UserGroup) {}) {
+		p.must(err)
+	}
+	for _, err := range p.AddGroupUsers(t.Context(), storetest.Request(time.Now()), org, "g", []string{"ann", "stranger"}) {
+		p.must(err)
+	}
+	job, err = p.DeleteOrganizations(t.Context(), storetest.Request(time.Now()), []string{"acme", "none"}, make([]error, 2))
+	p.must(err)
+	p.run(job)
+	if left := below(t, tb); len(left) > 0 {
+		t.Errorf("of the organization there are %v", left)
 	}
 }
 
@@ -194,5 +269,67 @@ func TestFolderKilled(t *testing.T) {
 		if err == nil {
 			return
 		}
+	}
+}
+
+// TestDeleteNotifications deletes more notifications than a call does, of a document or out of an inbox: a job deletes the others, but none that was added
+// since, a repeat answers as the first, and once all jobs are done nothing of them is left.
+func TestDeleteNotifications(t *testing.T) {
+	for name, of := range map[string]func(doc collab.DocumentRef) (q collab.NotificationQuery){
+		"of a document":   func(doc collab.DocumentRef) (q collab.NotificationQuery) { q.Of = doc; return q },
+		"out of an inbox": func(collab.DocumentRef) (q collab.NotificationQuery) { q.User = "bob"; return q },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tb := storetest.New(t)
+			p := newProcess(t, tb, time.Now, 0)
+			doc, err := p.open()
+			p.must(err)
+			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
+			tell := func(i int) {
+				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", CreatedAt: collab.Millis(1_000 + i)}
+				_, err := p.Outbox.Tell(t.Context(), org, n, n.ID, "bob")
+				p.must(err)
+				p.must(p.Outbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
+			}
+			const all = collab.MaxDeleted + 30
+			store.All(all, tell)
+			r := storetest.Request(time.Now())
+			delete := func(r *tx.Tx, q collab.NotificationQuery) (ids []string, job string) {
+				t.Helper()
+				ids, errs, job, err := p.Outbox.DeleteNotifications(t.Context(), r, org, q)
+				for _, err := range append(errs, err) {
+					p.must(err)
+				}
+				return ids, job
+			}
+			ids, job := delete(r, q)
+			if len(ids) != collab.MaxDeleted || ids[0] != fmt.Sprintf("n%04d", all-1) || ids[collab.MaxDeleted-1] != "n0030" {
+				t.Errorf("%d are deleted, the first is %s, the last %s", len(ids), ids[0], ids[len(ids)-1])
+			}
+			tell(all)
+			if again, _ := delete(storetest.Again(r), q); !slices.Equal(again, ids) {
+				t.Errorf("again: %d", len(again))
+			}
+			p.run(job)
+			list, next, err := p.Outbox.Notifications(t.Context(), org, q, "", 100)
+			if err != nil || len(list) != 1 || list[0].ID != fmt.Sprintf("n%04d", all) || next != "" {
+				t.Errorf("there are %d, %v", len(list), err)
+			}
+			for range 2 { // those out of an inbox alone are there still
+				delete(storetest.Request(time.Now()), collab.NotificationQuery{Of: doc})
+			}
+			for shard := range table.DueShards {
+				work, _, err := p.Outbox.Work(t.Context(), collab.JobWork, shard, "", 100, func(err error) { t.Error(err) })
+				p.must(err)
+				for _, w := range work {
+					p.must(p.threads.RunJob(t.Context(), "acct", w.ID))
+				}
+			}
+			// What says that no mail is sent to bob expires.
+			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, table.MailPartition(doc)) })
+			if diff := cmp.Diff(empty, left); diff != "" {
+				t.Errorf("(- before, + after)\n%s", diff)
+			}
+		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 
@@ -47,13 +46,14 @@ func note(stored collab.JSON, whose string) collab.JSON {
 }
 
 // meant returns the marks of the comments that a request deletes.
-func (w *writing) meant(r *tx.Tx) []string {
+func (w *writing) meant(r *tx.Tx) (marks []string) {
 	w.t.Helper()
-	var meant meantComments
-	it, err := w.Get(w.t.Context(), table.Removal(r.Account, r.Mark()))
+	job, err := w.Outbox.Job(w.t.Context(), r.Account, r.JobID())
 	w.must(err)
-	w.must(it.Decode(&meant))
-	return meant.Marks
+	for _, c := range job.Comments {
+		marks = append(marks, c.Mark)
+	}
+	return marks
 }
 
 // TestAddedAgainInBetween deletes a thread and adds another under its id, with comments of the same ids, before each call of every write in turn: that

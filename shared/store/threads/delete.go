@@ -144,16 +144,18 @@ func (s *Store) DeleteComments(
 	if err := d.mean(ctx, ids); err != nil {
 		return nil, nil, err
 	}
-	if ids == nil {
-		ids = d.IDs
-	}
 	failures := map[int64]error{}
 	for _, id := range ids {
-		if !slices.Contains(d.IDs, id) {
-			failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
+		failures[id] = collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, ann)
+	}
+	all := ids == nil
+	for _, c := range d.meant {
+		delete(failures, c.ID)
+		if all {
+			ids = append(ids, c.ID)
 		}
 	}
-	if len(d.IDs) == 0 {
+	if len(d.meant) == 0 {
 		return ids, failures, nil
 	}
 	head, err := s.touch(ctx, doc, ann, t.Millis(), nil)
@@ -163,11 +165,10 @@ func (s *Store) DeleteComments(
 	if d.head, err = readHead(head); err != nil {
 		return nil, nil, err
 	}
-	for from := 0; from < len(d.IDs); from += collab.MaxComments {
-		to := min(from+collab.MaxComments, len(d.IDs))
-		if err := d.group(ctx, from, to); err != nil {
-			for _, id := range d.IDs[from:to] {
-				failures[id] = err
+	for group := range slices.Chunk(d.meant, collab.MaxComments) {
+		if err := d.group(ctx, group); err != nil {
+			for _, c := range group {
+				failures[c.ID] = err
 			}
 		}
 	}
@@ -182,24 +183,18 @@ type commentDeletion struct {
 	ann   string
 	event func(*collab.Annotation, []collab.Comment) *collab.Event
 	head  collab.Annotation
-	meantComments
-}
-
-// meantComments are which comments a request deletes: by id, and by the mark of the request that added each.
-type meantComments struct {
-	IDs     []int64  `dynamodbav:"ids"`
-	Marks   []string `dynamodbav:"marks"`
-	Expires int64    `dynamodbav:"ttl"`
+	meant []collab.JobComment
 }
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
 func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
-	k := table.Removal(d.tx.Account, d.tx.Mark())
-	if d.tx.Repeat {
-		it, err := d.s.Get(ctx, k)
-		if err != nil || it != nil {
-			return cmp.Or(err, it.Decode(&d.meantComments))
-		}
+	begun, err := d.s.Outbox.Begun(ctx, d.tx, d.tx.JobID())
+	if err != nil {
+		return err
+	}
+	if begun != nil {
+		d.meant = begun.Comments
+		return nil
 	}
 	items, err := d.read(ctx, ids)
 	if err != nil || len(items) == 0 {
@@ -210,10 +205,9 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 		if err != nil {
 			continue // of a later version
 		}
-		d.IDs, d.Marks = append(d.IDs, id), append(d.Marks, it.Text(table.AddedBy))
+		d.meant = append(d.meant, collab.JobComment{ID: id, Mark: it.Text(table.AddedBy)})
 	}
-	d.Expires = d.s.Millis()/1000 + int64(tx.KeyExpiry.Seconds())
-	return d.s.Put(ctx, store.ItemOf(k, d.meantComments))
+	return d.s.Outbox.Remember(ctx, collab.Job{ID: d.tx.JobID(), Account: d.tx.Account, Comments: d.meant})
 }
 
 // read reads the annotation's comments: those of the ids that are there, or for nil all.
@@ -258,19 +252,19 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 }
 
 // group deletes comments that are meant, no more than a transaction takes, and records the event: with one all or none.
-func (d *commentDeletion) group(ctx context.Context, from, to int) error {
+func (d *commentDeletion) group(ctx context.Context, meant []collab.JobComment) error {
 	for {
-		if done, err := d.try(ctx, from, to); done || err != nil {
+		if done, err := d.try(ctx, meant); done || err != nil {
 			return err
 		}
 	}
 }
 
 // try deletes those of a group that are as they are meant. done is false where others wrote meanwhile.
-func (d *commentDeletion) try(ctx context.Context, from, to int) (done bool, err error) {
-	keys := make([]table.Key, to-from)
-	for i := range keys {
-		keys[i] = commentKey(d.doc, d.ann, d.IDs[from+i])
+func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (done bool, err error) {
+	keys := make([]table.Key, len(meant))
+	for i, c := range meant {
+		keys[i] = commentKey(d.doc, d.ann, c.ID)
 	}
 	found, err := d.s.GetAll(ctx, keys, true)
 	if err != nil {
@@ -280,7 +274,7 @@ func (d *commentDeletion) try(ctx context.Context, from, to int) (done bool, err
 	var gone []collab.Comment
 	for i, k := range keys {
 		it := found[k]
-		if it == nil || it.Text(table.AddedBy) != d.Marks[from+i] {
+		if it == nil || it.Text(table.AddedBy) != meant[i].Mark {
 			continue // by an earlier attempt, or another request
 		}
 		c, err := readComment(it)

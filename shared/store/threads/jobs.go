@@ -8,7 +8,6 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // sweptAtOnce is how many items a job deletes before it notes how far it is: one that dies does as much again.
@@ -29,7 +28,7 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) error {
 		return err
 	}
 	p.State = collab.JobRunning
-	for p.Next < job.Size() || job.Rest != nil {
+	for !job.Done(p.Next) {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < jobReserve {
 			break
 		}
@@ -40,27 +39,31 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) error {
 		p.Done += int64(n)
 		if done && p.Next < job.Size() {
 			p.Next++
-		} else if done {
-			job.Rest = nil
 		}
 		if err := s.Outbox.SaveJobProgress(ctx, acct, id, p); err != nil {
 			return err
 		}
 	}
-	if p.Next < job.Size() || job.Rest != nil {
+	if !job.Done(p.Next) {
 		return nil
 	}
 	p.State = collab.JobDone
 	return s.Outbox.SaveJobProgress(ctx, acct, id, p)
 }
 
-// jobStep does some of the next part of a job. It returns how many items it deleted, and whether the part is done.
+// jobStep does some of the next part of a job, or of what is behind the last. It returns how many items it deleted, and whether the part is done.
 func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, done bool, err error) {
 	switch {
-	case next < len(job.Threads):
-		return s.Sweep(ctx, job.Document(job.Things[0]), job.Threads[next].ID, sweptAtOnce)
+	case next >= job.Size() && job.Notifications != nil:
+		n, err = s.Outbox.DeleteMoreNotifications(ctx, job)
+		return n, false, err
+	case next >= job.Size():
+		n, err = s.deleteRest(ctx, job)
+		return n, false, err
 	case job.Threads != nil:
-		return s.deleteRest(ctx, job)
+		return s.Sweep(ctx, job.Document(job.Things[0]), job.Threads[next].ID, sweptAtOnce)
+	case job.Notifications != nil:
+		return 1, true, s.Outbox.SweepNotification(ctx, job.In, job.Notifications.List[next])
 	}
 	return s.sweepThing(ctx, job, job.Things[next])
 }
@@ -91,19 +94,21 @@ func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobTh
 	return n, true, s.Directory.EndSweep(ctx, k, th.Incarnation)
 }
 
-// deleteRest deletes more of the annotations that a selection had beyond those that its request deleted, but none that was added since.
-func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bool, err error) {
-	doc := job.Document(job.Things[0]) // deleted or not, as it may be restored
-	t := &tx.Tx{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
-	ids, err := s.Select(ctx, doc, job.Rest.Selector, collab.MaxDeleted)
-	more := len(ids) > collab.MaxDeleted
-	if more {
+// deleteRest deletes more of the annotations that a selection had beyond those that its request deleted, but none that was added since. At the end
+// there is no rest.
+func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, err error) {
+	doc, rest := job.Document(job.Things[0]), *job.Rest // deleted or not, as it may be restored
+	ids, err := s.Select(ctx, doc, rest.Selector, collab.MaxDeleted)
+	if len(ids) > collab.MaxDeleted {
 		ids, err = ids[:collab.MaxDeleted], nil
+	} else if err == nil {
+		job.Rest = nil
 	}
 	if err != nil || len(ids) == 0 {
-		return 0, err == nil, err
+		return 0, err
 	}
-	_, errs, err := s.DeleteAnnotations(ctx, t, doc, ids, *job.Rest)
+	t := s.Outbox.JobTx(job)
+	_, errs, err := s.DeleteAnnotations(ctx, t, doc, ids, rest)
 	for _, failure := range errs {
 		if failure == nil {
 			n++
@@ -111,7 +116,7 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, done bo
 			err = failure
 		}
 	}
-	return n, !more && err == nil, err
+	return n, err
 }
 
 // sweepBelow deletes some of what lies below an incarnation of a document.
@@ -119,14 +124,25 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 	if n, err = s.Directory.SweepGrants(ctx, table.DocumentGranted(doc)); err != nil {
 		return n, false, err
 	}
-	partition := table.DocumentPartition(doc)
-	for _, pk := range []string{partition, table.PreferencePartition(doc), table.SeenPartition(doc)} {
-		swept, done, err := s.empty(ctx, pk, func(ctx context.Context, sk string) error {
-			if ann, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 && pk == partition {
-				return s.Delete(ctx, table.AnnotationID(doc, ann)) // before its head, by which it is found
+	for _, of := range []struct {
+		pk     string
+		keys   store.Span
+		before func(ctx context.Context, sk string) error
+	}{
+		{table.DocumentPartition(doc), store.Everything, func(ctx context.Context, sk string) error {
+			if ann, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 {
+				return s.Delete(ctx, table.AnnotationID(doc, ann)) // it is found by the head
 			}
 			return nil
-		})
+		}},
+		{table.DocumentNotification(doc, 0, "").PK, store.Everything, func(ctx context.Context, sk string) error {
+			return s.Outbox.SweepListed(ctx, doc, sk)
+		}},
+		{table.MailPartition(doc), store.Everything, nil},
+		{table.SeenPartition(doc), store.Everything, nil},
+		{table.PreferencePartition(doc.OrganizationRef), store.Children(table.PreferencesFor(doc)), nil},
+	} {
+		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)
 		if n += swept; err != nil || !done {
 			return n, false, err
 		}
@@ -135,8 +151,8 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 }
 
 // empty deletes some of a partition, and calls before ahead of each item with its sort key.
-func (s *Store) empty(ctx context.Context, pk string, before func(ctx context.Context, sk string) error) (n int, done bool, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: store.Everything, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
+func (s *Store) empty(ctx context.Context, pk string, keys store.Span, before func(ctx context.Context, sk string) error) (n int, done bool, err error) {
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: keys, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
 	if err != nil {
 		return 0, false, err
 	}
@@ -176,9 +192,10 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 	if len(documents) > 0 {
 		return n, false, nil
 	}
-	all := table.AllNotification(org, 0, "").PK
-	for _, pk := range []string{table.GrantPartition(org), all, table.OrganizationPartition(org)} {
-		swept, done, err := s.empty(ctx, pk, func(ctx context.Context, sk string) error { return s.sweepBehind(ctx, org, pk == all, sk) })
+	for _, pk := range []string{
+		table.GrantPartition(org), table.AllNotification(org, 0, "").PK, table.PreferencePartition(org), table.OrganizationPartition(org),
+	} {
+		swept, done, err := s.empty(ctx, pk, store.Everything, func(ctx context.Context, sk string) error { return s.sweepGroup(ctx, org, sk) })
 		if n += swept; err != nil || !done {
 			return n, false, err
 		}
@@ -186,36 +203,15 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 	return n, true, nil
 }
 
-// sweepBehind deletes what an item of the organization's partitions, or of its list for all, leads to: lists of a user, users of a group, notifications.
-func (s *Store) sweepBehind(ctx context.Context, org collab.OrganizationRef, all bool, sk string) error {
-	_, escaped, _ := strings.Cut(sk, "#")
-	id, err := table.Unescape(escaped)
-	if err != nil {
-		return nil // of a later version
+// sweepGroup deletes the users of a group, by the sort key of its item in the organization's partition.
+func (s *Store) sweepGroup(ctx context.Context, org collab.OrganizationRef, sk string) error {
+	escaped, ok := strings.CutPrefix(sk, table.Groups)
+	group, err := table.Unescape(escaped)
+	if !ok || err != nil {
+		return nil // it is another item
 	}
-	var partitions []string
-	switch {
-	case all:
-		return s.Delete(ctx, table.Notification(org, id))
-	case strings.HasPrefix(sk, table.Members):
-		partitions = []string{table.UserNotification(org, id, 0, "").PK, table.NotificationState(org, id, 0, "").PK}
-	case strings.HasPrefix(sk, table.Groups):
-		partitions = []string{table.GroupUser(org, id, "").PK}
+	for done := false; !done && err == nil; {
+		_, done, err = s.empty(ctx, table.GroupUser(org, group, "").PK, store.Everything, nil)
 	}
-	for _, pk := range partitions {
-		for done := false; !done; {
-			_, done, err = s.empty(ctx, pk, func(ctx context.Context, sk string) error {
-				if _, escaped, timed := strings.Cut(sk, "#"); timed && pk == partitions[0] {
-					if notification, err := table.Unescape(escaped); err == nil {
-						return s.Delete(ctx, table.Notification(org, notification))
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return err
 }

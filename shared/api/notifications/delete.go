@@ -1,0 +1,54 @@
+package notifications
+
+import (
+	"context"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// DeleteRequest is the data of POST /v2/notifications/delete.
+type DeleteRequest struct {
+	OrganizationID  string   `json:"organizationId" rule:"required,id"`
+	DocumentID      string   `json:"documentId" rule:"notnull,docid" doc:"Those of this document alone"`
+	LocationID      string   `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
+	UserID          string   `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user, and out of that alone; where it is left out, for everyone"`
+	NotificationIDs []string `json:"notificationIds" rule:"notnull,nonempty,max=500,each=id" doc:"These, at most 500; the answer is in their order"`
+}
+
+// Validate checks that the request says which notifications it means.
+func (r *DeleteRequest) Validate(m *rpc.Violations) {
+	if r.DocumentID == "" && r.UserID == "" && r.NotificationIDs == nil {
+		m.Add("notificationIds", "is required unless documentId or userId is there")
+	}
+}
+
+// Delete deletes notifications, each by itself: see outbox.Store.DeleteNotifications. The answer has them by id: in the order of notificationIds where
+// those are given, else newest first, at most collab.MaxDeleted of them; a job deletes those beyond. An id that the request does not mean is that item's
+// failure.
+func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
+	q := collab.NotificationQuery{
+		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
+		IDs:                rpc.Distinct(req.NotificationIDs),
+	}
+	var err error
+	if q.User == "" && q.Document != "" {
+		q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{})
+	} else {
+		q.Of.OrganizationRef, err = s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ids, errs, job, err := s.Outbox.DeleteNotifications(ctx, call.Tx, q.Of.OrganizationRef, q)
+	if err != nil {
+		return nil, err
+	}
+	for i, err := range errs {
+		if collab.CodeOf(err) == collab.NotFound {
+			errs[i] = collab.Errorf(collab.NotFound, "Failed to delete notification.")
+		}
+	}
+	call.JobID, call.Message = job, "Notification(s) deleted successfully."
+	return call.Outcomes(ids, errs, "Notification deleted."), nil
+}

@@ -1,0 +1,131 @@
+package delivery_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// deleteNotification deletes a notification, for everyone or out of the inbox of a user, and returns the job.
+func (a *account) deleteNotification(user, id string) (job string) {
+	a.Helper()
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}, IDs: []string{id}}
+	r := a.request()
+	r.Account = a.id
+	_, errs, job, err := a.outbox.DeleteNotifications(a.Context(), r, a.doc.OrganizationRef, q)
+	for _, err := range append(errs, err) {
+		a.must(err)
+	}
+	return job
+}
+
+// TestDeletedBeforeMail deletes a notification while its mails wait for those about an earlier one on the thread: those for whom it was deleted get the
+// mail about the earlier one alone, whatever comes again.
+func TestDeletedBeforeMail(t *testing.T) {
+	for name, test := range map[string]struct {
+		user     string
+		inbox    []string
+		comments map[string]int // in the mail to each
+	}{
+		"for everyone":            {"", nil, map[string]int{"bob": 1, "cid": 1}},
+		"out of the inbox of bob": {"bob", []string{"cid"}, map[string]int{"bob": 1, "cid": 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			earlier := a.comment("thread", a.user("bob"), a.user("cid"))
+			w.send(earlier)
+			w.settleUntil(w.start(), w.Now().Add(time.Minute))
+			ev := a.comment("thread", a.user("bob"), a.user("cid"))
+			w.send(ev)
+			w.settleUntil(w.start(), w.Now().Add(time.Minute))
+			a.deleteNotification(test.user, ev.ID)
+			w.send(ev)
+			w.settle(w.start())
+			a.checkReached(t, ev, []string{"bob", "cid"}, test.inbox, []string{"bob", "cid"})
+			a.checkReached(t, earlier, []string{"bob", "cid"}, []string{"bob", "cid"}, []string{"bob", "cid"})
+			comments := map[string]int{}
+			for _, user := range []string{"bob", "cid"} {
+				for _, m := range w.mails()[a.address(user)] {
+					comments[user] += strings.Count(m.Text, "a comment")
+				}
+			}
+			if diff := cmp.Diff(test.comments, comments); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: once its job has run, nobody has anything
+// of it.
+func TestDeletedWhileTold(t *testing.T) {
+	for name, record := range map[string]func(a *account, people []collab.User) *collab.Event{
+		"a comment": func(a *account, people []collab.User) *collab.Event { return a.comment("thread", people...) },
+		"a notification": func(a *account, people []collab.User) *collab.Event {
+			return a.notification(func(ev *collab.Event) { ev.People = people })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			var people []collab.User
+			for i := range 450 {
+				people = append(people, collab.User{UserID: fmt.Sprintf("user%03d", i)})
+			}
+			ev := record(a, people)
+			p := w.start()
+			for range 2 {
+				w.must(p.Event(p.ctx, event(ev)))
+			}
+			job := a.deleteNotification("", ev.ID)
+			w.send(ev)
+			w.settle(w.start())
+			w.must(w.threads.RunJob(t.Context(), a.id, job))
+			org := a.doc.OrganizationRef
+			keys := []table.Key{table.Notification(org, ev.ID), table.DocumentNotification(a.doc, ev.Time, ev.ID)}
+			for _, u := range people {
+				keys = append(keys, table.UserNotification(org, u.UserID, ev.Time, ev.ID), table.Told(org, ev.Time, ev.ID, u.UserID))
+			}
+			if found, err := w.outbox.GetAll(t.Context(), keys, true); err != nil || len(found) > 0 {
+				t.Errorf("%d are left, %v", len(found), err)
+			}
+			if work := w.work(ev); work != nil {
+				t.Errorf("there is to be done %+v", work)
+			}
+		})
+	}
+}
+
+// TestDeletedDocument delivers an event of a document that was deleted meanwhile: webhooks hear of it, and below the document is nothing.
+func TestDeletedDocument(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	r := receive(t, nil)
+	a.webhook("hook", r.URL+"/hook")
+	ev, all := a.comment("thread", a.user("bob")), a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+	a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
+	w.add(time.Minute)
+	w.send(ev, all)
+	w.settle(w.start())
+	org := a.doc.OrganizationRef
+	keys := []table.Key{
+		table.Notification(org, ev.ID), table.DocumentNotification(a.doc, ev.Time, ev.ID), table.UserNotification(org, "bob", ev.Time, ev.ID),
+		table.AllNotification(org, all.Time, all.ID), table.MailEntry(a.doc, "thread", "bob", ev.ID),
+	}
+	if found, err := w.outbox.GetAll(t.Context(), keys, true); err != nil || len(found) > 0 {
+		t.Errorf("there are %v, %v", found, err)
+	}
+	if got := r.got("/hook"); len(got) != 2 || len(w.mails()[a.address("bob")]) > 0 {
+		t.Errorf("posted %v", got)
+	}
+	if w.work(ev) != nil || w.work(all) != nil {
+		t.Error("something is left to be done")
+	}
+}
