@@ -604,7 +604,7 @@ func TestRestore(t *testing.T) {
 	if _, err := s.DeleteOrganizations(t.Context(), request(), []string{"north"}, errs); err != nil || errs[0] != nil {
 		t.Fatal(err, errs)
 	}
-	c.fails(t, `organization "north" does not exist`, "document", "restore", "acme", "north", "plan")
+	c.fails(t, "first `admin organization restore acme north`", "document", "restore", "acme", "north", "plan")
 	expect(t, c.must(t, "organization", "restore", "acme", "north"), "north | enabled | north")
 	expect(t, c.must(t, "document", "list", "acme", "north")[1:], "plan | b | inherited | TIME | plan")
 	c.fails(t, `organization "south" does not exist: there was none`, "organization", "restore", "acme", "south")

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 
+	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
 )
 
@@ -27,7 +29,7 @@ type folderRestore struct {
 
 // Run restores the folder.
 func (c *folderRestore) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	org, err := c.open(ctx, s)
+	org, err := c.openToRestore(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ type documentRestore struct {
 
 // Run restores the document.
 func (c *documentRestore) Run(ctx context.Context, a *admin, s *directory.Store) error {
-	org, err := c.open(ctx, s)
+	org, err := c.openToRestore(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -69,6 +71,19 @@ func (c *documentRestore) Run(ctx context.Context, a *admin, s *directory.Store)
 	a.record("document", list[0].ID, "folder", list[0].Folder, "access", accessOf(list[0]), "name", list[0].Name)
 	a.sayRestored()
 	return nil
+}
+
+// openToRestore is open, but sends nobody to make the organization anew: that could not be restored then.
+func (o organization) openToRestore(ctx context.Context, s *directory.Store) (collab.OrganizationRef, error) {
+	if err := checkAccount(ctx, s, o.Account); err != nil {
+		return collab.OrganizationRef{}, err
+	}
+	org, err := s.FindOrganization(ctx, string(o.Account), string(o.Organization), false)
+	if collab.CodeOf(err) == collab.NotFound {
+		err = fmt.Errorf("organization %q does not exist: if it was deleted, first `admin organization restore %s %s`",
+			o.Organization, word(o.Account), word(o.Organization))
+	}
+	return org, err
 }
 
 func (a *admin) sayRestored() {

@@ -64,8 +64,8 @@ type world struct {
 	doc   collab.DocumentRef
 }
 
-func newWorld(t *testing.T) *world {
-	w := &world{table: storetest.New(t), now: time.Now()}
+func newWorld(t *testing.T, tb *store.Table) *world {
+	w := &world{table: tb, now: time.Now()}
 	w.process = w.on(t, w.table)
 	w.fill()
 	return w
@@ -162,42 +162,43 @@ var nouns = map[string]string{"organization": "acme", "folder": "f", "document":
 func TestRestore(t *testing.T) {
 	for noun, id := range nouns {
 		t.Run(noun, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			before := data(t, w.table)
-			for after := 0; ; after++ {
-				r := w.request()
-				w.must(w.delete(noun, id, r))
-				if _, err := w.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); collab.CodeOf(err) != collab.NotFound {
-					t.Fatalf("after its deletion: %v", err)
-				}
-				if noun != "organization" {
-					if list, _, _, err := w.ListDocuments(t.Context(), w.org, "g", "", 0); err != nil || len(list) > 0 {
-						t.Errorf("listed %v, %v", list, err)
+			storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
+				w := newWorld(t, tb)
+				before := data(t, w.table)
+				for after := 0; ; after++ {
+					r := w.request()
+					w.must(w.delete(noun, id, r))
+					if _, err := w.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); collab.CodeOf(err) != collab.NotFound {
+						t.Fatalf("after its deletion: %v", err)
+					}
+					if noun != "organization" {
+						if list, _, _, err := w.ListDocuments(t.Context(), w.org, "g", "", 0); err != nil || len(list) > 0 {
+							t.Errorf("listed %v, %v", list, err)
+						}
+					}
+					_, killed := w.restore(w.on(t, storetest.Killed(t, w.table, after)), noun, id)
+					if _, err := w.restore(w.process, noun, id); err != nil {
+						t.Fatalf("killed behind %d requests: %v", after, err)
+					}
+					if diff := cmp.Diff(before, data(t, w.table)); diff != "" {
+						t.Fatalf("killed behind %d requests: %s", after, diff)
+					}
+					w.must(w.delete(noun, id, storetest.Again(r)))
+					w.now = w.now.Add(undelete + collab.SweepAfter)
+					if n := w.run(r); n > 0 {
+						t.Errorf("its job swept %d items", n)
+					}
+					if diff := cmp.Diff(before, data(t, w.table)); diff != "" {
+						t.Fatalf("after its job: %s", diff)
+					}
+					if killed == nil {
+						break
 					}
 				}
-				_, killed := w.restore(w.on(t, storetest.Killed(t, w.table, after)), noun, id)
-				if _, err := w.restore(w.process, noun, id); err != nil {
-					t.Fatalf("killed behind %d requests: %v", after, err)
+				if may, err := w.MaySee(t.Context(), w.doc, "", []string{"ann", "bob"}); err != nil || !may["ann"] || may["bob"] {
+					t.Errorf("%v may see it, %v", may, err)
 				}
-				if diff := cmp.Diff(before, data(t, w.table)); diff != "" {
-					t.Fatalf("killed behind %d requests: %s", after, diff)
-				}
-				w.must(w.delete(noun, id, storetest.Again(r)))
-				w.now = w.now.Add(undelete + collab.SweepAfter)
-				if n := w.run(r); n > 0 {
-					t.Errorf("its job swept %d items", n)
-				}
-				if diff := cmp.Diff(before, data(t, w.table)); diff != "" {
-					t.Fatalf("after its job: %s", diff)
-				}
-				if killed == nil {
-					break
-				}
-			}
-			if may, err := w.MaySee(t.Context(), w.doc, "", []string{"ann", "bob"}); err != nil || !may["ann"] || may["bob"] {
-				t.Errorf("%v may see it, %v", may, err)
-			}
+			})
 		})
 	}
 }
@@ -207,7 +208,7 @@ func TestNotRestored(t *testing.T) {
 	for noun, id := range nouns {
 		t.Run(noun, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
+			w := newWorld(t, storetest.New(t))
 			fails := func(id string, code collab.Code, why string) {
 				t.Helper()
 				before := data(t, w.table)
@@ -289,7 +290,7 @@ func TestRestoreMeetsSweep(t *testing.T) {
 			t.Parallel()
 			restored := 0
 			tried := interleave.Orders(func(choose func(int) int) {
-				w := newWorld(t)
+				w := newWorld(t, storetest.New(t))
 				before := data(t, w.table)
 				r := w.request()
 				w.must(w.delete(noun, id, r))
@@ -330,7 +331,7 @@ func TestRestoreMeetsSweep(t *testing.T) {
 // TestRestoreFolderInPart holds that what was added again stays as it is, and what lay in it stays deleted; that a document waits for its folder; and that
 // grants on a folder are none on the one that was added under its id.
 func TestRestoreFolderInPart(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, storetest.New(t))
 	ctx := t.Context()
 	w.must(w.delete("folder", "f", w.request()))
 	if _, err := w.restore(w.process, "document", "plan"); collab.CodeOf(err) != collab.FailedPrecondition || !strings.Contains(err.Error(), `folder "g"`) {
@@ -363,7 +364,7 @@ func TestRestoreFolderInPart(t *testing.T) {
 
 // TestJobsOfTwoDeletions: the job of a deletion that was undone leaves the next one its time, and the job of a later life sweeps those before it.
 func TestJobsOfTwoDeletions(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, storetest.New(t))
 	before := data(t, w.table)
 	first, second := w.request(), w.request()
 	w.must(w.delete("document", "plan", first))
