@@ -601,9 +601,10 @@ func TestRestore(t *testing.T) {
 	}
 	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
 	expect(t, c.must(t, "document", "restore", "acme", "north", "plan"), "plan | b | inherited | plan")
-	if _, err := s.DeleteOrganizations(t.Context(), request(), []string{"north"}, errs); err != nil || errs[0] != nil {
-		t.Fatal(err, errs)
-	}
+	c.fails(t, `Organization "north" of account "acme" will be deleted`, "organization", "delete", "acme", "north")
+	c.fails(t, "--undelete-hours must be a number from 0 to 168", "organization", "delete", "acme", "north", "--undelete-hours", "169", "--yes")
+	expect(t, c.must(t, "organization", "delete", "acme", "north", "--yes"), "deleted | north")
+	c.fails(t, `organization "north" does not exist`, "organization", "delete", "acme", "north", "--yes")
 	c.fails(t, "first `admin organization restore acme north`", "document", "restore", "acme", "north", "plan")
 	expect(t, c.must(t, "organization", "restore", "acme", "north"), "north | enabled | north")
 	expect(t, c.must(t, "document", "list", "acme", "north")[1:], "plan | b | inherited | TIME | plan")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"collabdata/scripts/operator"
 	"collabdata/shared/api/organizations"
@@ -11,6 +12,8 @@ import (
 	"collabdata/shared/api/users"
 	"collabdata/shared/collab"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/removal"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -20,6 +23,7 @@ type organizationCommands struct {
 	Put      organizationPut      `cmd:"" help:"Make an organization, or change the fields that are given."`
 	Disable  organizationDisable  `cmd:"" help:"Refuse what is in an organization to everybody."`
 	Enable   organizationEnable   `cmd:"" help:"Allow operations on an organization again."`
+	Delete   organizationDelete   `cmd:"" help:"Delete an organization with all that is in it."`
 	Restore  organizationRestore  `cmd:"" help:"Bring back an organization that was deleted, within the stage's undeleteHours."`
 	Rollback organizationRollback `cmd:"" help:"Make an organization what it is in a table that was restored from a backup."`
 }
@@ -70,6 +74,35 @@ type organizationEnable struct{ organization }
 // Run enables the organization.
 func (c *organizationEnable) Run(ctx context.Context, a *admin, s *directory.Store) error {
 	return a.setOrganizationDisabled(ctx, s, c.organization, false)
+}
+
+type organizationDelete struct {
+	organization
+	UndeleteHours int `default:"24" placeholder:"24" help:"For how many hours restore brings it back; 0 to 168."`
+}
+
+// Run deletes the organization: at once out of reach, and swept by a job behind the hours.
+func (c *organizationDelete) Run(ctx context.Context, a *admin, s *directory.Store) error {
+	if c.UndeleteHours < 0 || c.UndeleteHours > 168 {
+		return wrongf("--undelete-hours must be a number from 0 to 168, not %d", c.UndeleteHours)
+	}
+	if err := c.check(ctx, s); err != nil {
+		return err
+	}
+	if err := a.confirm(operator.AskDeleteOrganization, c.Organization, c.Account); err != nil {
+		return err
+	}
+	undelete := time.Duration(c.UndeleteHours) * time.Hour
+	service := organizations.Service{Directory: s, Removal: removal.New(s, outbox.New(s.Table, s), undelete)}
+	err := operator.Done(service.Delete(ctx, a.call(c.Account), &organizations.DeleteRequest{OrganizationIDs: []string{string(c.Organization)}}))
+	if err != nil {
+		return err
+	}
+	a.field("deleted", string(c.Organization))
+	if undelete > 0 {
+		a.say("`admin organization restore %s %s` brings it back within %d hours.", word(c.Account), word(c.Organization), c.UndeleteHours)
+	}
+	return nil
 }
 
 func (a *admin) setOrganizationDisabled(ctx context.Context, s *directory.Store, org organization, disabled bool) error {

@@ -17,6 +17,7 @@ const (
 	AskDisableAccount      = "The back ends of account %q will be refused within 60 s, and its deliveries wait."
 	AskDeleteKey           = "Back ends of account %q that use this API key will be refused within 60 s, for good."
 	AskDisableOrganization = "Every operation on organization %q of account %q will be refused within 5 s."
+	AskDeleteOrganization  = "Organization %q of account %q will be deleted with all that is in it, and webhooks are told."
 )
 
 // Call is a request of an account, as one with its credentials makes it.
