@@ -12,7 +12,6 @@ import (
 	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 )
@@ -21,15 +20,8 @@ import (
 func contents(t *testing.T, of *store.Table) map[table.Key]string {
 	t.Helper()
 	all := map[table.Key]string{}
-	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(storetest.Config(t)), &dynamodb.ScanInput{TableName: new(of.Name())})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, it := range page.Items {
-			all[store.Item(it).Key()] = store.Item(it).Text("v")
-		}
+	for _, it := range storetest.Scan(t, of) {
+		all[it.Key()] = it.Text("v")
 	}
 	return all
 }

@@ -19,7 +19,7 @@ type jobItem struct {
 // longWait is a time that pending work is not looked at in every minute.
 const longWait = 10 * time.Minute
 
-// AddJob keeps a job that is due after a time, with its pending work. A repeat changes nothing.
+// AddJob keeps a job that is due after a time, with its pending work. One that is there begins anew.
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
 	due := now + after.Milliseconds()
@@ -27,10 +27,8 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 	if after >= longWait {
 		work.Kind = collab.LaterWork
 	}
-	k := table.Job(job.Account, job.ID)
-	// Refused, it is there by an earlier attempt.
 	_, err := s.Write(ctx,
-		store.Create(store.ItemOf(k, jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
+		store.Put(store.ItemOf(table.Job(job.Account, job.ID), jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
 		store.Put(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
 		store.Put(store.ItemOf(workKey(work), work)))
 	return err
@@ -48,14 +46,22 @@ func (s *Store) remembered(job collab.Job) store.Item {
 	return store.ItemOf(table.Job(job.Account, job.ID), jobItem{store.Encoded[collab.Job]{Value: job}, expires})
 }
 
-// Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has.
-func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string) (*collab.Job, error) {
+// Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has. One that is done is due again after a time: it may
+// have run before what it sweeps was deleted.
+func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string, after time.Duration) (*collab.Job, error) {
 	if !t.Repeat {
 		return nil, nil
 	}
 	job, err := s.Job(ctx, t.Account, id)
 	if collab.CodeOf(err) == collab.NotFound {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, table.JobProgress(t.Account, id))
+	if exists && p.State == collab.JobDone {
+		err = s.AddJob(ctx, job, after)
 	}
 	return &job, err
 }

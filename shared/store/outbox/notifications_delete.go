@@ -29,7 +29,7 @@ const (
 func (s *Store) DeleteNotifications(
 	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, job string, err error) {
-	meant, err := s.Begun(ctx, t, t.JobID())
+	meant, err := s.Begun(ctx, t, t.JobID(), collab.SweepAfter)
 	if err == nil && meant == nil {
 		meant = &collab.Job{ID: t.JobID(), Account: t.Account, In: org, Notifications: &collab.JobNotifications{User: q.User, Rest: &q}}
 		if err = s.pick(ctx, org, meant.Notifications); err == nil {

@@ -90,7 +90,7 @@ func (s *Store) delete(ctx context.Context, t *tx.Tx, in collab.OrganizationRef,
 func (s *Store) intend(
 	ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing,
 ) (meant map[table.Key]int, err error) {
-	job, err := s.Outbox.Begun(ctx, t, id)
+	job, err := s.Outbox.Begun(ctx, t, id, s.undelete+collab.SweepAfter)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	if err != nil {
 		return "", err
 	}
-	begun, err := s.Outbox.Begun(ctx, t, t.JobID())
+	begun, err := s.Outbox.Begun(ctx, t, t.JobID(), s.undelete+collab.SweepAfter)
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package removal_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,6 @@ import (
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -58,17 +58,9 @@ func (p *process) thread(doc collab.DocumentRef, id string) error {
 // below lists the items below the organization acme, whatever the incarnation, and its own: what a scan of the whole table finds.
 func below(t *testing.T, tb *store.Table) (keys []string) {
 	t.Helper()
-	name := tb.Name()
-	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(storetest.Config(t)), &dynamodb.ScanInput{TableName: &name})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, it := range page.Items {
-			if k := store.Item(it).Key(); table.InOrganization(k.PK, "acct", "acme") || k == table.Organization("acct", "acme") {
-				keys = append(keys, k.String())
-			}
+	for _, it := range storetest.Scan(t, tb) {
+		if k := it.Key(); table.InOrganization(k.PK, "acct", "acme") || k == table.Organization("acct", "acme") {
+			keys = append(keys, k.String())
 		}
 	}
 	slices.Sort(keys)
@@ -329,6 +321,56 @@ func TestDeleteNotifications(t *testing.T) {
 			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, table.MailPartition(doc)) })
 			if diff := cmp.Diff(empty, left); diff != "" {
 				t.Errorf("(- before, + after)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDeletionThatDied has a process die before each call of a deletion in turn, and the job run: what stands then is whole. A repeat deletes it, and
+// the job sweeps it.
+func TestDeletionThatDied(t *testing.T) {
+	for name, remove := range map[string]func(p *process, r *tx.Tx, doc collab.DocumentRef) error{
+		"document": func(p *process, r *tx.Tx, doc collab.DocumentRef) error {
+			errs := make([]error, 1)
+			_, err := p.DeleteDocuments(p.Context(), r, doc.OrganizationRef, []string{"plan"}, errs)
+			return errors.Join(err, errs[0])
+		},
+		"organization": func(p *process, r *tx.Tx, _ collab.DocumentRef) error {
+			errs := make([]error, 1)
+			_, err := p.DeleteOrganizations(p.Context(), r, []string{"acme"}, errs)
+			return errors.Join(err, errs[0])
+		},
+		"annotation": func(p *process, r *tx.Tx, doc collab.DocumentRef) error {
+			_, errs, err := p.threads.DeleteAnnotations(p.Context(), r, doc, []string{"a"}, collab.AnnotationDeletion{})
+			return errors.Join(append(errs, err)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for calls, alive := 0, true; alive; calls++ {
+				tb := storetest.New(t)
+				p := newProcess(t, tb, time.Now, 0)
+				doc, err := p.open()
+				p.must(err)
+				before := len(below(t, tb))
+				p.must(p.thread(doc, "a"))
+				full := len(below(t, tb))
+				r := storetest.Request(p.Now())
+				alive = remove(newProcess(t, storetest.Killed(t, tb, calls), time.Now, 0), r, doc) != nil
+				run := func() {
+					if err := p.threads.RunJob(t.Context(), "acct", r.JobID()); collab.CodeOf(err) != collab.NotFound {
+						p.must(err)
+					}
+				}
+				run()
+				if n := len(below(t, tb)); alive && n != full && n > before {
+					t.Errorf("died before call %d: %d items are left of %d", calls+1, n, full)
+				}
+				p = newProcess(t, tb, time.Now, 0)
+				p.must(remove(p, storetest.Again(r), doc))
+				run()
+				if n := len(below(t, tb)); n > before || n > 0 && name == "organization" {
+					t.Errorf("died before call %d: after the repeat %d items are left", calls+1, n)
+				}
 			}
 		})
 	}

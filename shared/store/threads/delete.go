@@ -30,7 +30,7 @@ func belongs(comment, head store.Item) bool {
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, err := s.Outbox.Begun(ctx, t, t.JobID())
+	job, err := s.Outbox.Begun(ctx, t, t.JobID(), collab.SweepAfter)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -188,7 +188,7 @@ type commentDeletion struct {
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
 func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
-	begun, err := d.s.Outbox.Begun(ctx, d.tx, d.tx.JobID())
+	begun, err := d.s.Outbox.Begun(ctx, d.tx, d.tx.JobID(), collab.SweepAfter)
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func Run(t *testing.T, target Target) {
 	}
 	t.Run("contract", func(t *testing.T) {
 		t.Parallel()
-		runContract(t, target)
+		RunContract(t, target)
 	})
 }
 

@@ -18,8 +18,8 @@ import (
 //go:embed contract.txtar
 var contract []byte
 
-// runContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its operation.
-func runContract(t *testing.T, target Target) {
+// RunContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its operation.
+func RunContract(t *testing.T, target Target) {
 	vars := variables{}
 	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
 	shown := map[string]map[string]json.RawMessage{} // what was sent in fields, by path

@@ -41,8 +41,18 @@ func OnEach(t *testing.T, test func(t *testing.T, table *store.Table)) {
 func Chaos(t testing.TB, table *store.Table) *store.Table {
 	h := fnv.New64a()
 	io.WriteString(h, t.Name())
-	random := mathrand.New(mathrand.NewPCG(*chaosSeed, h.Sum64()))
-	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return &chaos{next: next, random: random} })
+	return Through(t, table, chaotic(h.Sum64()))
+}
+
+// Mortal returns the table as a process reaches it through the chaos transport that dies after so many requests: see Killed. Each n has a chaos of its
+// own.
+func Mortal(t testing.TB, table *store.Table, n uint64, after int) *store.Table {
+	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(chaotic(n)(next), after) })
+}
+
+func chaotic(n uint64) func(next aws.HTTPClient) aws.HTTPClient {
+	random := mathrand.New(mathrand.NewPCG(*chaosSeed, n))
+	return func(next aws.HTTPClient) aws.HTTPClient { return &chaos{next: next, random: random} }
 }
 
 // chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for

@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 var tables atomic.Int64
@@ -50,11 +51,13 @@ func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aw
 
 // Killed returns a table as a process reaches it that dies after so many requests: those behind them fail and are not carried out.
 func Killed(t testing.TB, table *store.Table, after int) *store.Table {
-	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient {
-		c := &cut{next: next}
-		c.left.Store(int64(after))
-		return c
-	})
+	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(next, after) })
+}
+
+func newCut(next aws.HTTPClient, after int) *cut {
+	c := &cut{next: next}
+	c.left.Store(int64(after))
+	return c
 }
 
 // cut is a transport that carries out so many requests.
@@ -71,6 +74,23 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 		return nil, errKilled
 	}
 	return c.next.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what was sent is carried out
+}
+
+// Scan returns every item of the table.
+func Scan(t testing.TB, table *store.Table) (items []store.Item) {
+	t.Helper()
+	name := table.Name()
+	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(Config(t)), &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			items = append(items, it)
+		}
+	}
+	return items
 }
 
 // Request returns the work of a request of the account acct that arrives at a time. No other has its ids.

@@ -1,0 +1,401 @@
+package removal_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
+	"collabdata/shared/tx"
+)
+
+var (
+	writersSeed   = flag.Uint64("writers.seed", 1, "seed of what TestWriters does")
+	writersRounds = flag.Int("writers.rounds", 8, "how many writes each writer makes in a phase of TestWriters")
+)
+
+// phases is how often all writers write; what they have deleted is swept while they write the next time.
+const phases = 5
+
+// write is one write to a name: of a document, an annotation in it, or a comment in that.
+type write struct {
+	kind       string // add, note or delete
+	name       string // the only one that has it: an addition is known by it, a note says it
+	doc, ann   string // ann is "" for a document
+	comments   []int64
+	all        bool          // a deletion of all comments
+	what       string        // document, annotation or comment
+	from, to   time.Duration // when it began, and was answered
+	code       collab.Code   // "" for success
+	unanswered bool          // it may have been carried out
+}
+
+// history is what happened.
+type history struct {
+	start time.Time
+	ahead atomic.Int64 // how much the clock is moved on
+	mu    sync.Mutex
+	list  []*write
+	seen  map[string]bool // names that show in the end
+}
+
+// now is the time since it began, by the clock of all.
+func (h *history) now() time.Duration { return time.Since(h.start) + time.Duration(h.ahead.Load()) }
+
+func (h *history) clock() time.Time { return h.start.Add(h.now()) }
+
+// names are those that a context says: whose it is, and what was noted since.
+func names(context collab.JSON) (list []string) {
+	_ = json.Unmarshal(context, &list)
+	return list
+}
+
+func named(list ...string) collab.JSON {
+	text, _ := json.Marshal(list)
+	return text
+}
+
+// writer is one of those who write side by side, in a process that dies and is begun anew.
+type writer struct {
+	*process
+	tb     *store.Table
+	h      *history
+	id     int
+	n      uint64
+	random *rand.Rand
+	jobs   []string
+}
+
+// begin begins a process anew; one of four dies after a few requests.
+func (w *writer) begin() {
+	after := 1 << 30
+	if w.random.IntN(4) == 0 {
+		after = w.random.IntN(25)
+	}
+	w.n++
+	w.process = newProcess(w.T, storetest.Mortal(w.T, w.tb, uint64(w.id)<<32|w.n, after), w.h.clock, 0)
+}
+
+// round makes one write, and repeats it where it failed.
+func (w *writer) round(i int) {
+	o := &write{name: fmt.Sprintf("w%d-%d", w.id, i), doc: fmt.Sprint("d", w.random.IntN(2)), ann: fmt.Sprint("a", w.random.IntN(3))}
+	ids := []int64{1 + w.random.Int64N(4)}
+	var do func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error
+	comment := func(id int64, r *tx.Tx) collab.Comment {
+		return collab.Comment{ID: id, Text: new("x"), From: named(o.name), AuthorID: o.name, Context: named(o.name), CreatedAt: r.Millis(), LastUpdated: r.Millis()}
+	}
+	switch n := w.random.IntN(40); {
+	case n < 6:
+		o.kind, o.what, o.ann = "add", "document", ""
+	case n < 7:
+		o.kind, o.what, o.ann = "delete", "document", ""
+	case n < 14:
+		o.kind, o.what = "add", "annotation"
+		for id := range w.random.Int64N(4) {
+			o.comments = append(o.comments, id+1)
+		}
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			th := &collab.Thread{Annotation: collab.Annotation{ID: o.ann, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", Context: named(o.name),
+				CreatedAt: r.Millis(), LastUpdated: r.Millis()}}
+			for _, id := range o.comments {
+				th.Comments = append(th.Comments, comment(id, r))
+				th.SetCreator(&th.Comments[0])
+			}
+			return w.threads.AddAnnotation(ctx, r, doc, th, collab.NewAnnotation{})
+		}
+	case n < 24:
+		o.kind, o.what = "add", "comment"
+		if o.comments = ids; w.random.IntN(2) == 0 {
+			o.comments = []int64{0}
+		}
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			_, err := w.threads.AddComments(ctx, r, doc, o.ann, collab.NewComments{Comments: []collab.Comment{comment(o.comments[0], r)}})
+			return err
+		}
+	case n < 28:
+		o.kind, o.what = "note", "annotation"
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			return w.threads.UpdateAnnotations(ctx, r, doc, []string{o.ann}, collab.AnnotationChange{
+				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+					a.Context, a.LastUpdated = named(append(names(a.Context), o.name)...), max(a.LastUpdated, r.Millis())
+					return nil, nil
+				},
+			})[0]
+		}
+	case n < 32:
+		o.kind, o.what, o.comments = "note", "comment", ids
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			failed, err := w.threads.UpdateComments(ctx, r, doc, o.ann, collab.CommentChange{IDs: ids, At: r.Millis(), Change: func(c *collab.Comment) error {
+				c.Context, c.LastUpdated = named(append(names(c.Context), o.name)...), max(c.LastUpdated, r.Millis())
+				return nil
+			}})
+			if err == nil {
+				err = failed[ids[0]]
+			}
+			return err
+		}
+	case n < 36:
+		o.kind, o.what, o.comments = "delete", "comment", ids
+		if o.all = w.random.IntN(3) == 0; o.all {
+			o.comments = nil
+		}
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			_, failed, err := w.threads.DeleteComments(ctx, r, doc, o.ann, o.comments, nil)
+			for _, failure := range failed {
+				err = failure // of all, that of any
+			}
+			return err
+		}
+	default:
+		o.kind, o.what = "delete", "annotation"
+		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+			_, errs, err := w.threads.DeleteAnnotations(ctx, r, doc, []string{o.ann}, collab.AnnotationDeletion{})
+			if err == nil {
+				err = errs[0]
+			}
+			return err
+		}
+	}
+	r := storetest.Request(w.h.clock())
+	attempt := func() error {
+		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
+		defer cancel()
+		if o.what != "document" {
+			doc, err := w.OpenDocument(ctx, "acct", "acme", o.doc, collab.CreateFlags{})
+			if err != nil {
+				return err
+			}
+			return do(ctx, r, doc)
+		}
+		org, err := w.OpenOrganization(ctx, "acct", "acme")
+		if err != nil {
+			return err
+		}
+		if o.kind == "add" {
+			return w.AddDocuments(ctx, r, org, []string{o.doc}, func(_ int, d *collab.Document) error {
+				d.Metadata = named(o.name)
+				return nil
+			})[0]
+		}
+		errs := make([]error, 1)
+		if _, err = w.DeleteDocuments(ctx, r, org, []string{o.doc}, errs); err == nil {
+			err = errs[0]
+		}
+		return err
+	}
+	o.from = w.h.now()
+	var err error
+	for range 3 {
+		err = attempt()
+		switch code := collab.CodeOf(err); {
+		case err == nil, code == collab.NotFound, code == collab.AlreadyExists:
+		case o.kind == "add" && o.what == "document" && code == collab.Unavailable: // most often as it was deleted a moment ago
+			w.h.ahead.Add(int64(time.Second))
+			fallthrough
+		default:
+			o.unanswered = true
+			w.begin()
+			if w.random.IntN(3) > 0 {
+				r = storetest.Again(r)
+				continue
+			}
+		}
+		break
+	}
+	o.to, o.code = w.h.now(), collab.CodeOf(err)
+	if err != nil && o.code == "" {
+		o.code = collab.Internal
+	}
+	if o.kind == "delete" {
+		w.jobs = append(w.jobs, r.JobID())
+	}
+	w.h.mu.Lock()
+	defer w.h.mu.Unlock()
+	w.h.list = append(w.h.list, o)
+}
+
+// TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and comments of a few
+// ids through faults, and repeat what failed. What was acknowledged is there in the end, or was deleted; what was deleted is not; nothing of what was
+// deleted is in what was added again; and once the jobs are done nothing is stored that does not show.
+func TestWriters(t *testing.T) {
+	tb := storetest.New(t)
+	h := &history{start: time.Now(), seen: map[string]bool{}}
+	p := newProcess(t, tb, h.clock, 0)
+	_, err := p.OpenDocument(t.Context(), "acct", "acme", "d0", collab.CreateFlags{Organization: true, Document: true})
+	p.must(err)
+	writers := make([]*writer, 16)
+	for id := range writers {
+		writers[id] = &writer{process: p, tb: tb, h: h, id: id, random: rand.New(rand.NewPCG(*writersSeed, uint64(id)))}
+		writers[id].begin()
+	}
+	var jobs []string // of the phase before
+	for phase := range phases + 1 {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			for i, id := range jobs {
+				h.sweep(t, tb, uint64(phase)<<16|uint64(i), id)
+			}
+		})
+		for _, w := range writers {
+			wg.Go(func() {
+				for i := range *writersRounds {
+					if phase < phases {
+						w.round(phase**writersRounds + i)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		jobs = nil
+		for _, w := range writers {
+			jobs = append(jobs, w.jobs...)
+			w.jobs = nil
+		}
+		h.ahead.Add(int64(collab.SweepAfter))
+	}
+	p = newProcess(t, tb, h.clock, 0)
+	h.judge(p, tb)
+}
+
+// sweep carries out a job, in a process that dies and is begun anew.
+func (h *history) sweep(t *testing.T, tb *store.Table, n uint64, id string) {
+	for after := range 100 {
+		p := newProcess(t, storetest.Mortal(t, tb, 1<<60|n<<8|uint64(after), 10*after), h.clock, 0)
+		if err := p.threads.RunJob(t.Context(), "acct", id); collab.CodeOf(err) == collab.NotFound {
+			return // it deleted nothing
+		}
+		if progress, err := p.Outbox.JobProgress(t.Context(), "acct", id); err == nil && progress.State == collab.JobDone {
+			return
+		}
+	}
+	t.Errorf("job %s is not done", id)
+}
+
+// judge holds what is there in the end against what happened.
+func (h *history) judge(p *process, tb *store.Table) {
+	org, err := p.OpenOrganization(p.Context(), "acct", "acme")
+	p.must(err)
+	by := map[string]*write{}
+	codes := map[string]int{}
+	for _, w := range h.list {
+		by[w.name] = w
+		codes[fmt.Sprintf("%s %s %s", w.kind, w.what, w.code)]++
+	}
+	shown := map[string]bool{} // keys of what shows
+	alive := map[string]*write{}
+	show := func(k table.Key) { shown[k.String()] = true }
+	docs, err := p.DocumentsByID(p.Context(), org, []string{"d0", "d1"})
+	p.must(err)
+	for _, d := range docs {
+		show(table.Document(org, d.ID))
+		document := h.hold(p, by, d.Metadata, "document "+d.ID, nil)
+		alive[d.ID] = document
+		doc := d.Ref(org)
+		q := collab.AnnotationQuery{Documents: []string{d.ID}, Found: []collab.DocumentRef{doc}}
+		_, err := p.threads.Walk(p.Context(), org, q, nil, 1000, func(id string, th *collab.Thread) bool {
+			show(table.Annotation(doc, id))
+			show(table.AnnotationID(doc, id))
+			thread := h.hold(p, by, th.Context, fmt.Sprintf("annotation %s of %s", id, d.ID), document)
+			alive[d.ID+"/"+id] = thread
+			for _, c := range th.Comments {
+				show(table.Comment(doc, id, c.ID))
+				what := fmt.Sprintf("comment %d of %s of %s", c.ID, id, d.ID)
+				alive[fmt.Sprintf("%s/%s/%d", d.ID, id, c.ID)] = h.hold(p, by, c.Context, what, thread)
+			}
+			if th.CreatorID != "" && by[th.CreatorID].to < thread.from {
+				p.Errorf("annotation %s of %s was made by %s, before it was there", id, d.ID, th.CreatorID)
+			}
+			return true
+		})
+		p.must(err)
+	}
+	for _, w := range h.list {
+		on := alive[strings.TrimSuffix(w.doc+"/"+w.ann, "/")] // what it is of, where that was there before it
+		if w.what == "comment" && w.kind != "add" && !w.all {
+			on = alive[fmt.Sprintf("%s/%s/%d", w.doc, w.ann, w.comments[0])]
+		}
+		before := on != nil && on.to < w.from
+		switch {
+		case w.kind == "add" && w.code == "" && !h.seen[w.name] && !h.deleted(w, alive):
+			p.Errorf("%+v was acknowledged, is not there, and was not deleted", *w)
+		case w.kind == "note" && w.code == "" && before && !h.seen[w.name]:
+			p.Errorf("%+v was acknowledged, and is not in %+v", *w, *on)
+		case w.code == collab.NotFound && before && !(w.kind == "delete" && w.unanswered):
+			p.Errorf("%+v did not find %+v", *w, *on)
+		}
+	}
+	for _, it := range storetest.Scan(p, tb) {
+		k := it.Key()
+		if table.InOrganization(k.PK, "acct", "acme") && !shown[k.String()] {
+			p.Errorf("%s is stored and does not show", k)
+		}
+	}
+	p.Logf("%d writes: %v; %d show", len(h.list), codes, len(shown))
+}
+
+// hold holds that what shows is nothing that was deleted since it was added, and that nothing of what it was before is in it. It returns its addition.
+func (h *history) hold(p *process, by map[string]*write, context collab.JSON, what string, within *write) *write {
+	said := names(context)
+	if len(said) == 0 { // the first document
+		return &write{}
+	}
+	w := by[said[0]]
+	for _, name := range said {
+		h.seen[name] = true
+	}
+	if within != nil && w.to < within.from {
+		p.Errorf("%s shows %s, which was added before what it is in", what, w.name)
+	}
+	for _, d := range h.list {
+		if d.kind == "delete" && d.code == "" && d.from > w.to && d.covers(w) {
+			p.Errorf("%s shows %+v, which %+v deleted", what, *w, *d)
+		}
+	}
+	for i, name := range said[1:] {
+		if by[name].to < w.from {
+			p.Errorf("%s of %s shows the note %s, which was made before it was added", what, w.name, name)
+		}
+		if slices.Contains(said[:i+1], name) {
+			p.Errorf("%s of %s shows the note %s twice", what, w.name, name)
+		}
+	}
+	return w
+}
+
+// covers reports whether a deletion is of what a write has written, if that was there.
+func (d *write) covers(w *write) bool {
+	switch {
+	case d.doc != w.doc:
+		return false
+	case d.what == "document":
+		return true
+	case d.ann != w.ann || w.what == "document":
+		return false
+	case d.what == "annotation":
+		return true
+	}
+	return w.what == "comment" && (d.all || slices.Contains(d.comments, w.comments[0]))
+}
+
+// deleted reports whether what a write has written may have been deleted since it began, or before by another process that it did not hear of. What is
+// alive in the end, and was there before it, no deletion has taken along.
+func (h *history) deleted(w *write, alive map[string]*write) bool {
+	return slices.ContainsFunc(h.list, func(d *write) bool {
+		if on := alive[strings.TrimSuffix(d.doc+"/"+d.ann, "/")]; d.what != "comment" && d.what != w.what && on != nil && on.to < w.from {
+			return false
+		}
+		return d.kind == "delete" && (d.code == "" || d.unanswered) && d.covers(w) && d.to+directory.Belief > w.from
+	})
+}
