@@ -499,9 +499,8 @@ func TestRollback(t *testing.T) {
 	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
 	put := func(s *directory.Store, name string, disabled bool, at time.Time) {
 		t.Helper()
-		if _, err := s.ChangeOrganization(t.Context(), org, func(o *collab.Organization) error {
+		if err := storetest.ChangeOrganization(t.Context(), s, org, func(o *collab.Organization) {
 			o.Name, o.Disabled, o.CreatedAt, o.LastUpdated = name, disabled, 1, at.UnixMilli()
-			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func TestPages(t *testing.T) {
 	for _, err := range w.directory.AddFolders(ctx, at, w.org, []collab.Folder{{ID: "above", Name: "Above", Parent: collab.RootFolder}, {ID: "below", Name: "Below", Parent: "above"}}) {
 		check(t, err)
 	}
-	_, err := w.directory.ChangeDocument(ctx, w.doc, func(d *collab.Document) error { d.Folder = "below"; return nil })
+	err := storetest.ChangeDocument(ctx, w.directory, w.doc, func(d *collab.Document) { d.Folder = "below" })
 	check(t, err)
 	for _, err := range w.directory.ChangeMembers(ctx, at, collab.Resource{OrganizationRef: w.org}, []string{"bob"}, true, func(_ int, m *collab.Member) { m.Name = text1("Bob & Co") }) {
 		check(t, err)

@@ -524,9 +524,8 @@ func (a *account) provider(url, secret string) {
 // put makes the document of an id, or changes it.
 func (a *account) put(document string, change func(*collab.Document)) {
 	a.Helper()
-	_, err := a.directory.ChangeDocument(a.Context(), a.doc.OrganizationRef.Document(document), func(d *collab.Document) error {
+	err := storetest.ChangeDocument(a.Context(), a.directory, a.doc.OrganizationRef.Document(document), func(d *collab.Document) {
 		change(d)
-		return nil
 	})
 	a.must(err)
 }

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/table"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
 	"github.com/google/go-cmp/cmp"
@@ -589,7 +590,7 @@ func TestParked(t *testing.T) {
 					w.must(err)
 					return
 				}
-				_, err := w.directory.ChangeOrganization(t.Context(), a.doc.OrganizationRef, func(o *collab.Organization) error { o.Disabled = off; return nil })
+				err := storetest.ChangeOrganization(t.Context(), w.directory, a.doc.OrganizationRef, func(o *collab.Organization) { o.Disabled = off })
 				w.must(err)
 			}
 			r := receive(t, func(rw http.ResponseWriter, _ *http.Request) {

@@ -40,9 +40,8 @@ func newFixture(t *testing.T) *fixture {
 
 func (f *fixture) putOrganization(t *testing.T, id string, metadata collab.JSON) {
 	t.Helper()
-	_, err := f.directory.ChangeOrganization(t.Context(), collab.OrganizationRef{Account: "acct", Organization: id}, func(o *collab.Organization) error {
+	err := storetest.ChangeOrganization(t.Context(), f.directory, collab.OrganizationRef{Account: "acct", Organization: id}, func(o *collab.Organization) {
 		o.Name, o.Metadata = id, metadata
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -96,35 +96,33 @@ func testChange(t *testing.T, s *Store) {
 		t.Errorf("a refused change was made: %+v, %v", kept, err)
 	}
 
-	for i := range int64(2) {
-		o, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error {
-			if o.ID != "org" || (o.CreatedAt == 0) != (i == 0) {
-				t.Errorf("change %d gets %+v", i, o)
+	for i := range 2 {
+		var o collab.Organization
+		err := storetest.ChangeOrganization(ctx, s, acme, func(stored *collab.Organization) {
+			if stored.ID != "org" || (stored.Name == "") != (i == 0) {
+				t.Errorf("change %d gets %+v", i, stored)
 			}
-			o.Name, o.CreatedAt, o.LastUpdated, o.Metadata = o.Name+"x", 1, i, collab.JSON(`{"a":1.0}`)
-			return nil
+			stored.Name, stored.CreatedAt, stored.LastUpdated, stored.Metadata = stored.Name+"x", 1, int64(i), collab.JSON(`{"a":1.0}`)
+			o = *stored
 		})
 		got, readErr := s.Organizations(ctx, "acct", []string{"org"})
 		if diff := cmp.Diff([]collab.Organization{o}, got); err != nil || readErr != nil || diff != "" {
 			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
 		}
-		d, err := s.ChangeDocument(ctx, acme.Document("d"), func(d *collab.Document) error {
-			d.Access, d.Name, d.CreatedAt, d.LastUpdated = collab.AccessRestricted, d.Name+"u", 1, i
-			return nil
+		err = storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) {
+			d.Access, d.Name, d.CreatedAt = collab.AccessRestricted, d.Name+"u", 1
 		})
-		read, readErr := s.Document(ctx, acme.Document("d"))
-		if diff := cmp.Diff(d, read); err != nil || readErr != nil || diff != "" {
+		d, readErr := s.Document(ctx, acme.Document("d"))
+		want := collab.Document{
+			ID: "d", Name: strings.Repeat("u", i+1), Folder: collab.RootFolder, Access: collab.AccessRestricted,
+			AddedBy: d.AddedBy, CreatedAt: 1, LastUpdated: d.LastUpdated,
+		}
+		if diff := cmp.Diff(want, d); err != nil || readErr != nil || diff != "" {
 			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
 		}
-		if want := strings.Repeat("u", int(i)+1); d.Name != want {
-			t.Errorf("name %s, want %s", d.Name, want)
-		}
 	}
-	o, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error {
-		o.Metadata = nil
-		return nil
-	})
-	if got, readErr := s.Organizations(ctx, "acct", []string{"org"}); err != nil || readErr != nil || cmp.Diff([]collab.Organization{o}, got) != "" {
+	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Metadata = nil })
+	if got, readErr := s.Organizations(ctx, "acct", []string{"org"}); err != nil || readErr != nil || len(got) != 1 || got[0].Metadata != nil {
 		t.Errorf("metadata was not cleared: %+v, %v, %v", got, err, readErr)
 	}
 }
@@ -231,7 +229,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			return s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return append(l, collab.Token{}), nil })
 		},
 		table.Organization("acct", "org"): func() error {
-			_, err := s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error { o.Name += "x"; o.Disabled = false; return nil })
+			err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Name += "x"; o.Disabled = false })
 			return err
 		},
 		table.Folder(acme, "f"): func() error {
@@ -239,7 +237,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			return s.ChangeFolder(ctx, storetest.Request(noon), acme, "f", func(f *collab.Folder) { f.Name += "x" })
 		},
 		table.Document(acme, "d"): func() error {
-			_, err := s.ChangeDocument(ctx, acme.Document("d"), func(d *collab.Document) error { d.Name += "x"; return nil })
+			err := storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) { d.Name += "x" })
 			return err
 		},
 		table.Member(acme, "u"): func() error {
@@ -284,9 +282,8 @@ func TestLostAnswer(t *testing.T) {
 			return nil, &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 		})
 	}))
-	_, err := s.ChangeOrganization(t.Context(), acme, func(o *collab.Organization) error {
+	err := storetest.ChangeOrganization(t.Context(), s, acme, func(o *collab.Organization) {
 		o.Name = "older"
-		return nil
 	})
 	mustCode(t, "a change that others have changed since", err, collab.Aborted)
 	got, err := others.Organizations(context.WithoutCancel(t.Context()), "acct", []string{"org"})

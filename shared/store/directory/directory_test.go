@@ -42,9 +42,8 @@ func must(t *testing.T, err error) {
 // putOrganization makes an organization, or changes one.
 func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 	t.Helper()
-	_, err := s.ChangeOrganization(t.Context(), collab.OrganizationRef{Account: "acct", Organization: o.ID}, func(there *collab.Organization) error {
+	err := storetest.ChangeOrganization(t.Context(), s, collab.OrganizationRef{Account: "acct", Organization: o.ID}, func(there *collab.Organization) {
 		*there = o
-		return nil
 	})
 	must(t, err)
 }
@@ -52,11 +51,10 @@ func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 // putDocument makes a document of acme in a folder, "" for none, or moves it.
 func (s *Store) putDocument(t *testing.T, id, folder string) {
 	t.Helper()
-	_, err := s.ChangeDocument(t.Context(), acme.Document(id), func(d *collab.Document) error {
+	err := storetest.ChangeDocument(t.Context(), s, acme.Document(id), func(d *collab.Document) {
 		if folder != "" {
 			d.Folder = folder
 		}
-		return nil
 	})
 	must(t, err)
 }

@@ -1,7 +1,6 @@
 package directory
 
 import (
-	"cmp"
 	"context"
 	"iter"
 
@@ -44,17 +43,6 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	}
 	d.ID = doc.Document
 	return d, err
-}
-
-// ChangeDocument changes a document, or makes it, as ChangeOrganization does. Its folder, collab.RootFolder at first, is not checked.
-func (s *Store) ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error) {
-	it, err := store.Rewrite(ctx, s.Table, documentKey(doc), "the document", func(it *documentItem, _ bool) error {
-		it.ID, it.Folder = doc.Document, cmp.Or(it.Folder, collab.RootFolder)
-		err := change(&it.Document)
-		*it = newDocumentItem(doc, it.Document)
-		return err
-	})
-	return it.Document, err
 }
 
 // makeDocument makes a document in no folder, and opens it. Where another request was faster it opens that one.

@@ -63,7 +63,7 @@ func TestFailures(t *testing.T) {
 			calls := map[string]func(context.Context) error{
 				"AddAccount": func(ctx context.Context) error { return s.AddAccount(ctx, collab.Account{ID: "acct"}) },
 				"ChangeDocument": func(ctx context.Context) error {
-					_, err := s.ChangeDocument(ctx, acme.Document("d"), func(*collab.Document) error { return nil })
+					err := storetest.ChangeDocument(ctx, s, acme.Document("d"), func(*collab.Document) {})
 					return err
 				},
 				"SetPreferences": func(ctx context.Context) error {

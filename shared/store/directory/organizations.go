@@ -19,16 +19,6 @@ func organizationNamed(id string) string { return fmt.Sprintf("organization %q",
 func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
 func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 
-// ChangeOrganization changes an organization, or makes it: change is then called with an empty one, CreatedAt 0, that has its id. It
-// returns the organization as it is then.
-func (s *Store) ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error) {
-	k := table.Organization(org.Account, org.Organization)
-	return store.Rewrite(ctx, s.Table, k, "the organization", func(o *collab.Organization, _ bool) error {
-		o.ID = org.Organization
-		return change(o)
-	})
-}
-
 // makeOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
 func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}

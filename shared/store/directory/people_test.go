@@ -93,7 +93,7 @@ func testFindMembers(t *testing.T, s *Store) {
 	add(in("", "d"), "a", "a#", "y", "z")
 	add(in("", "d 2"), "a#", "c", "y")
 	add(in("", "gone"), "g")
-	_, err := s.ChangeDocument(ctx, acme.Document("gone"), func(d *collab.Document) error { d.DeletedAt = 1; return nil })
+	err := storetest.ChangeDocument(ctx, s, acme.Document("gone"), func(d *collab.Document) { d.DeletedAt = 1 })
 	must(t, err)
 	for _, err := range s.ChangeGroups(ctx, request, acme, []string{"g1", "g2"}, func(int, *collab.UserGroup) {}) {
 		must(t, err)
@@ -240,9 +240,8 @@ func TestDeletedIsGone(t *testing.T) {
 		t.Error("a grant lets nobody see")
 	}
 	mustCode(t, "one that is there", add(), collab.AlreadyExists)
-	_, err := s.ChangeDocument(ctx, doc, func(d *collab.Document) error {
+	err := storetest.ChangeDocument(ctx, s, doc, func(d *collab.Document) {
 		d.Metadata, d.DeletedAt = collab.JSON(`{"a":1}`), now.UnixMilli()
-		return nil
 	})
 	must(t, err)
 	if found, err := s.DocumentsByID(ctx, acme, []string{"d"}); err != nil || len(found) > 0 || may(doc) {
@@ -259,7 +258,7 @@ func TestDeletedIsGone(t *testing.T) {
 	if may(doc) || may(found[0].Ref(acme)) {
 		t.Error("a grant on what was deleted holds")
 	}
-	_, err = s.ChangeOrganization(ctx, acme, func(o *collab.Organization) error { o.DeletedAt = now.UnixMilli(); return nil })
+	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.DeletedAt = now.UnixMilli() })
 	must(t, err)
 	for o, err := range s.ListOrganizations(ctx, "acct", "", 10) {
 		if err != nil || o.ID != "other" {

@@ -37,7 +37,7 @@ func TestLookUps(t *testing.T) {
 			few = append(few, d+"/few:1")
 		}
 		if i%2 == 1 {
-			if _, err := s.Directory.ChangeDocument(t.Context(), org.Document(d), func(d *collab.Document) error { d.Folder = "f"; return nil }); err != nil {
+			if err := storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) { d.Folder = "f" }); err != nil {
 				t.Fatal(err)
 			}
 			odd = append(odd, d+"/many:1")

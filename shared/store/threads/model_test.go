@@ -224,15 +224,14 @@ func testModel(t *testing.T, s *Store) {
 				t.Fatal(err)
 			}
 		}
-		_, err := s.Directory.ChangeOrganization(ctx, org, func(*collab.Organization) error { return nil })
+		err := storetest.ChangeOrganization(ctx, s.Directory, org, func(*collab.Organization) {})
 		must(err)
 		_, err = s.Directory.OpenFolder(ctx, storetest.Request(time.Now()), org, "f", true)
 		must(err)
 		for i, d := range someDocuments[:4] { // the last one does not exist
 			folder := []string{collab.RootFolder, "f"}[i%2]
-			_, err = s.Directory.ChangeDocument(ctx, org.Document(d), func(d *collab.Document) error {
+			err = storetest.ChangeDocument(ctx, s.Directory, org.Document(d), func(d *collab.Document) {
 				d.Folder = folder
-				return nil
 			})
 			must(err)
 			m.documents[d], m.threads[d] = folder, map[string]*modelThread{}

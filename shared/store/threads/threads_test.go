@@ -38,9 +38,8 @@ func (s *Store) mustFolder(t testing.TB, org collab.OrganizationRef, folder stri
 		t.Fatal(err)
 	}
 	for _, d := range documents {
-		if _, err := s.Directory.ChangeDocument(t.Context(), org.Document(d), func(d *collab.Document) error {
+		if err := storetest.ChangeDocument(t.Context(), s.Directory, org.Document(d), func(d *collab.Document) {
 			d.Folder = folder
-			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/testing/storetest"
 	"collabdata/shared/tx"
 )
 
@@ -14,9 +15,8 @@ import (
 type Seeder interface {
 	AddAccount(ctx context.Context, a collab.Account) error
 	AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
-	ChangeOrganization(ctx context.Context, org collab.OrganizationRef, change func(*collab.Organization) error) (collab.Organization, error)
+	storetest.Directory
 	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
-	ChangeDocument(ctx context.Context, doc collab.DocumentRef, change func(*collab.Document) error) (collab.Document, error)
 
 	// SetPreferences writes the preferences of users for documents, or for the organization when documents is nil.
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
@@ -85,11 +85,10 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		return collab.OrganizationRef{Account: id, Organization: org}
 	}
 	for _, o := range a.Organizations {
-		_, err := to.ChangeOrganization(ctx, in(o.ID), func(to *collab.Organization) error {
+		err := storetest.ChangeOrganization(ctx, to, in(o.ID), func(to *collab.Organization) {
 			*to = collab.Organization{
 				ID: o.ID, Name: cmp.Or(o.Name, o.ID), Disabled: o.Disabled, Metadata: o.Metadata, CreatedAt: o.Created, LastUpdated: o.Created,
 			}
-			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("seed organization %q: %w", o.ID, err)
@@ -105,11 +104,10 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		}
 	}
 	for _, d := range a.Documents {
-		_, err := to.ChangeDocument(ctx, in(d.Organization).Document(d.ID), func(to *collab.Document) error {
+		err := storetest.ChangeDocument(ctx, to, in(d.Organization).Document(d.ID), func(to *collab.Document) {
 			*to = collab.Document{
 				ID: d.ID, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, CreatedAt: now, LastUpdated: now,
 			}
-			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("seed document %q: %w", d.ID, err)
