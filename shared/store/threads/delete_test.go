@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -230,4 +231,53 @@ func TestDeleteComments(t *testing.T) {
 		_, _, err = w.DeleteComments(t.Context(), request(0), w.doc, "none", []int64{1}, nil)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
+}
+
+// TestSeenOfDeleted deletes a thread that a user has read, and one that was marked as unread in a document that is read, and adds others under their ids
+// whose comments are as old: what was said of those that were does not hold for them, nor do comments that are not swept yet count.
+func TestSeenOfDeleted(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	unread := func(user string) (ids []string, counted int64) {
+		t.Helper()
+		q := collab.AnnotationQuery{Found: []collab.DocumentRef{w.doc}, Documents: []string{w.doc.Document}, UnreadFor: user}
+		_, err := w.Walk(t.Context(), w.doc.OrganizationRef, q, nil, 10, func(id string, _ *collab.Thread) bool {
+			ids = append(ids, id)
+			return true
+		})
+		w.must(err)
+		n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, user)
+		w.must(err)
+		return ids, n[0].Unread
+	}
+	set := func(user string, seen bool) {
+		errs, err := w.SetSeen(t.Context(), request(0), w.doc, user, []string{"a"}, seen)
+		w.must(errors.Join(append(errs, err)...))
+	}
+	set("reader", true)
+	w.must(w.SetAllSeen(t.Context(), request(0), w.doc, "other", true))
+	set("other", false)
+	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
+		t.Errorf("read: %v, %d", ids, n)
+	}
+	if ids, n := unread("other"); len(ids) != 1 || n != 1 {
+		t.Errorf("marked as unread: %v, %d", ids, n)
+	}
+	_, err := w.add("a", commentBy("bob", 7, time.Now().UnixMilli()+60_000))
+	w.must(err)
+	_, errs := w.delete(request(0), "a")
+	w.must(errs[0])
+	w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("a", "ann", 1), collab.NewAnnotation{}))
+	if ids, n := unread("reader"); len(ids) != 1 || n != 1 {
+		t.Errorf("added again, to who had read: %v, %d", ids, n)
+	}
+	if ids, n := unread("other"); len(ids) != 0 || n != 0 {
+		t.Errorf("added again, to who had read all but what was deleted: %v, %d", ids, n)
+	}
+	if ids, n := unread("ann"); len(ids) != 0 || n != 0 {
+		t.Errorf("added again, to its author, while bob's comment is not swept: %v, %d", ids, n)
+	}
+	set("reader", true)
+	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
+		t.Errorf("read again: %v, %d", ids, n)
+	}
 }

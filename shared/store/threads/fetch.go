@@ -45,7 +45,7 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		if t != nil {
 			// where it has moved to another value that was asked for, it is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
-			offered = !moved && matches(w.q, t) && w.isUnread(e.document, t)
+			offered = !moved && matches(w.q, t) && w.isUnread(e.document, r.head, t)
 		}
 		if offered {
 			if !w.take(e.id, t) {

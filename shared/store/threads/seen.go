@@ -38,9 +38,9 @@ func (s *Store) SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, u
 			errs[i] = err
 			return
 		}
-		now, latest := collab.SeenBefore(document, thread), timeKey(head)
+		now, latest := seenBefore(document, thread, head), timeKey(head)
 		if seen && now <= latest || !seen && now > 0 {
-			errs[i] = s.putSeen(ctx, t, k, latest, seen)
+			errs[i] = s.putSeen(ctx, t, k, birth(head), latest, seen)
 		}
 	})
 	return errs, nil
@@ -64,12 +64,13 @@ func (s *Store) SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 	for _, it := range heads {
 		latest = timeKey(it)
 	}
-	return s.putSeen(ctx, t, k, latest, seen)
+	return s.putSeen(ctx, t, k, "", latest, seen)
 }
 
-// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is.
-func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, latest collab.Millis, seen bool) error {
-	v := collab.Seen{At: t.Millis()}
+// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is: of a document, or of the
+// thread that has a birth mark.
+func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, birth string, latest collab.Millis, seen bool) error {
+	v := seenItem{collab.Seen{At: t.Millis()}, birth}
 	if seen {
 		v.Before = max(t.Millis(), latest) + 1
 	}
@@ -78,7 +79,13 @@ func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, latest colla
 	return s.Put(ctx, it)
 }
 
-func readSeen(it store.Item) (v collab.Seen, err error) {
+// seenItem is what a user has said of a document, or of the thread that has a birth mark.
+type seenItem struct {
+	collab.Seen
+	Birth string `dynamodbav:"of,omitempty"`
+}
+
+func readSeen(it store.Item) (v seenItem, err error) {
 	if it != nil {
 		err = it.Decode(&v)
 	}
@@ -87,18 +94,28 @@ func readSeen(it store.Item) (v collab.Seen, err error) {
 
 // seenBy is what a user has said of a document and its threads.
 type seenBy struct {
-	document collab.Seen
-	threads  map[string]collab.Seen // by annotation id
-	bytes    int                    // read for it
+	document seenItem
+	threads  map[string]seenItem // by annotation id
+	bytes    int                 // read for it
 }
 
-// before returns the time before which comments of an annotation are seen.
-func (b *seenBy) before(id string) collab.Millis { return collab.SeenBefore(b.document, b.threads[id]) }
+// seenBefore is collab.SeenBefore for the thread of a head: what was said of another that had its id, and was deleted, does not hold for it.
+func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
+	if thread.Birth != birth(head) {
+		thread = seenItem{}
+	}
+	return collab.SeenBefore(document.Seen, thread.Seen)
+}
+
+// before returns the time before which comments of an annotation are seen. head is its item, or its entry of the index by time.
+func (b *seenBy) before(id string, head store.Item) collab.Millis {
+	return seenBefore(b.document, b.threads[id], head)
+}
 
 // seenBy reads what a user has said of a document. Eventually consistent.
 func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
 	k := table.Seen(doc, user)
-	b := &seenBy{threads: map[string]collab.Seen{}}
+	b := &seenBy{threads: map[string]seenItem{}}
 	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + table.AfterChildren}}) {
 		if err != nil {
 			return nil, err
@@ -149,7 +166,7 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 	}
 	p := newPlan(doc.OrganizationRef, &q)
 	passes := sieve(&q, p.index)
-	var unsure []string
+	var unsure []store.Item
 	examined := 0
 	for value := range max(1, len(p.values)) {
 		r := p.keyRange(doc, value)
@@ -169,8 +186,8 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 				continue
 			}
 			n.Total++
-			if user != "" && timeKey(it) >= seen.before(e.id) {
-				unsure = append(unsure, e.id)
+			if user != "" && timeKey(it) >= seen.before(e.id, it) {
+				unsure = append(unsure, it)
 			}
 		}
 		if n.TotalIsAtLeast {
@@ -182,7 +199,8 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 	}
 	var mu sync.Mutex
 	err = store.Each(ctx, len(unsure), func(ctx context.Context, i int) error {
-		unread, sure, err := s.unreadIn(ctx, doc, unsure[i], user, seen.before(unsure[i]))
+		e, _ := p.entryOf(unsure[i])
+		unread, sure, err := s.unreadIn(ctx, headKey(doc, e.id), unsure[i], user, seen.before(e.id, unsure[i]))
 		mu.Lock()
 		defer mu.Unlock()
 		if unread {
@@ -194,11 +212,10 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 	return n, err
 }
 
-// unreadIn reports whether an annotation has a comment by somebody else than the user that was made at a time or later, the last comments first. It is
-// not sure where much was read that does not tell.
-func (s *Store) unreadIn(ctx context.Context, doc collab.DocumentRef, ann, user string, since collab.Millis) (unread, sure bool, err error) {
-	first := commentKey(doc, ann, 1)
-	q := store.Scan{PK: first.PK, Keys: store.Span{From: first.SK, To: threadSpan(headKey(doc, ann).SK).To}, Newest: true}
+// unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that was made at a
+// time or later, the last comments first. It is not sure where much was read that does not tell.
+func (s *Store) unreadIn(ctx context.Context, k table.Key, entry store.Item, user string, since collab.Millis) (unread, sure bool, err error) {
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true}
 	for _, q.Limit = range []int{3, 100, 0} {
 		items, more, err := s.QueryPage(ctx, q)
 		if err != nil {
@@ -210,7 +227,9 @@ func (s *Store) unreadIn(ctx context.Context, doc collab.DocumentRef, ann, user 
 			if err != nil {
 				return false, false, err
 			}
-			t.Comments = append(t.Comments, c)
+			if belongs(it, entry) {
+				t.Comments = append(t.Comments, c)
+			}
 			q.Keys = q.Keys.Before(it.Text(table.SK))
 		}
 		if t.UnreadBy(user, since) || !more {
@@ -247,10 +266,10 @@ func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 }
 
 // isUnread reports whether a thread passes UnreadFor.
-func (w *walk) isUnread(doc collab.DocumentRef, t *collab.Thread) bool {
+func (w *walk) isUnread(doc collab.DocumentRef, head store.Item, t *collab.Thread) bool {
 	if w.q.UnreadFor == "" {
 		return true
 	}
-	t.Unread = t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID))
+	t.Unread = t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID, head))
 	return t.Unread
 }
