@@ -1,0 +1,60 @@
+package apitest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/table"
+	"collabdata/shared/testing/apitest"
+	"collabdata/shared/testing/storetest"
+)
+
+// TestLife lives the whole life of an organization by the requests of the contract, the last of which deletes it, and scans the table once the jobs
+// are done: nothing below it is left.
+func TestLife(t *testing.T) {
+	s, url := serve(t)
+	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
+	scan := func(of func(k table.Key) bool) (keys []table.Key) {
+		for _, it := range storetest.Scan(t, s.Outbox.Table) {
+			if k := it.Key(); of(k) {
+				keys = append(keys, k)
+			}
+		}
+		return keys
+	}
+	pending := func(k table.Key) bool { return strings.HasPrefix(k.PK, "DUE#"+string(collab.EventWork)) }
+	for end := time.Now().Add(time.Minute); len(scan(pending)) > 0; {
+		if time.Now().After(end) {
+			t.Fatal("events are not delivered")
+		}
+	}
+	jobs := scan(func(k table.Key) bool { return k.SK == "PROGRESS" })
+	for _, k := range jobs {
+		parts, err := table.Split(k.PK)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for done := false; !done; {
+			if err := s.Threads.RunJob(t.Context(), parts[1], parts[3]); err != nil {
+				t.Fatal(err)
+			}
+			p, err := s.Outbox.JobProgress(t.Context(), parts[1], parts[3])
+			if err != nil {
+				t.Fatal(err)
+			}
+			done = p.State == collab.JobDone
+		}
+	}
+	if len(jobs) < 4 {
+		t.Errorf("there were %d jobs: of comments, a document, a folder and the organization are wanted", len(jobs))
+	}
+	left := scan(func(k table.Key) bool {
+		parts, err := table.Split(k.PK)
+		return err == nil && (table.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == table.Organizations+"acme")
+	})
+	for _, k := range left {
+		t.Errorf("%s is left", k)
+	}
+}
