@@ -32,46 +32,39 @@ func New(d *directory.Store, o *outbox.Store, undelete time.Duration) *Store {
 
 // thing is what is to be deleted.
 type thing struct {
-	kind  collab.Thing
-	id    string
-	event collab.Event // but for id and time; of no type where there is none
+	kind collab.Thing
+	id   string
+	tell bool // by an event
 }
 
-// things returns those of a kind, each with the event of a type, "" for none.
-func things(in collab.OrganizationRef, kind collab.Thing, ids []string, event collab.EventType) []thing {
-	list := make([]thing, len(ids))
-	for i, id := range ids {
-		list[i] = thing{kind: kind, id: id}
-		if event == "" {
-			continue
-		}
-		ev := &list[i].event
-		switch kind {
-		case collab.AnOrganization:
-			in.Organization = id
-			*ev = collab.In(collab.DocumentRef{OrganizationRef: in})
-		case collab.AFolder:
-			*ev = collab.In(collab.DocumentRef{OrganizationRef: in})
-			ev.FolderID = id
-		default:
-			*ev = collab.In(in.Document(id))
-		}
-		ev.Type = event
+func things(kind collab.Thing, ids []string, tell bool) []thing {
+	return collab.Map(ids, func(id string) thing { return thing{kind, id, tell} })
+}
+
+// event is that of the deletion, but for id and time.
+func (th thing) event(in collab.OrganizationRef) *collab.Event {
+	ev := collab.In(collab.DocumentRef{OrganizationRef: in})
+	switch th.kind {
+	case collab.AnOrganization:
+		ev.Type, ev.OrganizationID = collab.OrganizationDeleted, th.id
+	case collab.AFolder:
+		ev.Type, ev.FolderID = collab.FolderDeleted, th.id
+	default:
+		ev.Type, ev.DocumentID = collab.DocumentDeleted, th.id
 	}
-	return list
+	return &ev
 }
 
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures: NOT_FOUND for one
 // that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request fails where its first
 // attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
 func (s *Store) DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error) {
-	in := collab.OrganizationRef{Account: t.Account}
-	return s.delete(ctx, t, in, things(in, collab.AnOrganization, ids, collab.OrganizationDeleted), errs)
+	return s.delete(ctx, t, collab.OrganizationRef{Account: t.Account}, things(collab.AnOrganization, ids, true), errs)
 }
 
 // DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
 func (s *Store) DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error) {
-	return s.delete(ctx, t, org, things(org, collab.ADocument, ids, collab.DocumentDeleted), errs)
+	return s.delete(ctx, t, org, things(collab.ADocument, ids, true), errs)
 }
 
 // delete deletes things by the request's own job.
@@ -133,9 +126,8 @@ func (s *Store) newJob(ctx context.Context, t *tx.Tx, id string, in collab.Organ
 func (s *Store) markAll(ctx context.Context, t *tx.Tx, in collab.OrganizationRef, list []thing, meant map[table.Key]int, errs []error) {
 	store.All(len(list), func(i int) {
 		th := list[i]
-		k := table.Thing(in, th.kind, th.id)
-		if incarnation, ok := meant[k]; ok {
-			errs[i] = s.mark(ctx, t, i, k, th, incarnation)
+		if incarnation, ok := meant[table.Thing(in, th.kind, th.id)]; ok {
+			errs[i] = s.mark(ctx, t, i, in, th, incarnation)
 		} else {
 			kind := string(th.kind)
 			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(kind[:1])+kind[1:])
@@ -145,8 +137,9 @@ func (s *Store) markAll(ctx context.Context, t *tx.Tx, in collab.OrganizationRef
 
 // mark marks a thing of an incarnation as deleted, takes it out of the lists of folders, and records the event. What is not of that
 // incarnation any more was deleted before, and what the request has deleted may have been restored.
-func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, k table.Key, th thing, incarnation int) error {
+func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, in collab.OrganizationRef, th thing, incarnation int) error {
 	var ev *collab.Event
+	k := table.Thing(in, th.kind, th.id)
 	err := s.Try(ctx, th.id, t.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		ev = nil
 		before, err := s.Get(ctx, k)
@@ -159,16 +152,15 @@ func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, k table.Key, th thing
 		}
 		after := maps.Clone(before)
 		after[table.DeletedAt], after[table.Deletion] = store.Number(s.Millis()), store.Text(t.Mark())
-		if s.undelete > 0 {
-			after[table.Until] = store.Number(s.Millis() + s.undelete.Milliseconds())
+		if s.undelete > 0 { // from the first attempt on, as the job counts
+			after[table.Until] = store.Number(t.IDs.Start().Add(s.undelete).UnixMilli())
 		}
 		delete(after, table.In)
 		delete(after, table.DocAnn)
 		writes := []store.Write{store.Change(before, after, t.Mark())}
-		if th.event.Type != "" {
-			of := th.event
-			of.ID, of.Time = t.IDs.For(n, th.id), t.Millis()
-			ev = &of
+		if th.tell {
+			ev = th.event(in)
+			ev.ID, ev.Time = t.IDs.For(n, th.id), t.Millis()
 		}
 		outbox, err := s.Outbox.Record(ctx, ev)
 		return append(writes, outbox...), err
@@ -234,7 +226,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 				return "", err
 			}
 			ids := collab.Map(list, func(d collab.Document) string { return d.ID })
-			if err := add(things(org, collab.ADocument, ids, "")); err != nil {
+			if err := add(things(collab.ADocument, ids, false)); err != nil {
 				return "", err
 			}
 			if more = len(ids) == atOnce; more {
@@ -244,7 +236,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 	}
 	for n := len(levels) - 1; n > 0; n-- { // those within go first, and behind their documents: a repeat finds by them what is left
 		for ids := range slices.Chunk(levels[n], atOnce) {
-			if err := add(things(org, collab.AFolder, ids, "")); err != nil {
+			if err := add(things(collab.AFolder, ids, false)); err != nil {
 				return "", err
 			}
 		}
@@ -255,7 +247,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 		}
 		parts = nil
 	}
-	parts = append(parts, things(org, collab.AFolder, []string{id}, collab.FolderDeleted))
+	parts = append(parts, things(collab.AFolder, []string{id}, true))
 	return t.JobID(), s.deleteParts(ctx, t, t.JobID(), org, parts)
 }
 
