@@ -128,8 +128,8 @@ func (s *service) allowMessages(q queue, actions []string, batches ...string) aw
 	return allow(actions, *q.live.QueueArn())
 }
 
-// addMail makes the SES identity of the sender's domain, unless there is one already, and what mails are sent with. It returns the variables
-// that describe them, and the right to send as the sender.
+// addMail makes the SES identity of the sender's domain, unless there is one already, and what mails are sent with. It returns the
+// variables that describe them, and the right to send as the sender.
 func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	if s.settings.MailFrom == "" {
 		return nil, nil

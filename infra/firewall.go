@@ -15,8 +15,8 @@ const (
 )
 
 // addFirewall limits the requests of each address, and those of each address with one API key. No rule counts a key alone: the firewall
-// cannot tell who has its token, and so whoever knows a key could use up its owner's share. A local cloud has no firewall to attach: it only
-// gets the rules.
+// cannot tell who has its token, and so whoever knows a key could use up its owner's share. A local cloud has no firewall to attach: it
+// only gets the rules.
 func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 	if !s.settings.Firewall {
 		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")

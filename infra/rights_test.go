@@ -219,7 +219,8 @@ func TestWorkerRights(t *testing.T) {
 	}
 }
 
-// Secrets are read by webhooks/*, the page to unsubscribe, and deliver alone, each by those that need them, and what the operator sets is written by nobody.
+// Secrets are read by webhooks/*, the page to unsubscribe, and deliver alone, each by those that need them, and what the operator sets is
+// written by nobody.
 func TestSecretsAndSettingsAreApart(t *testing.T) {
 	m := production(t)
 	for function, role := range m.roles(t) {

@@ -130,8 +130,8 @@ func (s *service) addRole(scope constructs.Construct, id, service string, rights
 
 func (s *service) logGroupName(name string) string { return "/" + s.settings.StackName() + "/" + name }
 
-// addLogGroup adds a log, encrypted with CloudWatch's own key: logs hold ids and numbers, no content and no credential, so that they are not
-// worth a key of their own, which costs a dollar a month and loses them when it is lost.
+// addLogGroup adds a log, encrypted with CloudWatch's own key: logs hold ids and numbers, no content and no credential, so that they are
+// not worth a key of their own, which costs a dollar a month and loses them when it is lost.
 func (s *service) addLogGroup(scope constructs.Construct, id, name string) awslogs.LogGroup {
 	return awslogs.NewLogGroup(scope, &id, &awslogs.LogGroupProps{
 		LogGroupName:  &name,

@@ -133,8 +133,8 @@ func (d *deployment) try(t *testing.T, args ...string) error {
 	return err
 }
 
-// failFirst deploys with a tag that IAM refuses, as it differs from one of the stack's own by case alone. What is left is as protected as any stack,
-// and the next deployment has to get rid of it.
+// failFirst deploys with a tag that IAM refuses, as it differs from one of the stack's own by case alone. What is left is as protected as
+// any stack, and the next deployment has to get rid of it.
 func (d *deployment) failFirst(t *testing.T) {
 	if err := d.try(t, "local", "--tags", "Service=other"); err == nil {
 		t.Fatal("roles are made with two tags of one name")

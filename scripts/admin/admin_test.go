@@ -706,8 +706,8 @@ type queues struct {
 	urls map[string]string
 }
 
-// newQueues returns commands on queues of their own, which are reached through a proxy that answers the calls of an action with an error while
-// refuse returns true. That a queue is empty is said at once; of SQS one must wait for that.
+// newQueues returns commands on queues of their own, which are reached through a proxy that answers the calls of an action with an error
+// while refuse returns true. That a queue is empty is said at once; of SQS one must wait for that.
 func newQueues(t *testing.T, refuse func(action string) bool) *queues {
 	t.Helper()
 	target := localstacktest.MiniStack(t)

@@ -66,7 +66,8 @@ func (n name) Validate() error {
 
 const maxName = 680 // with an address of 320 bytes the most that the interface takes for a user, too
 
-// moment is a time on the command line: a date, a time in RFC 3339, or a span such as 90d or 12h from now, whose direction the command knows.
+// moment is a time on the command line: a date, a time in RFC 3339, or a span such as 90d or 12h from now, whose direction the command
+// knows.
 type moment struct {
 	at   time.Time
 	span time.Duration // instead of at, when not 0

@@ -1,5 +1,5 @@
-// Bench runs the benchmarks package by package, shows each figure as it comes, and compares those that do not depend on the machine with the
-// ones that were saved:
+// Bench runs the benchmarks package by package, shows each figure as it comes, and compares those that do not depend on the machine with
+// the ones that were saved:
 //
 //	make bench
 //	make bench ARGS='-run Service'   those whose names match

@@ -45,8 +45,8 @@ func serveProxy(t *testing.T, variables ...string) string {
 	return strings.TrimSpace(url)
 }
 
-// TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is to
-// import it.
+// TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
+// to import it.
 func TestClient(t *testing.T) {
 	npmtest.Install(t)
 	npmtest.Run(t, ".", "npm", "test", "--silent")

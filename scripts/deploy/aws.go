@@ -127,7 +127,8 @@ var withoutSES = []string{
 // answers about ten requests a second.
 const enoughFunctions = 400
 
-// concurrencyOf asks Lambda how many functions it runs at the same time in the region for this account, without those that others have reserved.
+// concurrencyOf asks Lambda how many functions it runs at the same time in the region for this account, without those that others have
+// reserved.
 func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
 	text, err := signed.Call(ctx, cfg, "lambda", http.MethodGet, "/2016-08-19/account-settings", nil)
 	if err != nil {

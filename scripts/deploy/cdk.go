@@ -96,8 +96,8 @@ func (c cdk) onStack(ctx context.Context, args ...string) *exec.Cmd {
 	return c.command(ctx, append(args, c.args...)...)
 }
 
-// begin lets cdk deploy the stack, as onStack does, where an earlier first deployment failed: cdk deletes what is left of that, which its termination
-// protection refuses. A table that held data cannot be among it.
+// begin lets cdk deploy the stack, as onStack does, where an earlier first deployment failed: cdk deletes what is left of that, which its
+// termination protection refuses. A table that held data cannot be among it.
 func (c cdk) begin(ctx context.Context, cfg aws.Config, name string) error {
 	left, err := stack.Unfinished(ctx, cfg, name)
 	if err != nil || !left {

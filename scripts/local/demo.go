@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// demo is a product that uses the service as a customer's would: by the client, by the proxy for browsers, and by the elements. Whoever asks
-// is named by the address, so that two windows can be two people; a product asks its session.
+// demo is a product that uses the service as a customer's would: by the client, by the proxy for browsers, and by the elements. Whoever
+// asks is named by the address, so that two windows can be two people; a product asks its session.
 type demo struct {
 	url     string // of this server
 	service *client.Client

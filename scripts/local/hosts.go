@@ -28,8 +28,8 @@ func parseHosts(text string) (names hosts, addresses []string) {
 	return names, addresses
 }
 
-// guard serves requests that call the server by one of its names, and no request of another site's page. A page of evil.example can lead that
-// name to this machine and would then read what is here; it cannot do so by an address or by localhost.
+// guard serves requests that call the server by one of its names, and no request of another site's page. A page of evil.example can lead
+// that name to this machine and would then read what is here; it cannot do so by an address or by localhost.
 func (h hosts) guard(next http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	refuse := func(w http.ResponseWriter, r *http.Request, format string, args ...any) {
 		id := rand.Text()

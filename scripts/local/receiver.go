@@ -82,8 +82,8 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// verify returns the event and the webhook whose secret signed it, or what is wrong. The secrets are those of the webhooks that lead to this
-// name.
+// verify returns the event and the webhook whose secret signed it, or what is wrong. The secrets are those of the webhooks that lead to
+// this name.
 func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (
 	event *client.WebhookEvent, signer hook, problem string, err error) {
 	problem = "no webhook was added with this address"

@@ -45,8 +45,8 @@ func Install(t testing.TB) {
 	}
 }
 
-// Pack packs the package of the test's folder, which must be built, and installs it into a new project beside those of its own installed packages
-// that are named. It returns the project's folder, and that of the installed packages.
+// Pack packs the package of the test's folder, which must be built, and installs it into a new project beside those of its own installed
+// packages that are named. It returns the project's folder, and that of the installed packages.
 func Pack(t *testing.T, name string, beside ...string) (project, modules string) {
 	t.Helper()
 	project = t.TempDir()

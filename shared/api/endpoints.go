@@ -2,8 +2,8 @@
 // the OpenAPI document and the README's table are made of it, tests hold the mains and the script tests against it.
 package api
 
-// Endpoints returns the table of endpoints, in the order of the contract, its extensions behind it. Each row is a function of its own, so that
-// the program of one endpoint holds its own operation and no other: a change of that leaves all other programs as they are.
+// Endpoints returns the table of endpoints, in the order of the contract, its extensions behind it. Each row is a function of its own, so
+// that the program of one endpoint holds its own operation and no other: a change of that leaves all other programs as they are.
 func Endpoints() []Endpoint {
 	return []Endpoint{
 		V2CommentannotationsAdd(),

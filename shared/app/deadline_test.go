@@ -40,8 +40,8 @@ func (c *silent) Do(r *http.Request) (*http.Response, error) {
 	return c.next.Do(r)
 }
 
-// TestSilentConnection holds that a call to AWS which is never answered costs an attempt, not the request, nor the event's message: the call
-// is made again.
+// TestSilentConnection holds that a call to AWS which is never answered costs an attempt, not the request, nor the event's message: the
+// call is made again.
 func TestSilentConnection(t *testing.T) {
 	connections := &silent{next: http.DefaultClient}
 	s := service(t, func(c *app.Config) {

@@ -53,8 +53,8 @@ func mustPost(t *testing.T, what string, w *httptest.ResponseRecorder) {
 	}
 }
 
-// TestLargeUpdate holds that a short request which updates many annotations is paid for before the account writes again, in this process and in
-// others, while it reads and other accounts write.
+// TestLargeUpdate holds that a short request which updates many annotations is paid for before the account writes again, in this process
+// and in others, while it reads and other accounts write.
 func TestLargeUpdate(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }

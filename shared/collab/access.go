@@ -53,8 +53,8 @@ type Standing struct {
 	Member *Grant   // the user's membership of the organization, nil for none
 }
 
-// Grant returns the grant that says what the user may do at a time, nil where the user may not see the thing. It is the nearest of those that
-// have not expired; membership is the farthest, and none where access is restricted. Whoever has none is an editor of what is public.
+// Grant returns the grant that says what the user may do at a time, nil where the user may not see the thing. It is the nearest of those
+// that have not expired; membership is the farthest, and none where access is restricted. Whoever has none is an editor of what is public.
 func (s Standing) Grant(now Millis) *Grant {
 	for _, g := range s.Grants {
 		if g.Holds(now) {
@@ -95,7 +95,8 @@ func (t Folders) Up(id string) (up []string) {
 	return up
 }
 
-// Access returns the type of access that holds for what is in a folder and has the type own, "" for none of its own. byDefault is the account's.
+// Access returns the type of access that holds for what is in a folder and has the type own, "" for none of its own. byDefault is the
+// account's.
 func (t Folders) Access(own Access, folder string, byDefault Access) Access {
 	if own != "" {
 		return own
@@ -111,8 +112,8 @@ func (t Folders) Access(own Access, folder string, byDefault Access) Access {
 	return AccessOrganizationPrivate
 }
 
-// CheckPlace reports why a folder cannot be in a parent: NOT_FOUND where that does not exist, FAILED_PRECONDITION where it is the folder itself,
-// lies in it, or is too deep. height counts the levels of the folder with what is below it: 1 for one without subfolders.
+// CheckPlace reports why a folder cannot be in a parent: NOT_FOUND where that does not exist, FAILED_PRECONDITION where it is the folder
+// itself, lies in it, or is too deep. height counts the levels of the folder with what is below it: 1 for one without subfolders.
 func (t Folders) CheckPlace(id, parent string, height int) error {
 	up := t.Up(parent)
 	for _, above := range up {
@@ -140,7 +141,8 @@ type Resource struct {
 // ResourceName is the name of a Resource in requests.
 type ResourceName struct{ Organization, Folder, Document string }
 
-// Standings are what decides what users may do with each of several folders and documents, by their ids; what does not exist is not among them.
+// Standings are what decides what users may do with each of several folders and documents, by their ids; what does not exist is not among
+// them.
 type Standings struct {
 	Members   map[string]*Grant // by user
 	Folders   map[string]UserStandings

@@ -1,6 +1,6 @@
 // Package collab holds the words of the domain: comment annotations, comments, organizations, folders, documents, users,
-// notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are, under
-// the attributes that the tags name: see package table.
+// notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are,
+// under the attributes that the tags name: see package table.
 package collab
 
 import (
@@ -44,8 +44,8 @@ const (
 type OrganizationRef struct {
 	Account      string // the account behind the API key: never from a request's body
 	Organization string
-	// Incarnation is how often an organization of this id was deleted before: what lies below has it in its keys. So one write on the organization
-	// leaves all of it behind, and what is added again is new and empty.
+	// Incarnation is how often an organization of this id was deleted before: what lies below has it in its keys. So one write on the
+	// organization leaves all of it behind, and what is added again is new and empty.
 	Incarnation int
 }
 
@@ -200,8 +200,8 @@ type CommentChange struct {
 	Event func(head *Annotation, comments []Comment) *Event
 }
 
-// AnnotationChange is what one call does to annotations, at the time of the request. Its functions depend on their arguments alone, and may be
-// called again; an error of theirs is that annotation's failure, and leaves its head as it is.
+// AnnotationChange is what one call does to annotations, at the time of the request. Its functions depend on their arguments alone, and may
+// be called again; an error of theirs is that annotation's failure, and leaves its head as it is.
 type AnnotationChange struct {
 	// Select fails for an annotation that is not to be changed; nil for none such.
 	Select func(*Annotation) error

@@ -72,8 +72,8 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// FieldErrorf returns the InvalidArgument of one field of a request by its path, such as `data.url`: the rule that it breaks is a predicate, such
-// as `must not be empty`.
+// FieldErrorf returns the InvalidArgument of one field of a request by its path, such as `data.url`: the rule that it breaks is a
+// predicate, such as `must not be empty`.
 func FieldErrorf(field, format string, args ...any) *Error {
 	rule := fmt.Sprintf(format, args...)
 	return &Error{Code: InvalidArgument, Message: field + " " + rule, Details: []FieldError{{Field: field, Message: rule}}}

@@ -93,8 +93,8 @@ func (g *IDs) Next() string {
 	return id
 }
 
-// For returns an id for something of the request that a name tells from all others: the same at every attempt at the request, whatever else the
-// attempt makes. It sorts by position, 0 to 65,535.
+// For returns an id for something of the request that a name tells from all others: the same at every attempt at the request, whatever else
+// the attempt makes. It sorts by position, 0 to 65,535.
 func (g *IDs) For(position int, name string) string {
 	return g.id(uint16(position), "for", []byte(name))
 }
@@ -120,8 +120,8 @@ func (g *IDs) Elsewhere(n int) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]) % (256 << min(n, 20)))
 }
 
-// NumberComments gives ids, ascending from one on, to those comments of one annotation whose id is 0; ids that others of them have are passed
-// over.
+// NumberComments gives ids, ascending from one on, to those comments of one annotation whose id is 0; ids that others of them have are
+// passed over.
 func NumberComments(comments []Comment, from int64) {
 	given := make(map[int64]bool, len(comments))
 	for i := range comments {
@@ -139,8 +139,8 @@ func NumberComments(comments []Comment, from int64) {
 	}
 }
 
-// FirstCommentID returns the first id to generate at a time for comments of one annotation, where an id of 0 is to be generated: the larger of
-// the time in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the time.
+// FirstCommentID returns the first id to generate at a time for comments of one annotation, where an id of 0 is to be generated: the larger
+// of the time in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the time.
 func FirstCommentID(at time.Time, comments []Comment) int64 {
 	first := at.UnixMicro()
 	for i := range comments {

@@ -2,14 +2,15 @@ package collab
 
 import "time"
 
-// SweepAfter is how long a job waits after a deletion: nothing that began before it then writes below what was deleted. A belief of the directory
-// lasts 5 s, a request 29, and a run of deliver 90.
+// SweepAfter is how long a job waits after a deletion: nothing that began before it then writes below what was deleted. A belief of the
+// directory lasts 5 s, a request 29, and a run of deliver 90.
 const SweepAfter = 2 * time.Minute
 
 // JobExpiry is how long a job is remembered once it is done.
 const JobExpiry = 30 * 24 * time.Hour
 
-// Job is what a deletion means, so that a repeat of its request deletes the same, and what it leaves to be done: to sweep what was made unreachable.
+// Job is what a deletion means, so that a repeat of its request deletes the same, and what it leaves to be done: to sweep what was made
+// unreachable.
 type Job struct {
 	ID            string              `json:"id"`
 	Account       string              `json:"account"`

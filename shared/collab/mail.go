@@ -54,8 +54,8 @@ func CheckMailLink(link string) error {
 	return nil
 }
 
-// LinkTo returns the link with ids in the place of `{organizationId}`, `{documentId}`, `{annotationId}` and `{commentId}`, escaped for any part
-// of a URL; nothing in the place of one that is empty. It is "" where there is no link.
+// LinkTo returns the link with ids in the place of `{organizationId}`, `{documentId}`, `{annotationId}` and `{commentId}`, escaped for any
+// part of a URL; nothing in the place of one that is empty. It is "" where there is no link.
 func (l MailLook) LinkTo(organization, document, annotation string, comment int64) string {
 	escape := func(id string) string { return strings.ReplaceAll(url.QueryEscape(id), "+", "%20") }
 	number := ""

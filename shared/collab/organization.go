@@ -63,8 +63,8 @@ func (d Document) Ref(org OrganizationRef) DocumentRef {
 	return DocumentRef{OrganizationRef: org, Document: d.ID, Incarnation: d.Incarnation}
 }
 
-// Member is a user who was added to an organization, a folder or a document, with what the user may do there. People whom other requests name
-// do not become members.
+// Member is a user who was added to an organization, a folder or a document, with what the user may do there. People whom other requests
+// name do not become members.
 type Member struct {
 	User
 	Grant

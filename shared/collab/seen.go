@@ -6,8 +6,8 @@ type Seen struct {
 	At     Millis `dynamodbav:"at"`   // when it was said
 }
 
-// SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was said last
-// holds, but what is seen by one stays seen when the other says so of less.
+// SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was
+// said last holds, but what is seen by one stays seen when the other says so of less.
 func SeenBefore(document, thread Seen) Millis {
 	last := document
 	if thread.At >= document.At {
@@ -19,8 +19,8 @@ func SeenBefore(document, thread Seen) Millis {
 	return max(document.Before, thread.Before)
 }
 
-// UnreadBy reports whether the thread has a comment by somebody else that was made at a time or later. Of a truncated thread whose comments do not
-// tell, the time when it was last updated does.
+// UnreadBy reports whether the thread has a comment by somebody else that was made at a time or later. Of a truncated thread whose comments
+// do not tell, the time when it was last updated does.
 func (t *Thread) UnreadBy(user string, since Millis) bool {
 	for i := range t.Comments {
 		if c := &t.Comments[i]; c.AuthorID != user && c.CreatedAt >= since {

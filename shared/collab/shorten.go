@@ -10,9 +10,10 @@ const (
 	shortText   = 1_000 // of a value of a headline's template
 )
 
-// Shorten makes the event's JSON fit into limit bytes. An event that does not fit says so in Truncated, and is cut: recent comments, the context and long members
-// such as the icon of a status go, each text keeps its beginning, and of many comments the last go. People are never left out: who acted, the assignee, those
-// in People, and the author of each comment that is kept. They alone may exceed the limit. What the event points to is copied before it is changed.
+// Shorten makes the event's JSON fit into limit bytes. An event that does not fit says so in Truncated, and is cut: recent comments, the
+// context and long members such as the icon of a status go, each text keeps its beginning, and of many comments the last go. People are
+// never left out: who acted, the assignee, those in People, and the author of each comment that is kept. They alone may exceed the limit.
+// What the event points to is copied before it is changed.
 func (e *Event) Shorten(limit int) error {
 	body, err := EncodeJSON(e)
 	if err != nil || len(body) <= limit {
@@ -38,8 +39,8 @@ func (e *Event) Shorten(limit int) error {
 	return nil
 }
 
-// Short returns the user without details, with a name of at most 200 bytes, and without an address of more than 320, as EncodeJSON writes them: a
-// cut address may be somebody else's.
+// Short returns the user without details, with a name of at most 200 bytes, and without an address of more than 320, as EncodeJSON writes
+// them: a cut address may be somebody else's.
 func (u User) Short() User {
 	u.UserDetails = UserDetails{}
 	u.Name = cutEncodedOpt(u.Name, shortName)

@@ -72,7 +72,8 @@ func (h Headline) For(recipient User) string {
 	return b.String()
 }
 
-// BodyFor returns the secondary text as a recipient reads it: where there is a template for it that, filled in and bounded as a headline is.
+// BodyFor returns the secondary text as a recipient reads it: where there is a template for it that, filled in and bounded as a headline
+// is.
 func (n *Notification) BodyFor(recipient User) string {
 	if n.BodyTemplate == "" {
 		return n.Body

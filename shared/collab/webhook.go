@@ -101,8 +101,8 @@ func (w *Webhook) Secret(id string) (WebhookSecret, bool) {
 	return w.Secrets[i], true
 }
 
-// Rotate makes secret, with a new id, the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no more are
-// forgotten. It fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
+// Rotate makes secret, with a new id, the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no
+// more are forgotten. It fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
 func (w *Webhook) Rotate(id, secret string, now Millis) error {
 	secrets := []WebhookSecret{{ID: id, Secret: secret, CreatedAt: now}}
 	for _, s := range w.Secrets {

@@ -1,4 +1,5 @@
-// Package deadline divides the time that a function has for a request: first comes the operation, then what follows its end, then the answer.
+// Package deadline divides the time that a function has for a request: first comes the operation, then what follows its end, then the
+// answer.
 package deadline
 
 import "time"

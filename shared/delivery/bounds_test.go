@@ -40,8 +40,8 @@ func TestLargeIcon(t *testing.T) {
 	}
 }
 
-// TestManyEscapes: people whose names and addresses take up to six bytes of JSON for each of their own are told, however many they are: more than
-// are served at once, and as many as an event may name.
+// TestManyEscapes: people whose names and addresses take up to six bytes of JSON for each of their own are told, however many they are:
+// more than are served at once, and as many as an event may name.
 func TestManyEscapes(t *testing.T) {
 	mailed := func(*delivery.Options) {}
 	notMailed := func(o *delivery.Options) { o.Mailer = nil }

@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// concerned returns up to outbox.RecipientPageSize of those whom an event concerns, and the cursor of the others: "@" and the id of the user behind
-// whom the list goes on, in the order of ids.
+// concerned returns up to outbox.RecipientPageSize of those whom an event concerns, and the cursor of the others: "@" and the id of the
+// user behind whom the list goes on, in the order of ids.
 func (d *Deliverer) concerned(ctx context.Context, w *work, cursor string) (people []collab.User, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if w.event.NotifyAll {
@@ -70,8 +70,9 @@ const (
 	threadBytes    = 1_000_000 // what is read at most, but for a portion
 )
 
-// inThread returns who is in the thread of an event, without their addresses: those who wrote its last comments before it or were tagged in them,
-// and who began it, collab.MaxPeople of the latest at most. The addresses that the thread has of them are but hints, as they may be old.
+// inThread returns who is in the thread of an event, without their addresses: those who wrote its last comments before it or were tagged in
+// them, and who began it, collab.MaxPeople of the latest at most. The addresses that the thread has of them are but hints, as they may be
+// old.
 func (d *Deliverer) inThread(ctx context.Context, w *work) (list []collab.User, err error) {
 	ev := w.event
 	w.hints = map[string]string{}

@@ -25,8 +25,8 @@ func (a *account) deleteNotification(user, id string) (job string) {
 	return job
 }
 
-// TestDeletedBeforeMail deletes a notification while its mails wait for those about an earlier one on the thread: those for whom it was deleted get the
-// mail about the earlier one alone, whatever comes again.
+// TestDeletedBeforeMail deletes a notification while its mails wait for those about an earlier one on the thread: those for whom it was
+// deleted get the mail about the earlier one alone, whatever comes again.
 func TestDeletedBeforeMail(t *testing.T) {
 	for name, test := range map[string]struct {
 		user     string
@@ -63,8 +63,8 @@ func TestDeletedBeforeMail(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: once its job has run, nobody has anything
-// of it.
+// TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: once its job has run,
+// nobody has anything of it.
 func TestDeletedWhileTold(t *testing.T) {
 	for name, record := range map[string]func(a *account, people []collab.User) *collab.Event{
 		"a comment": func(a *account, people []collab.User) *collab.Event { return a.comment("thread", people...) },

@@ -2,14 +2,14 @@
 // get their posts. Every step may be repeated: it is kept what was worked out and what was done, so that a run which ends anywhere is
 // finished by another.
 //
-// An event's delivery goes through the stages of outbox.Stage, which its pending work tells: once it is done there is none. First a delivery
-// to each webhook endpoint is added to the endpoint's lane, and lanes that nobody works on are woken by a message. Then recipients are worked
-// out page by page, outbox.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and the page's
-// inboxes are served; a message of its own asks for the next page. Last, in the same pages, come the mails. Those about a thread wait for
-// others on it, unless the account wants none of that; the relay brings the event back when it is time.
+// An event's delivery goes through the stages of outbox.Stage, which its pending work tells: once it is done there is none. First a
+// delivery to each webhook endpoint is added to the endpoint's lane, and lanes that nobody works on are woken by a message. Then recipients
+// are worked out page by page, outbox.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and
+// the page's inboxes are served; a message of its own asks for the next page. Last, in the same pages, come the mails. Those about a thread
+// wait for others on it, unless the account wants none of that; the relay brings the event back when it is time.
 //
-// Messages only wake: the pending work, the recipients, the claims on mails, the lanes and the deliveries in the table say what there is to do,
-// so doubled, late and disordered messages do no harm.
+// Messages only wake: the pending work, the recipients, the claims on mails, the lanes and the deliveries in the table say what there is to
+// do, so doubled, late and disordered messages do no harm.
 package delivery
 
 import (
@@ -153,8 +153,8 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// maxHops bounds the messages that lead to one another, each sent by the taker of the one before: behind it the relay goes on, within a minute. Lambda
-// does not invoke a function again that messages have made invoke itself about 16 times.
+// maxHops bounds the messages that lead to one another, each sent by the taker of the one before: behind it the relay goes on, within a
+// minute. Lambda does not invoke a function again that messages have made invoke itself about 16 times.
 const maxHops = 12
 
 // sideBySide bounds the calls for one event that are under way.

@@ -30,8 +30,8 @@ type week struct {
 	back    time.Duration // from when they were up again until everything was delivered
 }
 
-// weekDown has the endpoints of accounts be down for a week, each with so many deliveries, and up again. It fails where the pending work is more than an
-// entry for each, the relay sends more than a message for each, something is given up or does not arrive, or arrives twice.
+// weekDown has the endpoints of accounts be down for a week, each with so many deliveries, and up again. It fails where the pending work is
+// more than an entry for each, the relay sends more than a message for each, something is given up or does not arrive, or arrives twice.
 func weekDown(t testing.TB, accounts, deliveries int) (k week) {
 	endpoints := accounts * endpointsOfOne
 	w := newWorld(t)
@@ -101,8 +101,8 @@ func weekDown(t testing.TB, accounts, deliveries int) (k week) {
 	return k
 }
 
-// deliveries has so many events wait for endpoints of the account: the last few are delivered by a process as all are, those before them are
-// written as one leaves them.
+// deliveries has so many events wait for endpoints of the account: the last few are delivered by a process as all are, those before them
+// are written as one leaves them.
 func (a *account) deliveries(to []endpoint, n int) {
 	a.Helper()
 	const few = 6
@@ -140,8 +140,8 @@ func (a *account) deliveries(to []endpoint, n int) {
 // message each, and nothing is given up; when they come back everything is delivered, and nothing twice.
 func TestWeekDown(t *testing.T) { weekDown(t, 4, 6) }
 
-// BenchmarkWeekDown is TestWeekDown with fifty endpoints and many deliveries to each, and reports how long the relay runs at most and how much is
-// delivered in a second once they are up. The largest takes 20 minutes: give -timeout 1h.
+// BenchmarkWeekDown is TestWeekDown with fifty endpoints and many deliveries to each, and reports how long the relay runs at most and how
+// much is delivered in a second once they are up. The largest takes 20 minutes: give -timeout 1h.
 func BenchmarkWeekDown(b *testing.B) {
 	const accounts = 10
 	for _, n := range []int{200, 2_000, 20_000} {

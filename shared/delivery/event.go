@@ -67,8 +67,8 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	return err
 }
 
-// job carries a job on, and asks for its next run at once: behind maxHops messages, and where one is lost, the relay does. Of several runs side by side
-// one alone goes on.
+// job carries a job on, and asks for its next run at once: behind maxHops messages, and where one is lost, the relay does. Of several runs
+// side by side one alone goes on.
 func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	at, err := d.Outbox.Pending(ctx, m.EventRef, m.Kind)
 	if err != nil || at == nil {
@@ -219,8 +219,8 @@ func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
 	return d.mailStep(ctx, w, page)
 }
 
-// goOn moves the delivery on to a page, and asks for it at a time by a message, unless another run has done so. Behind maxHops messages, and where the time is
-// far, it is left to the relay.
+// goOn moves the delivery on to a page, and asks for it at a time by a message, unless another run has done so. Behind maxHops messages,
+// and where the time is far, it is left to the relay.
 func (d *Deliverer) goOn(ctx context.Context, w *work, stage outbox.Stage, cursor string, at collab.Millis) error {
 	to := w.Work
 	to.Stage, to.Cursor, to.Next = stage, cursor, at
@@ -238,8 +238,8 @@ func (d *Deliverer) goOn(ctx context.Context, w *work, stage outbox.Stage, curso
 	return d.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
 }
 
-// serveInboxes puts the notification into the inboxes of a page of recipients, and before the first page into the list for all. It reports false where
-// nobody is to be told any more: the notification or its document was deleted.
+// serveInboxes puts the notification into the inboxes of a page of recipients, and before the first page into the list for all. It reports
+// false where nobody is to be told any more: the notification or its document was deleted.
 func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.RecipientPage) (told bool, err error) {
 	var users []string
 	for _, r := range page.Recipients {
@@ -274,8 +274,8 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.Reci
 	return true, nil
 }
 
-// mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it is
-// asked again who may know and wants to.
+// mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it
+// is asked again who may know and wants to.
 func (d *Deliverer) mailStep(ctx context.Context, w *work, page *outbox.RecipientPage) (err error) {
 	later := page == nil
 	if later {

@@ -294,8 +294,8 @@ func (s *synced) Write(text []byte) (int, error) {
 	return s.w.Write(text)
 }
 
-// drain has the process take what is in the queues, until there is nothing more or it is dead. What failed is put back in the end. It returns
-// how many messages were done and how many failed.
+// drain has the process take what is in the queues, until there is nothing more or it is dead. What failed is put back in the end. It
+// returns how many messages were done and how many failed.
 func (w *world) drain(p *process) (done, failed int) {
 	w.Helper()
 	var back []func()

@@ -9,7 +9,8 @@ import (
 	"collabdata/shared/queue"
 )
 
-// TestJobGoesOn: a job that a run has no time for goes on by a message of its own at once, behind a chain of them by the relay, and ends both.
+// TestJobGoesOn: a job that a run has no time for goes on by a message of its own at once, behind a chain of them by the relay, and ends
+// both.
 func TestJobGoesOn(t *testing.T) {
 	w := newWorld(t)
 	job := collab.Job{ID: "j", Account: "acct", In: collab.OrganizationRef{Account: "acct", Organization: "org"}, Things: []collab.JobThing{

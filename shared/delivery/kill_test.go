@@ -113,8 +113,8 @@ func answerAll(t testing.TB) http.HandlerFunc {
 	}
 }
 
-// TestKilledAnywhere kills the process that takes an event before and behind each of its calls to AWS that change something, and starts another;
-// and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
+// TestKilledAnywhere kills the process that takes an event before and behind each of its calls to AWS that change something, and starts
+// another; and it has the event never sent at all. That gives the kills between each two steps: a post is between two calls.
 func TestKilledAnywhere(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -264,8 +264,8 @@ func TestDoubledAndDisordered(t *testing.T) {
 	}
 }
 
-// TestDone: whatever message comes about an event whose delivery is done leads to nothing, though there are others by now who would be told,
-// and costs a read unit, or the write unit that counts a repeated one.
+// TestDone: whatever message comes about an event whose delivery is done leads to nothing, though there are others by now who would be
+// told, and costs a read unit, or the write unit that counts a repeated one.
 func TestDone(t *testing.T) {
 	w := newWorld(t)
 	r := receive(t, nil)

@@ -43,8 +43,8 @@ type laneRun struct {
 	width  int               // posts at a time
 }
 
-// Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due for some time, and leaves the rest to a further message, or
-// where it waits to the relay. The message wakes only: what there is to do is what the table says.
+// Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due for some time, and leaves the rest to a
+// further message, or where it waits to the relay. The message wakes only: what there is to do is what the table says.
 func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	l, err := d.Outbox.ClaimLane(ctx, m.LaneRef, m.Token)
 	if err != nil || l == nil {
@@ -140,8 +140,8 @@ func (r *laneRun) due() collab.Millis {
 	return 0
 }
 
-// release ends the run, and reports false where somebody has asked it to look again. What there is to do goes on by a message: at once, or delayed for a
-// short while. For longer, or behind maxHops messages, it is left to the relay.
+// release ends the run, and reports false where somebody has asked it to look again. What there is to do goes on by a message: at once, or
+// delayed for a short while. For longer, or behind maxHops messages, it is left to the relay.
 func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	now, at := r.millis(), r.due()
 	more := at != 0 && at <= now && hops < maxHops
@@ -167,7 +167,8 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	return true, err
 }
 
-// lookAgain goes on with a lane to which somebody has added something, or whose endpoint was changed, and reports whether the lane is still held.
+// lookAgain goes on with a lane to which somebody has added something, or whose endpoint was changed, and reports whether the lane is still
+// held.
 func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 	before := r.lane
 	l, err := r.Outbox.ClaimLane(ctx, r.lane.LaneRef, r.lane.Holder)

@@ -28,8 +28,8 @@ func (p *process) act(most int, do func() error) *interleave.Actor {
 	})
 }
 
-// TestInterleavings: in whatever order the calls of one who adds a delivery and of one who works on the lane are made, the delivery is posted,
-// once, without the help of the relay: no wake-up is lost.
+// TestInterleavings: in whatever order the calls of one who adds a delivery and of one who works on the lane are made, the delivery is
+// posted, once, without the help of the relay: no wake-up is lost.
 func TestInterleavings(t *testing.T) {
 	for _, test := range []struct {
 		name  string

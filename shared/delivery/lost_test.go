@@ -59,8 +59,8 @@ func (w *world) startFlawed(f *flaw) *process {
 	return f.p
 }
 
-// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and each call of the lane's run to the table fails in
-// turn. Pending work brings back what that loses.
+// TestNothingIsLost: one delivery is added while another is posted, by events that are late or in time, and each call of the lane's run to
+// the table fails in turn. Pending work brings back what that loses.
 func TestNothingIsLost(t *testing.T) {
 	for _, age := range []time.Duration{0, 10 * time.Minute} {
 		for _, how := range []string{"before", "behind", "refused"} {
@@ -242,8 +242,8 @@ func TestOneRefused(t *testing.T) {
 	}
 }
 
-// TestChains: no message is more than twelve messages away from the first one, which an operation or the relay has sent. So Lambda, which does not
-// invoke a function again that has led to itself about sixteen times, never ends a chain.
+// TestChains: no message is more than twelve messages away from the first one, which an operation or the relay has sent. So Lambda, which
+// does not invoke a function again that has led to itself about sixteen times, never ends a chain.
 func TestChains(t *testing.T) {
 	const bound = 12
 	w := newWorld(t)

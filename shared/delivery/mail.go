@@ -31,7 +31,8 @@ func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
 }
 
-// exists reports whether the document of an event is there still, so that people may hear of it. It is asked before each page of recipients, and of mails.
+// exists reports whether the document of an event is there still, so that people may hear of it. It is asked before each page of
+// recipients, and of mails.
 func (d *Deliverer) exists(ctx context.Context, w *work) (bool, error) {
 	doc := w.document
 	is, err := d.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
@@ -63,8 +64,8 @@ func (d *Deliverer) documentOf(ctx context.Context, w *work) (doc collab.Documen
 	return *w.found, true, nil
 }
 
-// stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any more,
-// do not want it, have unsubscribed.
+// stillWanted divides recipients of a mail that has waited into those who get it, and those who do not: who may not see the document any
+// more, do not want it, have unsubscribed.
 func (d *Deliverer) stillWanted(ctx context.Context, w *work, list []outbox.Recipient) (mailed, dropped []outbox.Recipient, err error) {
 	people := collab.Map(list, func(r outbox.Recipient) collab.User { return r.User })
 	now, err := d.recipients(ctx, w, people)

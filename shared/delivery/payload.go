@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// Payload returns the body of an event's webhook posts. What a clicked notification sends back may be too large for an event: then it is read
-// from the notification, as it is now.
+// Payload returns the body of an event's webhook posts. What a clicked notification sends back may be too large for an event: then it is
+// read from the notification, as it is now.
 func Payload(ctx context.Context, o *outbox.Store, ev *collab.Event) ([]byte, error) {
 	if ev.Type == collab.NotificationClicked && ev.Truncated && ev.Notification != nil && ev.Notification.SourceData == nil {
 		stored, err := o.Notification(ctx, ev.Document().OrganizationRef, ev.Notification.ID)

@@ -22,8 +22,8 @@ type result struct {
 	err     error
 }
 
-// post posts deliveries of the list in their order, some side by side, takes them off it, and notes what became of them. Once one has failed or
-// was slow it begins no more.
+// post posts deliveries of the list in their order, some side by side, takes them off it, and notes what became of them. Once one has
+// failed or was slow it begins no more.
 func (r *laneRun) post(ctx context.Context) error {
 	resting := r.lane.Health.Resting()
 	side, round := r.width, r.width

@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the account's quota wait at least shortHold, so that many events cost little while they wait, and at most longHold, so that they
-// go soon when the quota is raised; the moment varies by up to another shortHold.
+// Mails over the account's quota wait at least shortHold, so that many events cost little while they wait, and at most longHold, so that
+// they go soon when the quota is raised; the moment varies by up to another shortHold.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
@@ -44,8 +44,8 @@ func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err erro
 	return true, nil
 }
 
-// metered returns a context in which it is counted what is used of the table, and what charges an account for that, and for mails. What is used stays
-// admitted: the account's next requests wait for it.
+// metered returns a context in which it is counted what is used of the table, and what charges an account for that, and for mails. What is
+// used stays admitted: the account's next requests wait for it.
 func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
 	usage := collab.UsageOf(ctx)
 	if usage == nil {

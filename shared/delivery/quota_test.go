@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/quota"
 )
 
-// TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that all of
-// them are sent in the end.
+// TestMailQuota holds that mails over an account's quota wait, while its inboxes are served and other accounts' mails are sent, and that
+// all of them are sent in the end.
 func TestMailQuota(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true), func(s *collab.Settings) { s.MailsPerDay = 2 })

@@ -106,8 +106,8 @@ func (d *Deliverer) recipients(ctx context.Context, w *work, people []collab.Use
 	return d.addressed(ctx, w, list)
 }
 
-// addressed returns recipients with the addresses that their mails go to: the one that the event names, else the member's, else the one that
-// the thread knows; the member's alone where the account wants that. Who has none, or has unsubscribed, gets no mail.
+// addressed returns recipients with the addresses that their mails go to: the one that the event names, else the member's, else the one
+// that the thread knows; the member's alone where the account wants that. Who has none, or has unsubscribed, gets no mail.
 func (d *Deliverer) addressed(ctx context.Context, w *work, list []outbox.Recipient) ([]outbox.Recipient, error) {
 	only := w.settings.MailToMembersOnly
 	var ask []string

@@ -55,8 +55,8 @@ func notificationID(ev *collab.Event) string {
 	return ev.ID
 }
 
-// TestWhoIsConcerned: tagged users, the assignee, who began the thread, wrote in it or was tagged in it before, at the addresses that the event,
-// the members or the thread know; never who acted.
+// TestWhoIsConcerned: tagged users, the assignee, who began the thread, wrote in it or was tagged in it before, at the addresses that the
+// event, the members or the thread know; never who acted.
 func TestWhoIsConcerned(t *testing.T) {
 	w := newWorld(t)
 	inThread := []string{"assignee", "author", "creator", "mentioned", "moved"}

@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/table"
 )
 
-// TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint, no permission
-// provider, no secret, and no event.
+// TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint,
+// no permission provider, no secret, and no event.
 func TestReusedAccount(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))

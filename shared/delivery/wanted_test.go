@@ -137,8 +137,8 @@ func TestMembersOnly(t *testing.T) {
 	}
 }
 
-// TestMailLook: what the account says of its mails wins over what the deployment says, a mail leads to its thread, quotes what that is about, and
-// its token is its recipient's.
+// TestMailLook: what the account says of its mails wins over what the deployment says, a mail leads to its thread, quotes what that is
+// about, and its token is its recipient's.
 func TestMailLook(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true), func(s *collab.Settings) {

@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// fanOutWebhooks adds a delivery of an event to each endpoint that wants it, and wakes the lanes that do not rest: those are looked at when they have
-// rested.
+// fanOutWebhooks adds a delivery of an event to each endpoint that wants it, and wakes the lanes that do not rest: those are looked at when
+// they have rested.
 func (d *Deliverer) fanOutWebhooks(ctx context.Context, w *work) error {
 	hooks, err := d.Outbox.Endpoints(ctx, w.Account)
 	if err != nil {

@@ -30,8 +30,8 @@ func (a *account) quiet() *collab.Event {
 	return a.notification(func(ev *collab.Event) { ev.Notify = false })
 }
 
-// TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then no
-// more.
+// TestLadder: an event that fails always, while others do not, gets eight posts, each as long after the last as the ladder says, and then
+// no more.
 func TestLadder(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
@@ -213,8 +213,8 @@ func reset(rw http.ResponseWriter, _ *http.Request) {
 	conn.Close()
 }
 
-// TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. What waits for it goes on
-// when it is enabled again.
+// TestDisabled: an endpoint that has only failed for five days is disabled; the others of the account learn of it. What waits for it goes
+// on when it is enabled again.
 func TestDisabled(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
@@ -424,7 +424,8 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, over connections that are kept, and no more than those once it fails.
+// TestStopsAtFailure: a healthy endpoint gets up to fifty posts at a time, over connections that are kept, and no more than those once it
+// fails.
 func TestStopsAtFailure(t *testing.T) {
 	const n, good, side = 900, 300, 50
 	w := newWorld(t)
@@ -699,8 +700,8 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// TestUnreadableEvent: an event that this version can't read is put into the quarantine, and keeps no mail of its thread from being sent. Nor
-// does one of a type that it does not know, nor a mail that waits and can't be read.
+// TestUnreadableEvent: an event that this version can't read is put into the quarantine, and keeps no mail of its thread from being sent.
+// Nor does one of a type that it does not know, nor a mail that waits and can't be read.
 func TestUnreadableEvent(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()

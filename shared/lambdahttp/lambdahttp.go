@@ -21,7 +21,8 @@ import (
 
 // Handler returns the function that answers proxy events with h. The request's path is that of the resource, without stage and base
 // path; its context ends so long before the function does that what follows an operation's end, and the answer, find their time (package
-// deadline), and carries the gateway's request id, which every answer has in its header, and the collab.Identity that Authorizer found. Start it with lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
+// deadline), and carries the gateway's request id, which every answer has in its header, and the collab.Identity that Authorizer found.
+// Start it with lambda.WithSetEscapeHTML(false), so that an answer is as long on the wire as rpc.WrappedLen says.
 func Handler(h http.Handler) func(context.Context, events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayProxyRequest) (events.APIGatewayProxyResponse, error) {
 		ctx, cancel := ending(ctx, deadline.Function-deadline.Operation)

@@ -41,8 +41,8 @@ type Options struct {
 	ConfigurationSet string // of SES: where bounces and complaints are suppressed and counted; "" for none
 	Look             collab.MailLook
 
-	// Unsubscribe is the URL of the page by which recipients end these mails; their tokens are added as `?token=`. It is https, or http on this
-	// machine. "" is a mail to From instead.
+	// Unsubscribe is the URL of the page by which recipients end these mails; their tokens are added as `?token=`. It is https, or http on
+	// this machine. "" is a mail to From instead.
 	Unsubscribe string
 }
 
@@ -122,7 +122,8 @@ func isPrintable(text string) bool {
 	return true
 }
 
-// CreateIdentity makes the address of From an identity that may send, unless it is one. It is for the local cloud, where that needs no proof.
+// CreateIdentity makes the address of From an identity that may send, unless it is one. It is for the local cloud, where that needs no
+// proof.
 func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 	address, err := parseFrom(from)
 	if err != nil {
@@ -195,8 +196,8 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers beside those that SES makes. A mail whose link to unsubscribe by is too long for a header, as long ids may make it, has it
-// in its text alone.
+// headers returns the headers beside those that SES makes. A mail whose link to unsubscribe by is too long for a header, as long ids may
+// make it, has it in its text alone.
 func headers(unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines

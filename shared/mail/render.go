@@ -58,8 +58,8 @@ type Comment struct {
 	HTML   template.HTML // clean; "" when there is text alone
 }
 
-// NewComment renders a comment: tags become names, HTML is cleaned. The first 4,000 bytes of text and HTML are read, and each is rendered to as
-// many at most.
+// NewComment renders a comment: tags become names, HTML is cleaned. The first 4,000 bytes of text and HTML are read, and each is rendered
+// to as many at most.
 func NewComment(c collab.EventComment) Comment {
 	shown := Comment{ID: c.CommentID, Author: authorOf(c), Time: utc(c.CreatedAt)}
 	names := taggedNames(c.TaggedUserContacts)

@@ -63,8 +63,8 @@ func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
 	}
 }
 
-// SendEvents sends messages to the events queue. Those of one account form a group, so that a busy one does not hold up the others. Where it
-// fails some may have been sent.
+// SendEvents sends messages to the events queue. Those of one account form a group, so that a busy one does not hold up the others. Where
+// it fails some may have been sent.
 func (q *Queue) SendEvents(ctx context.Context, events ...Event) error {
 	return q.SendEventsIn(ctx, 0, events...)
 }

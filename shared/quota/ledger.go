@@ -69,8 +69,8 @@ type Account struct {
 	limits Limits
 }
 
-// Account returns an account, once the process has heard of it within knownFor: from the table, or by a charge of its own. A nil Ledger has none
-// that is limited: nil. Where the table does not answer, what the process knows counts.
+// Account returns an account, once the process has heard of it within knownFor: from the table, or by a charge of its own. A nil Ledger has
+// none that is limited: nil. Where the table does not answer, what the process knows counts.
 func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Account {
 	if l == nil {
 		return nil
@@ -97,7 +97,8 @@ func (l *Ledger) Account(ctx context.Context, id string, s collab.Settings) *Acc
 	return a
 }
 
-// Admit fails with RESOURCE_EXHAUSTED where the account has used so much of one of the kinds that it must wait, as far as the process knows.
+// Admit fails with RESOURCE_EXHAUSTED where the account has used so much of one of the kinds that it must wait, as far as the process
+// knows.
 func (a *Account) Admit(kinds ...Kind) error {
 	if a == nil {
 		return nil

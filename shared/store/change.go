@@ -82,8 +82,8 @@ func attributes[T any]() (names []string) {
 	return names
 }
 
-// Overlay returns an item as it was read, nil for none, with the attributes that T, a struct with dynamodbav tags, knows as they are in changed.
-// What the item has beside is kept.
+// Overlay returns an item as it was read, nil for none, with the attributes that T, a struct with dynamodbav tags, knows as they are in
+// changed. What the item has beside is kept.
 func Overlay[T any](before, changed Item) Item {
 	after := Item{}
 	maps.Copy(after, before)

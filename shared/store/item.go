@@ -19,7 +19,8 @@ func NewItem(k table.Key) Item {
 	return Item{table.PK: Text(k.PK), table.SK: Text(k.SK)}
 }
 
-// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that has no stored form, which no value brings about.
+// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that has no stored form, which no value brings
+// about.
 func ItemOf(k table.Key, v any) Item {
 	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {

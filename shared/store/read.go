@@ -200,8 +200,8 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }
 
-// Items yields the items of the range, or an error as the last. It reads them page by page, as they are asked for; q.Limit is how many the caller
-// wants, so that no more are read unless it goes on behind them.
+// Items yields the items of the range, or an error as the last. It reads them page by page, as they are asked for; q.Limit is how many the
+// caller wants, so that no more are read unless it goes on behind them.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		sk := table.IndexOf(q.Index).SortKey

@@ -14,13 +14,13 @@ import (
 // Restored counts the items that RestoreOrganization has put and removed.
 type Restored struct{ Put, Removed int }
 
-// RestoreOrganization makes an organization what it is in another table of the service, such as one that was restored from a backup. It puts
-// every item that the other table has in the organization's partitions, removes those that the other table does not have, and puts the
+// RestoreOrganization makes an organization what it is in another table of the service, such as one that was restored from a backup. It
+// puts every item that the other table has in the organization's partitions, removes those that the other table does not have, and puts the
 // organization's own item last. What lies elsewhere stays as it is: events, deliveries, pending work, and who wants no mails.
 //
-// It reads both tables to their ends, as nothing lists an organization's partitions, and takes at most as many capacity units in a second, of both
-// tables together. Nothing else may write the organization meanwhile. After a failure it may be called again. NOT_FOUND where the other
-// table does not have the organization.
+// It reads both tables to their ends, as nothing lists an organization's partitions, and takes at most as many capacity units in a second,
+// of both tables together. Nothing else may write the organization meanwhile. After a failure it may be called again. NOT_FOUND where the
+// other table does not have the organization.
 func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab.OrganizationRef, unitsPerSecond float64) (Restored, error) {
 	var done Restored
 	own := table.Organization(org.Account, org.Organization)

@@ -52,8 +52,8 @@ func ofOrganization(acct, org string, n int) []table.Key {
 	return keys
 }
 
-// TestRestoreOrganization: what the organization lost, changed and gained since is undone, in one run or after one that was killed, and nothing
-// of others is touched.
+// TestRestoreOrganization: what the organization lost, changed and gained since is undone, in one run or after one that was killed, and
+// nothing of others is touched.
 func TestRestoreOrganization(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, live *store.Table) {
 		from := storetest.New(t)

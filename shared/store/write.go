@@ -38,8 +38,8 @@ func Create(it Item) Write {
 	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + table.PK + ")")}}
 }
 
-// Change writes what differs between an item as it was read, nil for none, and as it is to be, where the attributes of the names in same are as
-// they were: with none its rev, which each such change counts up. What the item has beside is kept.
+// Change writes what differs between an item as it was read, nil for none, and as it is to be, where the attributes of the names in same
+// are as they were: with none its rev, which each such change counts up. What the item has beside is kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
 	after[table.Writer] = Text(mark)
@@ -87,7 +87,8 @@ func DeleteRead(it Item, same ...string) Write {
 	}}
 }
 
-// Require is the condition that an item that was read is there, and the attributes of the names in same are as they were. It is written beside others.
+// Require is the condition that an item that was read is there, and the attributes of the names in same are as they were. It is written
+// beside others.
 func Require(it Item, same ...string) Write {
 	condition, names, values := unchanged(it, same)
 	return Write{ConditionCheck: &types.ConditionCheck{
@@ -111,8 +112,8 @@ func unchanged(read Item, same []string) (condition string, names map[string]str
 	return condition, names, values
 }
 
-// Update changes the item of a key, or makes it, where all conditions hold: for what is not read before, such as counters and leases, else see
-// Change. It panics for an update of nothing.
+// Update changes the item of a key, or makes it, where all conditions hold: for what is not read before, such as counters and leases, else
+// see Change. It panics for an update of nothing.
 func Update(k table.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
 	b := expression.NewBuilder().WithUpdate(update)
 	if len(conditions) > 0 {
@@ -242,8 +243,8 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 	return it, nil, Fail(ctx, err)
 }
 
-// countRefused counts the capacity that a refused write consumed, which DynamoDB does not tell: that of the items that were to be written, or
-// that were there, and twice that in a transaction. What indexes would have taken is not consumed.
+// countRefused counts the capacity that a refused write consumed, which DynamoDB does not tell: that of the items that were to be written,
+// or that were there, and twice that in a transaction. What indexes would have taken is not consumed.
 func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	units := 0.0
 	for i, w := range writes {

@@ -1,7 +1,7 @@
 package table
 
-// Attributes that are named apart from the types that are stored: in conditions, updates and projections. All others are named by the dynamodbav
-// tags of those types alone.
+// Attributes that are named apart from the types that are stored: in conditions, updates and projections. All others are named by the
+// dynamodbav tags of those types alone.
 
 // Attributes of annotation heads and comments. Objects and arrays are kept as the JSON text that was sent.
 const (

@@ -8,8 +8,8 @@
 // are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
 // parent.
 //
-// Below an organization and a document, and in grants on a folder, their part has the number of the incarnation behind a `!` from the second on: what was deleted and added
-// again under its id lies elsewhere. The keys below leave it out.
+// Below an organization and a document, and in grants on a folder, their part has the number of the incarnation behind a `!` from the
+// second on: what was deleted and added again under its id lies elsewhere. The keys below leave it out.
 //
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
 // what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`).
@@ -140,8 +140,8 @@ func IndexOf(name string) Index {
 	return Index{PartitionKey: PK, SortKey: SK}
 }
 
-// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check. Ids that passed collab.CheckID never give
-// a longer one.
+// Limits of DynamoDB on keys, in bytes. They hold for index keys too, which emulators may not check. Ids that passed collab.CheckID never
+// give a longer one.
 const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
@@ -193,8 +193,8 @@ func Join(parts ...string) string {
 	return b.String()
 }
 
-// part is a part of a key that names something in an incarnation, of which the first is not written. Behind the `!`, which no escaped part has,
-// stands the number.
+// part is a part of a key that names something in an incarnation, of which the first is not written. Behind the `!`, which no escaped part
+// has, stands the number.
 func part(id string, incarnation int) string {
 	if incarnation == 0 {
 		return Escape(id)

@@ -192,7 +192,8 @@ func inDocument(id string, incarnation int, ann string) string {
 	return InDocument(doc, ann)
 }
 
-// TestIncarnations holds that a document's keys say which incarnation they are of, whatever its id, and that no other text is taken for one.
+// TestIncarnations holds that a document's keys say which incarnation they are of, whatever its id, and that no other text is taken for
+// one.
 func TestIncarnations(t *testing.T) {
 	for _, id := range []string{"d", "d!1", "!", "#", "a b", "é"} {
 		for n := range 12 {

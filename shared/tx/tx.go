@@ -41,8 +41,8 @@ func (t *Tx) JobID() string { return t.IDs.For(0, "job") }
 // Millis is Now in milliseconds.
 func (t *Tx) Millis() collab.Millis { return t.Now.UnixMilli() }
 
-// Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of them.
-// It comes before anything is written.
+// Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of
+// them. It comes before anything is written.
 func (t *Tx) Raises(events bool) error {
 	if !events {
 		return nil

@@ -333,7 +333,8 @@ func TestNameThatChangesItsAnswer(t *testing.T) {
 	}
 }
 
-// TestReasonsTellNoResolverDetail: a name that does not exist, one that leads to a refused address and one where nothing listens read the same.
+// TestReasonsTellNoResolverDetail: a name that does not exist, one that leads to a refused address and one where nothing listens read the
+// same.
 func TestReasonsTellNoResolverDetail(t *testing.T) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

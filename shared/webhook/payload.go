@@ -61,8 +61,9 @@ type EventNotification struct {
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
-// Payload returns the body that tells endpoints of an event, the same bytes for the same event: at most MaxPayload bytes, and what a clicked
-// notification sends back besides, whole. An event too large for it is shortened, without those it notifies, and says `truncated: true`.
+// Payload returns the body that tells endpoints of an event, the same bytes for the same event: at most MaxPayload bytes, and what a
+// clicked notification sends back besides, whole. An event too large for it is shortened, without those it notifies, and says `truncated:
+// true`.
 func Payload(ev *collab.Event) ([]byte, error) {
 	var sentBack collab.JSON
 	if ev.Type == collab.NotificationClicked && ev.Notification != nil {

@@ -77,8 +77,8 @@ func (w *Worker) Run(ctx context.Context) {
 	wg.Wait()
 }
 
-// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work. Messages are deleted as they
-// are taken, as the stand-in for SQS goes through all that it holds at each call: the relay brings back what was not done.
+// poll works on up to most messages of a queue at a time until ctx ends; what is under way then goes on in work. Messages are deleted as
+// they are taken, as the stand-in for SQS goes through all that it holds at each call: the relay brings back what was not done.
 func (w *Worker) poll(ctx, work context.Context, q *queue.Queue, most int) {
 	var wg sync.WaitGroup
 	defer wg.Wait()

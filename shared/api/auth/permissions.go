@@ -110,8 +110,8 @@ func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *NewPermission) *Resource { return &p.Resource })
 }
 
-// PermissionsAdd gives a user grants, all or none; they replace those on the same resources. It fails with NOT_FOUND when a resource does not
-// exist.
+// PermissionsAdd gives a user grants, all or none; they replace those on the same resources. It fails with NOT_FOUND when a resource does
+// not exist.
 func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *PermissionsAddRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {
@@ -144,8 +144,8 @@ func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *Resource) *Resource { return p })
 }
 
-// PermissionsRemove takes grants from a user, all or none; one that is not there is gone already. It fails with NOT_FOUND when a resource does not
-// exist.
+// PermissionsRemove takes grants from a user, all or none; one that is not there is gone already. It fails with NOT_FOUND when a resource
+// does not exist.
 func (s *Service) PermissionsRemove(ctx context.Context, call *rpc.Call, req *PermissionsRemoveRequest) (collab.JSON, error) {
 	on, err := s.Directory.OpenResources(ctx, call.Account, req.names)
 	if err != nil {

@@ -33,8 +33,8 @@ type Permission struct {
 	ErrorCode  string        `json:"errorCode,omitempty" doc:"permission_denied or does_not_exist"`
 }
 
-// PermissionsGet returns what users may do in an organization, and with folders and documents of it. It fails with NOT_FOUND, which shows the
-// same, when one of these does not exist.
+// PermissionsGet returns what users may do in an organization, and with folders and documents of it. It fails with NOT_FOUND, which shows
+// the same, when one of these does not exist.
 func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *PermissionsGetRequest) (rpc.Keyed[UserPermissions], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {

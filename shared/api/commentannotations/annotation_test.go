@@ -93,8 +93,8 @@ func TestEncodeThreadKeepsTruncation(t *testing.T) {
 	}
 }
 
-// TestStoredIsOfItsType holds that the parts of an annotation with everything, which are answered as they were sent, have the form of the types
-// that they are said to be of: nothing is lost on its way through those.
+// TestStoredIsOfItsType holds that the parts of an annotation with everything, which are answered as they were sent, have the form of the
+// types that they are said to be of: nothing is lost on its way through those.
 func TestStoredIsOfItsType(t *testing.T) {
 	thread := jsonThread(1, "x")
 	thread.Truncated = true

@@ -22,7 +22,8 @@ type Service struct {
 
 // Access knows who may do what.
 type Access interface {
-	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true. byDefault is the account's access.
+	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true. byDefault is the account's
+	// access.
 	MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 }
 

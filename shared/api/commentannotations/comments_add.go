@@ -17,8 +17,8 @@ type AddCommentsRequest struct {
 	Comments     []NewComment `json:"comments" rule:"nonempty,max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: exactly one of the two"`
 }
 
-// Validate demands comments under one of their names, and refuses ids given twice, comments without content, and more tagged users than an event
-// names.
+// Validate demands comments under one of their names, and refuses ids given twice, comments without content, and more tagged users than an
+// event names.
 func (r *AddCommentsRequest) Validate(m *rpc.Violations) {
 	checkNames(m, "commentData", r.CommentData != nil, "comments", r.Comments != nil)
 	if r.CommentData == nil && r.Comments == nil {

@@ -21,8 +21,8 @@ type DeleteCommentResult struct {
 	ID int64 `json:"id"`
 }
 
-// DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order sent, repeats
-// once; all of them by id.
+// DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order
+// sent, repeats once; all of them by id.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {

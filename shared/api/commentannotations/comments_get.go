@@ -48,9 +48,9 @@ func listed(c *collab.Comment) *ListedComment {
 // maxPassedOver is how many comments a page passes over, and how many bytes of them, before it ends.
 const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 
-// GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A page ends
-// at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when the organization,
-// the document or the annotation does not exist.
+// GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A
+// page ends at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when
+// the organization, the document or the annotation does not exist.
 func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[*ListedComment], error) {
 	var after int64 // this comment id; of commentIds so many
 	page, err := rpc.NewPage[*ListedComment](call, "comment", req.PageRequest, &after)

@@ -99,8 +99,8 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	return results, nil
 }
 
-// commentsOf returns the ids of the comments of an annotation that any of the users wrote. Where they are more than one call updates, or the
-// annotation has more than are worth reading for them, it fails with FAILED_PRECONDITION.
+// commentsOf returns the ids of the comments of an annotation that any of the users wrote. Where they are more than one call updates, or
+// the annotation has more than are worth reading for them, it fails with FAILED_PRECONDITION.
 func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann string, users []string) (ids []int64, err error) {
 	const most = 500
 	read, bytes := 0, 0
@@ -127,7 +127,8 @@ func (d *CommentData) at(now collab.Millis) collab.Millis {
 	return max(now, d.CreatedAt.Value)
 }
 
-// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content, or its author without an id.
+// apply changes a stored comment. It fails with INVALID_ARGUMENT where the comment would be left without content, or its author without an
+// id.
 func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	if c.From, err = change("from", c.From, d.From.Raw, "userId"); err != nil {
 		return err

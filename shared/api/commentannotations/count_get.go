@@ -23,8 +23,8 @@ type DocumentCount struct {
 	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" doc:"As totalIsAtLeast"`
 }
 
-// CountGet counts the annotations of documents, and those that a user has not seen all of. Documents come in the order asked, repeats once. It fails
-// with NOT_FOUND when the organization does not exist.
+// CountGet counts the annotations of documents, and those that a user has not seen all of. Documents come in the order asked, repeats once.
+// It fails with NOT_FOUND when the organization does not exist.
 func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetRequest) (rpc.Keyed[DocumentCount], error) {
 	ids := rpc.Distinct(req.DocumentIDs)
 	_, docs, err := s.Directory.Open(ctx, call.Account, req.OrganizationID, "", ids)

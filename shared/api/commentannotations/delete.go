@@ -16,9 +16,9 @@ type DeleteRequest struct {
 	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 }
 
-// Delete deletes annotations with their comments, each by itself: see threads.Store.DeleteAnnotations. The answer has them by id: in the order of
-// annotationIds where those are given, else by id, at most collab.MaxDeleted of them; a job deletes those beyond. An id that does not exist, or that
-// another selector excludes, is that item's failure.
+// Delete deletes annotations with their comments, each by itself: see threads.Store.DeleteAnnotations. The answer has them by id: in the
+// order of annotationIds where those are given, else by id, at most collab.MaxDeleted of them; a job deletes those beyond. An id that does
+// not exist, or that another selector excludes, is that item's failure.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {

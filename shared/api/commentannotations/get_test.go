@@ -303,7 +303,8 @@ func TestGetV1InOneAnswer(t *testing.T) {
 	}
 }
 
-// TestGetWhileOthersWrite walks 400 annotations of 30 KB, which are three pages, while others are added between them, and they themselves are updated.
+// TestGetWhileOthersWrite walks 400 annotations of 30 KB, which are three pages, while others are added between them, and they themselves
+// are updated.
 func TestGetWhileOthersWrite(t *testing.T) {
 	t.Parallel()
 	r := newReader(t, "doc")

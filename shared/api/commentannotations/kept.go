@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// KeptFields are the fields of an annotation to add that are kept and given back as they were sent, and that nothing else looks at. They are
-// stored together, as Annotation.Kept: a further one is a line here.
+// KeptFields are the fields of an annotation to add that are kept and given back as they were sent, and that nothing else looks at. They
+// are stored together, as Annotation.Kept: a further one is a line here.
 type KeptFields struct {
 	Type               *AnnotationType `json:"type,omitzero" doc:"What the annotation is: comment where it is left out"`
 	CommentType        *CommentType    `json:"commentType,omitzero" doc:"What it is on: manual where it is left out"`

@@ -14,8 +14,8 @@ type ReadSetRequest struct {
 	Read          *bool    `json:"read" rule:"required" doc:"True: all comments so far are seen. False: none is"`
 }
 
-// ReadSet says of annotations, or of all of a document, that a user has seen their comments so far, or none of them. The answer has annotations by id
-// in the order sent; an unknown one is that item's failure, NOT_FOUND.
+// ReadSet says of annotations, or of all of a document, that a user has seen their comments so far, or none of them. The answer has
+// annotations by id in the order sent; an unknown one is that item's failure, NOT_FOUND.
 func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetRequest) (rpc.Keyed[rpc.Item], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, false)
 	if err != nil {

@@ -47,8 +47,8 @@ var (
 )
 
 // Update updates annotations, each by itself: see threads.Store.UpdateAnnotations. The answer has them by id: in the order of annotationIds
-// where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer. It
-// fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
+// where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer.
+// It fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[UpdateResult], error) {
 	raise := req.TriggerNotification || call.Settings.AllEvents
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
@@ -147,8 +147,8 @@ func (u *update) comment(c *collab.Comment) (changed bool, err error) {
 	return changed, err
 }
 
-// head updates the head of an annotation: first users are replaced, then updatedData is merged into what that made. Where there is nothing to
-// change, in head or comments, it fails with errUnchanged.
+// head updates the head of an annotation: first users are replaced, then updatedData is merged into what that made. Where there is nothing
+// to change, in head or comments, it fails with errUnchanged.
 func (u *update) head(a *collab.Annotation, commentsChanged bool) error {
 	replaced := u.users.replaceInHead(a)
 	switch {

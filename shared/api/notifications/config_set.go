@@ -18,8 +18,8 @@ type ConfigSetRequest struct {
 	Config         ChannelsChange `json:"config" rule:"required,nonempty"`
 }
 
-// ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls back from
-// the document to the organization, and from there to the default.
+// ChannelsChange replaces a user's preferences, further channels too. A channel that is left out, or null, has none of its own: it falls
+// back from the document to the organization, and from there to the default.
 type ChannelsChange struct {
 	Inbox rpc.Opt[collab.Preference] `json:"inbox" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL"`
 	Email rpc.Opt[collab.Preference] `json:"email" doc:"ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE"`
@@ -62,8 +62,8 @@ type ConfigSetResult struct {
 	DocumentID string `json:"documentId,omitempty" doc:"Where the request names a single one"`
 }
 
-// ConfigSet sets the preferences of users for documents, which need not exist, or for the organization. A call that fails may have set some of
-// them, and may be sent again.
+// ConfigSet sets the preferences of users for documents, which need not exist, or for the organization. A call that fails may have set some
+// of them, and may be sent again.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (rpc.Keyed[ConfigSetResult], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {

@@ -23,9 +23,9 @@ func (r *DeleteRequest) Validate(m *rpc.Violations) {
 	}
 }
 
-// Delete deletes notifications, each by itself: see outbox.Store.DeleteNotifications. The answer has them by id: in the order of notificationIds where
-// those are given, else newest first, at most collab.MaxDeleted of them; a job deletes those beyond. An id that the request does not mean is that item's
-// failure.
+// Delete deletes notifications, each by itself: see outbox.Store.DeleteNotifications. The answer has them by id: in the order of
+// notificationIds where those are given, else newest first, at most collab.MaxDeleted of them; a job deletes those beyond. An id that the
+// request does not mean is that item's failure.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	q := collab.NotificationQuery{
 		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},

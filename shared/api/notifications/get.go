@@ -94,9 +94,9 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
-// Get returns a page of notifications by time: of a user's inbox, in which are the user's own and those to everyone of the organization that the user
-// did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the user is a member does
-// not matter.
+// Get returns a page of notifications by time: of a user's inbox, in which are the user's own and those to everyone of the organization
+// that the user did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the
+// user is a member does not matter.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
 	var at string // behind which the page begins
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)

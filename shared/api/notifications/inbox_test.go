@@ -127,8 +127,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// TestGetIsBounded: a notification whose values would be large in each place of its template costs little more than its size, and the list goes
-// on behind it.
+// TestGetIsBounded: a notification whose values would be large in each place of its template costs little more than its size, and the list
+// goes on behind it.
 func TestGetIsBounded(t *testing.T) {
 	f := newFixture(t)
 	value, err := collab.EncodeJSON(strings.Repeat(`"`, 30_000))

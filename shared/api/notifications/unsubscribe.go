@@ -17,9 +17,9 @@ import (
 // maxForm is the largest form that the page takes, in bytes.
 const maxForm = 4_096
 
-// UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows a
-// button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail program's one
-// click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
+// UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows
+// a button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail
+// program's one click (RFC 8058). The page that answers it has a button that undoes it. With readOnly a POST is answered with 503.
 func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, page, err := http.StatusServiceUnavailable, failedPage(), error(nil)
@@ -102,8 +102,8 @@ func failedPage() string { return pageOf("That did not work", "Please try again 
 //go:embed unsubscribe.html
 var layout string
 
-// pageOf returns a page. Its text may be anybody's; its title and form are the program's own. html/template would make every function of this
-// package start later.
+// pageOf returns a page. Its text may be anybody's; its title and form are the program's own. html/template would make every function of
+// this package start later.
 func pageOf(title, text, form string) string {
 	return strings.NewReplacer("TITLE", title, "TEXT", html.EscapeString(text), "FORM", form).Replace(layout)
 }

@@ -106,9 +106,9 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 }
 
 // Update changes what notifications say, and records what users did with them: read or clicked them. The first click of each user raises
-// notification.clicked, which carries the notification's source data. Nobody is told again. The answer has the notifications by id in the order
-// sent; each is changed as a whole or fails: with NOT_FOUND when it is not one that the request means, or one that a user named does not have. A call that
-// fails may be sent again: what it did is not done twice.
+// notification.clicked, which carries the notification's source data. Nobody is told again. The answer has the notifications by id in the
+// order sent; each is changed as a whole or fails: with NOT_FOUND when it is not one that the request means, or one that a user named does
+// not have. A call that fails may be sent again: what it did is not done twice.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	clicks := slices.ContainsFunc(req.Notifications, func(u NotificationUpdate) bool { return len(u.ClickedByUserIDs) > 0 })
 	if err := call.Raises(clicks); err != nil {

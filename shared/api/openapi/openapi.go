@@ -94,8 +94,8 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	return d, nil
 }
 
-// Document returns the description in OpenAPI: all of it, or what programs can read that make clients. That has neither the part webhooks nor
-// lists that are grouped.
+// Document returns the description in OpenAPI: all of it, or what programs can read that make clients. That has neither the part webhooks
+// nor lists that are grouped.
 func (d *Interface) Document(whole bool) ([]byte, error) {
 	paths := object{}
 	for _, op := range d.operations {

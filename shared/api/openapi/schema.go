@@ -376,8 +376,8 @@ func (s *schemas) tagged(tag reflect.StructTag) object {
 	return obj("anyOf", list)
 }
 
-// plain returns the components for programs that make clients, without what some of them make nothing of that compiles: a list or, as groupField
-// asks for, an object of lists, and a boolean that is true.
+// plain returns the components for programs that make clients, without what some of them make nothing of that compiles: a list or, as
+// groupField asks for, an object of lists, and a boolean that is true.
 func (s *schemas) plain() map[string]object {
 	components := maps.Clone(s.components)
 	for name, component := range s.components {

@@ -31,7 +31,8 @@ type DocumentsDeleteRequest struct {
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
 }
 
-// DocumentsDelete deletes documents with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave behind.
+// DocumentsDelete deletes documents with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave
+// behind.
 func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *DocumentsDeleteRequest) (rpc.Keyed[rpc.Item], error) {
 	if err := call.Raises(true); err != nil {
 		return nil, err

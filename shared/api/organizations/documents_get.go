@@ -29,8 +29,8 @@ type Document struct {
 	rpc.Open
 }
 
-// DocumentsGet returns a page of documents: those asked for that exist, in the order asked and each once, or all, or those of a folder, by id.
-// It fails with NOT_FOUND when the folder does not exist.
+// DocumentsGet returns a page of documents: those asked for that exist, in the order asked and each once, or all, or those of a folder, by
+// id. It fails with NOT_FOUND when the folder does not exist.
 func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *DocumentsGetRequest) (*rpc.Page[Document], error) {
 	var last string // the last document of the page before
 	page, err := rpc.NewPage[Document](call, "document", req.PageRequest, &last)

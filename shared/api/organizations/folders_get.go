@@ -56,8 +56,8 @@ type Folder struct {
 	SubFolders              *[]Folder     `json:"subFolders,omitempty" doc:"The folders in it, to maxDepth levels, where one folder was asked for"`
 }
 
-// FoldersGet returns a page of the folders of an organization by id, or an array of the one folder asked for, with its subfolders. It fails with
-// NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for more subfolders than an answer of 5 MB holds.
+// FoldersGet returns a page of the folders of an organization by id, or an array of the one folder asked for, with its subfolders. It fails
+// with NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for more subfolders than an answer of 5 MB holds.
 func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
 	var last string // the last folder of the page before
 	page, err := rpc.NewPage[Folder](call, "folder", req.PageRequest, &last)

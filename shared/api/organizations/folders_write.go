@@ -54,8 +54,8 @@ func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *FolderChange) *string { return &f.FolderID })
 }
 
-// FoldersAdd makes folders, in the order sent. One that exists fails with ALREADY_EXISTS, one whose parent does not with NOT_FOUND, and one that
-// would be too deep with FAILED_PRECONDITION.
+// FoldersAdd makes folders, in the order sent. One that exists fails with ALREADY_EXISTS, one whose parent does not with NOT_FOUND, and one
+// that would be too deep with FAILED_PRECONDITION.
 func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 	return call.Outcomes(ids, s.Directory.AddFolders(ctx, call.Tx, org, folders), "Folder added."), nil
 }
 
-// FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose parent
-// does not, fails with NOT_FOUND; one that would lie in itself, or be too deep, with FAILED_PRECONDITION.
+// FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose
+// parent does not, fails with NOT_FOUND; one that would lie in itself, or be too deep, with FAILED_PRECONDITION.
 func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *FoldersUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
 	if err != nil {

@@ -42,8 +42,8 @@ type Directory interface {
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error
 }
 
-// Removal deletes organizations, folders and documents: see package removal. It returns the job that sweeps what is left, "" for none; errors in a slice
-// stand at the places of what they are about.
+// Removal deletes organizations, folders and documents: see package removal. It returns the job that sweeps what is left, "" for none;
+// errors in a slice stand at the places of what they are about.
 type Removal interface {
 	DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error)
 	DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error)

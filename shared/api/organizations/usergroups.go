@@ -86,8 +86,8 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User added to organization user group."), nil
 }
 
-// UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not exist, and
-// with FAILED_PRECONDITION where deleteAll meets more users than one call deletes.
+// UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not
+// exist, and with FAILED_PRECONDITION where deleteAll meets more users than one call deletes.
 func (s *Service) UsergroupsUsersDelete(ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest) (rpc.Keyed[GroupUser], error) {
 	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
 	if err != nil {

@@ -34,8 +34,8 @@ type IdempotencyStore interface {
 	FreeIdempotent(ctx context.Context, claim tx.Claim) error
 }
 
-// once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written: so a
-// repeat that finds the key finished, or held, has changed nothing.
+// once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written:
+// so a repeat that finds the key finished, or held, has changed nothing.
 func (s *Server) once(x *exchange, keys []string, run func() (response, error)) (response, error) {
 	claim, err := s.claim(x, keys)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *Server) settle(x *exchange, claim tx.Claim, a response, err error) {
 	}
 }
 
-// keep returns the form in which an answer is kept: its body, compressed where it is long; none where that shows a secret. The ids and states
-// of the largest adds fit so. An answer that does not fit is kept without its data.
+// keep returns the form in which an answer is kept: its body, compressed where it is long; none where that shows a secret. The ids and
+// states of the largest adds fit so. An answer that does not fit is kept without its data.
 func keep(a response, secret bool) tx.Answer {
 	kept := tx.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
 	if secret {

@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// JSON returns the text of a value of the program's own types, as collab.EncodeJSON writes it. It panics where there is none, which no request
-// brings about.
+// JSON returns the text of a value of the program's own types, as collab.EncodeJSON writes it. It panics where there is none, which no
+// request brings about.
 func JSON(v any) collab.JSON {
 	text, err := collab.EncodeJSON(v)
 	if err != nil {
@@ -42,7 +42,8 @@ func (s Stored[T]) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteValue(jsontext.Value(s))
 }
 
-// EncodeStored returns the text of a value that has Stored parts. What was sent is valid and has each name once, so that is not checked again.
+// EncodeStored returns the text of a value that has Stored parts. What was sent is valid and has each name once, so that is not checked
+// again.
 func EncodeStored(v any) collab.JSON {
 	text, err := jsonv2.Marshal(v, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

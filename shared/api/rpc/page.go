@@ -30,8 +30,8 @@ type Page[T any] struct {
 	items []collab.JSON
 }
 
-// NewPage returns an empty page of the list that req asks for, of collab.MaxPageSize items where it names no pageSize, and reads the place where
-// it begins into what position points at: see Call.Position. The noun is that of its items, as for Count.
+// NewPage returns an empty page of the list that req asks for, of collab.MaxPageSize items where it names no pageSize, and reads the place
+// where it begins into what position points at: see Call.Position. The noun is that of its items, as for Count.
 func NewPage[T any](call *Call, noun string, req PageRequest, position any) (*Page[T], error) {
 	if err := call.Position(req.PageToken, position); err != nil {
 		return nil, err
@@ -182,7 +182,8 @@ func (c *Call) filters() []byte {
 	return canonical
 }
 
-// Open is embedded in a struct whose object has further members, of any name. In a request they are kept here, in their order, null as null.
+// Open is embedded in a struct whose object has further members, of any name. In a request they are kept here, in their order, null as
+// null.
 type Open struct {
 	Further Keyed[collab.JSON] `json:"-"`
 }

@@ -16,9 +16,9 @@ const tokenHashLen = 16
 // ErrPageToken says that a text is no token, or not one of this scope.
 var ErrPageToken = errors.New("the page token is not one of this query")
 
-// PageScope is the list that a position lies in. Its tokens are base64url without padding of one byte of version, 16 bytes of SHA-256 over scope
-// and position, and the position. The hash finds mistakes: a token that was cut, or sent with another query. It grants nothing, as anyone can
-// compute it: whoever reads a position builds keys from the caller's own account and filters.
+// PageScope is the list that a position lies in. Its tokens are base64url without padding of one byte of version, 16 bytes of SHA-256 over
+// scope and position, and the position. The hash finds mistakes: a token that was cut, or sent with another query. It grants nothing, as
+// anyone can compute it: whoever reads a position builds keys from the caller's own account and filters.
 type PageScope struct {
 	Account string
 	Path    string // of the endpoint

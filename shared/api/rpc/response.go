@@ -99,8 +99,8 @@ func (o Outcome) Err() error {
 	return &collab.Error{Code: o.Code, Message: o.Message}
 }
 
-// Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller cannot
-// mend goes into the log.
+// Outcome tells how the write of an item ended, and counts it; done is the message of success. The cause of a failure that the caller
+// cannot mend goes into the log.
 func (c *Call) Outcome(err error, done string) Outcome {
 	c.Items++
 	if err == nil {
@@ -170,8 +170,8 @@ func HTTPStatus(code collab.Code) int {
 	return cmp.Or(statuses[code], http.StatusInternalServerError)
 }
 
-// failureResponse is the one place that turns an error into status, headers and `{"error": …}`. The text of a failure that is not the caller's
-// names the request by its id, as the log does.
+// failureResponse is the one place that turns an error into status, headers and `{"error": …}`. The text of a failure that is not the
+// caller's names the request by its id, as the log does.
 func failureResponse(ctx context.Context, err error) response {
 	e := asError(ctx, err)
 	a := response{http: HTTPStatus(e.Code), code: e.Code, retryAfter: e.RetryAfter}

@@ -12,7 +12,8 @@
 //		CommentAnnotations []newAnnotation `json:"commentAnnotations" rule:"required,nonempty,max=500"`
 //	}
 //
-// Unexported fields, and those with the tag json:"-", are the struct's own; an embedded Open takes members of any other name. The others may be
+// Unexported fields, and those with the tag json:"-", are the struct's own; an embedded Open takes members of any other name. The others
+// may be
 //
 //	string, bool, int64     and pointers to them, where absent must be told from the zero value
 //	a struct, *struct       its fields are known: any other is a violation; embedded structs are flattened

@@ -46,8 +46,8 @@ func (m *Violations) Add(field, format string, args ...any) {
 	m.note(path, fmt.Sprintf(format, args...))
 }
 
-// Unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids, with %d for
-// the index.
+// Unique notes the elements of an array whose id an earlier one has; elements without an id may be many. The path is that of the ids, with
+// %d for the index.
 func Unique[T any, ID comparable](m *Violations, path string, list []T, id func(*T) *ID) {
 	seen := make(map[ID]bool, len(list))
 	for i := range list {

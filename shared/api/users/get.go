@@ -34,7 +34,8 @@ type UserWithRole struct {
 	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
 }
 
-// Get returns a page of the users at a level: those asked for, in the order asked and each once, those of groups, group by group, or all, by id.
+// Get returns a page of the users at a level: those asked for, in the order asked and each once, those of groups, group by group, or all,
+// by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[UserWithRole], error) {
 	var position collab.MemberPosition // of the last user of the page before
 	list, err := rpc.NewPage[UserWithRole](call, "user", req.PageRequest, &position)

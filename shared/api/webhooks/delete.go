@@ -18,8 +18,8 @@ type DeleteResult struct {
 	Message   string `json:"message"`
 }
 
-// Delete deletes a webhook endpoint: nothing is posted to it any more, what is on its way is canceled. It fails with NOT_FOUND when there is
-// no such endpoint.
+// Delete deletes a webhook endpoint: nothing is posted to it any more, what is on its way is canceled. It fails with NOT_FOUND when there
+// is no such endpoint.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (DeleteResult, error) {
 	if err := s.Store.DeleteWebhook(ctx, call.Account, req.WebhookID, call.IDs.Mark()); err != nil {
 		return DeleteResult{}, err

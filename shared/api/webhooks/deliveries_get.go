@@ -67,8 +67,8 @@ func showDelivery(d collab.Delivery) Delivery {
 	return shown
 }
 
-// GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at pageSize,
-// before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
+// GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at
+// pageSize, before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
 // endpoint.
 func (s *Service) GetDeliveries(ctx context.Context, call *rpc.Call, req *GetDeliveriesRequest) (*rpc.Page[Delivery], error) {
 	var after string // the event of the last delivery looked at

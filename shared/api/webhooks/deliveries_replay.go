@@ -81,8 +81,8 @@ func (s *Service) ReplaySince(ctx context.Context, acct, webhook string, f colla
 	return s.Store.ReplayDeliveries(ctx, acct, webhook, f, after, most)
 }
 
-// checkEnabled fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when it is disabled: what is replayed would
-// wait until it is enabled.
+// checkEnabled fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when it is disabled: what is replayed
+// would wait until it is enabled.
 func (s *Service) checkEnabled(ctx context.Context, acct, id string) error {
 	w, err := s.Store.Webhook(ctx, acct, id)
 	if err == nil && w.Disabled {

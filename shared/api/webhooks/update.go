@@ -13,8 +13,8 @@ type UpdateRequest struct {
 	UpdatedData rpc.One[WebhookChange] `json:"updatedData" rule:"required,nonempty"`
 }
 
-// WebhookChange is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every type
-// are posted.
+// WebhookChange is what an update makes of an endpoint: a field left out stays, and null clears it. Without event types, events of every
+// type are posted.
 type WebhookChange struct {
 	URL         rpc.Opt[string]             `json:"url" rule:"notnull,url"`
 	Description rpc.Opt[string]             `json:"description" rule:"max=1000"`

@@ -1,5 +1,5 @@
-// Package deliver puts together what delivers events: the function that takes the messages of both queues. It is apart from package app as it
-// links what renders mail, which no endpoint needs.
+// Package deliver puts together what delivers events: the function that takes the messages of both queues. It is apart from package app as
+// it links what renders mail, which no endpoint needs.
 package deliver
 
 import (

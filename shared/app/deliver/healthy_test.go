@@ -21,8 +21,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// BenchmarkHealthyEndpoint sends 10,000 events, all at once, to one endpoint that answers at once, and reports how many arrive in a second, by
-// how many places the first posts are out of the order of their events at most, and what each cost of the table.
+// BenchmarkHealthyEndpoint sends 10,000 events, all at once, to one endpoint that answers at once, and reports how many arrive in a second,
+// by how many places the first posts are out of the order of their events at most, and what each cost of the table.
 func BenchmarkHealthyEndpoint(b *testing.B) {
 	const n = 10_000
 	for b.Loop() {

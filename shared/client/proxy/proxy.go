@@ -169,8 +169,8 @@ type exchange struct {
 	who *Caller
 }
 
-// call calls an operation of the service, with the caller's organization. That the service refuses the server's credentials is no business of the
-// browser's.
+// call calls an operation of the service, with the caller's organization. That the service refuses the server's credentials is no business
+// of the browser's.
 func call[Data any](x *exchange, path string, request fields, options ...client.Option) (data Data, nextPageToken string, err error) {
 	request["organizationId"] = x.who.OrganizationID
 	data, nextPageToken, err = client.Call[Data](x.ctx, x.Client, path, request, options...)

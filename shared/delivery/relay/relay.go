@@ -71,8 +71,9 @@ type Relay struct {
 // kinds of pending work. They are worked on side by side, so that none waits for another.
 var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.LaterWork}
 
-// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue in which many
-// messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by nobody's end.
+// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue
+// in which many messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by
+// nobody's end.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -247,8 +248,8 @@ func (k *kindRun) move(ctx context.Context, w outbox.Work) (bool, error) {
 	return k.Store.MoveWork(ctx, w, now.Add(wait).UnixMilli())
 }
 
-// share is how many messages of each account and kind a run sends to a queue: few while that is long, as most of what is pending has a message in it
-// then, which its account waits for.
+// share is how many messages of each account and kind a run sends to a queue: few while that is long, as most of what is pending has a
+// message in it then, which its account waits for.
 func (r *Relay) share(ctx context.Context, q interface {
 	Waiting(ctx context.Context) (int, error)
 }) (int, error) {

@@ -352,8 +352,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestLongQueue: to a queue in which many messages wait a run sends a few of each account's: their others stay due, and wait for no other account. The
-// other queue is not concerned.
+// TestLongQueue: to a queue in which many messages wait a run sends a few of each account's: their others stay due, and wait for no other
+// account. The other queue is not concerned.
 func TestLongQueue(t *testing.T) {
 	w := newWorld(t)
 	var stuck []queue.Event
@@ -421,8 +421,8 @@ func (broken) SendLanes(context.Context, time.Duration, ...queue.Lane) error {
 
 func (b broken) Waiting(context.Context) (int, error) { return 0, nil }
 
-// TestStarvesNoOne: neither a queue that does not move, with thousands of lanes before it, nor an account with thousands of events, nor work that can't be
-// read keeps the event of another from being sent, and its age from being told.
+// TestStarvesNoOne: neither a queue that does not move, with thousands of lanes before it, nor an account with thousands of events, nor
+// work that can't be read keeps the event of another from being sent, and its age from being told.
 func TestStarvesNoOne(t *testing.T) {
 	w := newWorld(t)
 	const many = 1_200

@@ -1,5 +1,5 @@
-// Package unsubscribe makes and checks the tokens by which the recipients of mails end them: whoever has a mail may unsubscribe its recipient,
-// without credentials, and nobody else can. It imports the standard library only.
+// Package unsubscribe makes and checks the tokens by which the recipients of mails end them: whoever has a mail may unsubscribe its
+// recipient, without credentials, and nobody else can. It imports the standard library only.
 package unsubscribe
 
 import (
@@ -20,7 +20,8 @@ const Path = "/v2/notifications/unsubscribe"
 // SecretBytes is the length of the secret that signs an account's tokens.
 const SecretBytes = 32
 
-// Recipient is who unsubscribes: a user of an organization of an account, at an address, and who wrote to them. It is all that a token tells.
+// Recipient is who unsubscribes: a user of an organization of an account, at an address, and who wrote to them. It is all that a token
+// tells.
 type Recipient struct {
 	Account      string
 	Organization string

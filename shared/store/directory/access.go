@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/tx"
 )
 
-// OpenResources returns the resources of names, which are there and enabled. It fails like OpenDocument where one is not, and with NOT_FOUND
-// where a folder does not exist.
+// OpenResources returns the resources of names, which are there and enabled. It fails like OpenDocument where one is not, and with
+// NOT_FOUND where a folder does not exist.
 func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error) {
 	list := make([]collab.Resource, len(named))
 	err := store.Each(ctx, len(named), func(ctx context.Context, i int) (err error) {
@@ -57,8 +57,8 @@ type Held struct {
 	Position                string // of it in the list
 }
 
-// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of folders and documents that were deleted may be
-// among it. Strongly consistent.
+// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of folders and documents that were
+// deleted may be among it. Strongly consistent.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
 	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)).After(after), Limit: most, Strong: true}
 	items, _, err := s.QueryPage(ctx, q)
@@ -83,8 +83,8 @@ func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resou
 	return err
 }
 
-// Standings returns what decides what users may do with the organization, and with those of the folders and documents that exist. byDefault is the
-// account's access. Strongly consistent: one round trip for each level of folders, and two more.
+// Standings returns what decides what users may do with the organization, and with those of the folders and documents that exist. byDefault
+// is the account's access. Strongly consistent: one round trip for each level of folders, and two more.
 func (s *Store) Standings(
 	ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
 ) (*collab.Standings, error) {

@@ -188,10 +188,10 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account, before it its API keys, its webhook endpoints and their lanes, and with it its permission provider and what
-// signs the tokens of its mails: who gets its id later has none of them. It fails with NOT_FOUND when the account does not exist, and with
-// FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or while
-// it is enabled, as requests under way could make one.
+// DeleteAccount deletes an account, before it its API keys, its webhook endpoints and their lanes, and with it its permission provider and
+// what signs the tokens of its mails: who gets its id later has none of them. It fails with NOT_FOUND when the account does not exist, and
+// with FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or
+// while it is enabled, as requests under way could make one.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	a, err := s.Account(ctx, id)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 // errDone says that an earlier attempt at the request did what it asks for.
 var errDone = errors.New("done by an earlier attempt")
 
-// changeAll changes the items of keys, or makes them, side by side: see store.Rewrite. To change, what is deleted does not exist; made again it is
-// empty, and the next incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the places of their keys.
+// changeAll changes the items of keys, or makes them, side by side: see store.Rewrite. To change, what is deleted does not exist; made
+// again it is empty, and the next incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the places of
+// their keys.
 func changeAll[T any](
 	ctx context.Context, s *Store, t *tx.Tx, what func(i int) string, keys []table.Key, change func(i int, v *T, exists bool) error,
 ) []error {
@@ -56,7 +57,8 @@ func changeAll[T any](
 // always returns what says the same of everything.
 func always(what string) func(int) string { return func(int) string { return what } }
 
-// behind returns so many of what q finds under a prefix behind an id, "" for all, and is not deleted, each by read; 0 for as many as there are.
+// behind returns so many of what q finds under a prefix behind an id, "" for all, and is not deleted, each by read; 0 for as many as there
+// are.
 func behind[T any](ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, error) {
 	if after != "" {
 		q.Keys = q.Keys.After(prefix + table.Escape(after))

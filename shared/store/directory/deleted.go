@@ -10,11 +10,12 @@ import (
 	"collabdata/shared/table"
 )
 
-// What is deleted keeps its item until a job has swept what lies below it. Either the job begins, or the operator restores it: both write the item
-// on condition that it is as they read it.
+// What is deleted keeps its item until a job has swept what lies below it. Either the job begins, or the operator restores it: both write
+// the item on condition that it is as they read it.
 
-// BeginSweep reports whether what lies below an incarnation of an organization, a folder or a document, by its item, is to be swept: where the deletion
-// is the last of it, which cannot be undone from then on, or it was added again. What was restored is left alone, as is what is swept already.
+// BeginSweep reports whether what lies below an incarnation of an organization, a folder or a document, by its item, is to be swept: where
+// the deletion is the last of it, which cannot be undone from then on, or it was added again. What was restored is left alone, as is what
+// is swept already.
 func (s *Store) BeginSweep(ctx context.Context, k table.Key, incarnation int, deletion string) (sweep bool, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the deletion", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -48,8 +49,8 @@ func (s *Store) lifetime(ctx context.Context, k table.Key) (it store.Item, of co
 	return it, of, err
 }
 
-// SweepGrants deletes the grants of a list of index in, table.DocumentGranted or table.FolderGranted, and returns how many. Those of the last second may
-// be missing in it.
+// SweepGrants deletes the grants of a list of index in, table.DocumentGranted or table.FolderGranted, and returns how many. Those of the
+// last second may be missing in it.
 func (s *Store) SweepGrants(ctx context.Context, granted string) (n int, err error) {
 	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: granted, Keys: store.Everything}) {
 		if err == nil {
@@ -66,15 +67,16 @@ func (s *Store) SweepGrants(ctx context.Context, granted string) (n int, err err
 // Restored counts what RestoreFolder brought back, and what the same deletion took away and stays deleted.
 type Restored struct{ Folders, Documents, Left int }
 
-// RestoreDeletedOrganization brings an organization back that was deleted, with everything below it as it was. It fails with NOT_FOUND where there was
-// none, or nothing is left of it, and with FAILED_PRECONDITION where it is not deleted, was added again, or the time for it is over. It may be called
-// again, and does nothing then. Nobody is told.
+// RestoreDeletedOrganization brings an organization back that was deleted, with everything below it as it was. It fails with NOT_FOUND
+// where there was none, or nothing is left of it, and with FAILED_PRECONDITION where it is not deleted, was added again, or the time for it
+// is over. It may be called again, and does nothing then. Nobody is told.
 func (s *Store) RestoreDeletedOrganization(ctx context.Context, acct, id string) error {
 	_, err := s.restore(ctx, collab.OrganizationRef{}, table.Organization(acct, id), organizationNamed(id), "", nil)
 	return err
 }
 
-// RestoreDocument is RestoreDeletedOrganization for a document. It fails with FAILED_PRECONDITION, too, where the document's folder does not exist.
+// RestoreDocument is RestoreDeletedOrganization for a document. It fails with FAILED_PRECONDITION, too, where the document's folder does
+// not exist.
 func (s *Store) RestoreDocument(ctx context.Context, org collab.OrganizationRef, id string) error {
 	_, err := s.restore(ctx, org, table.Document(org, id), documentNamed(id), "", func(ctx context.Context, parent string) ([]store.Write, error) {
 		_, err := s.checkParent(ctx, org, documentNamed(id), parent)
@@ -83,8 +85,9 @@ func (s *Store) RestoreDocument(ctx context.Context, org collab.OrganizationRef,
 	return err
 }
 
-// RestoreFolder is RestoreDeletedOrganization for a folder, with those of the folders and documents in it that the same deletion took away. What was added
-// again stays as it is, and what lay in a folder that was added again stays deleted. After a failure it may be called again, and goes on.
+// RestoreFolder is RestoreDeletedOrganization for a folder, with those of the folders and documents in it that the same deletion took away.
+// What was added again stays as it is, and what lay in a folder that was added again stays deleted. After a failure it may be called again,
+// and goes on.
 func (s *Store) RestoreFolder(ctx context.Context, org collab.OrganizationRef, id string) (done Restored, err error) {
 	deletion, err := s.restoreFolder(ctx, org, id, "")
 	if err != nil {
@@ -187,8 +190,8 @@ func (s *Store) checkParent(ctx context.Context, org collab.OrganizationRef, wha
 	return above, err
 }
 
-// restore brings an item back that is deleted: by the deletion, or for "" by the last one, within its time. place, nil for nothing, checks the folder
-// that it lies in, and says what else is written with it. It returns the deletion, as well where an earlier call undid that.
+// restore brings an item back that is deleted: by the deletion, or for "" by the last one, within its time. place, nil for nothing, checks
+// the folder that it lies in, and says what else is written with it. It returns the deletion, as well where an earlier call undid that.
 func (s *Store) restore(
 	ctx context.Context, org collab.OrganizationRef, k table.Key, what, deletion string,
 	place func(ctx context.Context, parent string) ([]store.Write, error),

@@ -77,8 +77,8 @@ func readByIDs[T any](
 	return readAll(items, read)
 }
 
-// list yields what a partition holds under a prefix behind an id ("" for all), and is not deleted, by id, each by read, or an error as the last. It reads one more
-// than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
+// list yields what a partition holds under a prefix behind an id ("" for all), and is not deleted, by id, each by read, or an error as the
+// last. It reads one more than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
 func list[T any](
 	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
 ) iter.Seq2[T, error] {

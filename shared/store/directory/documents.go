@@ -57,9 +57,10 @@ func (s *Store) makeDocument(ctx context.Context, org collab.OrganizationRef, id
 	return doc, err
 }
 
-// ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly in the folder, or all of the organization for ""; but those
-// that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB holds), of which last is the last one, "" where there is none
-// behind it; bytes is what was read of them. Eventually consistent, and the organization is not checked.
+// ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly
+// in the folder, or all of the organization for ""; but those that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB
+// holds), of which last is the last one, "" where there is none behind it; bytes is what was read of them. Eventually consistent, and the
+// organization is not checked.
 func (s *Store) ListDocuments(
 	ctx context.Context, org collab.OrganizationRef, folder, from string, limit int,
 ) (list []collab.DocumentRef, last string, bytes int, err error) {

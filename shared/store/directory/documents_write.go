@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/tx"
 )
 
-// AddDocuments makes documents, side by side, each filled by fill. One that exists fails with ALREADY_EXISTS. The folder is not checked. Errors stand
-// at the places of their documents.
+// AddDocuments makes documents, side by side, each filled by fill. One that exists fails with ALREADY_EXISTS. The folder is not checked.
+// Errors stand at the places of their documents.
 func (s *Store) AddDocuments(
 	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error,
 ) []error {
@@ -28,7 +28,8 @@ func (s *Store) AddDocuments(
 	})
 }
 
-// ChangeDocuments changes documents, side by side; one that does not exist fails with NOT_FOUND. Errors stand at the places of their documents.
+// ChangeDocuments changes documents, side by side; one that does not exist fails with NOT_FOUND. Errors stand at the places of their
+// documents.
 func (s *Store) ChangeDocuments(
 	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 ) []error {
@@ -62,8 +63,8 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
-// DocumentsBehind returns so many documents behind an id, "" for all, by id: those directly in a folder, or for "" of the organization. Those of a
-// folder may be a second behind.
+// DocumentsBehind returns so many documents behind an id, "" for all, by id: those directly in a folder, or for "" of the organization.
+// Those of a folder may be a second behind.
 func (s *Store) DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) (list []collab.Document, err error) {
 	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Strong: true}
 	if folder != "" {

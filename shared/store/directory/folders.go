@@ -30,8 +30,8 @@ func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 }
 
-// OpenFolder returns a folder. It fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and with its id
-// as its name. collab.RootFolder exists.
+// OpenFolder returns a folder. It fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and
+// with its id as its name. collab.RootFolder exists.
 func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error) {
 	if id == collab.RootFolder {
 		return collab.FolderRef{OrganizationRef: org, Folder: id}, nil
@@ -58,14 +58,15 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 	return f.Ref(org), err
 }
 
-// FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly consistent.
+// FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly
+// consistent.
 func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
 	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders), Strong: true}
 	return behind(ctx, s, q, table.Folders, after, most, readFolder)
 }
 
-// FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others, "" for
-// none. Which folders there are may be a second behind.
+// FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others,
+// "" for none. Which folders there are may be a second behind.
 func (s *Store) FoldersIn(ctx context.Context, org collab.OrganizationRef, parent, after string, most int) (list []collab.Folder, next string, err error) {
 	q := store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, parent), Keys: store.Children(table.Folders)}
 	ids, err := behind(ctx, s, q, table.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
@@ -126,8 +127,9 @@ func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids
 // maxWithin bounds the folders that one question reads below another.
 const maxWithin = 10_000
 
-// FoldersWithin returns the folders in a folder, and those in these, to so many levels, by the folder that they are in and then by id. It fails with
-// FAILED_PRECONDITION where there are more than 10,000. Which folders there are is read by an index, which may be a second behind.
+// FoldersWithin returns the folders in a folder, and those in these, to so many levels, by the folder that they are in and then by id. It
+// fails with FAILED_PRECONDITION where there are more than 10,000. Which folders there are is read by an index, which may be a second
+// behind.
 func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error) {
 	within := map[string][]collab.Folder{}
 	level := map[string]int{id: 0}
@@ -169,8 +171,8 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 	return within, nil
 }
 
-// AddFolders makes folders, in their order: one may be the parent of those behind it. One that exists fails with ALREADY_EXISTS, one whose parent does
-// not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
+// AddFolders makes folders, in their order: one may be the parent of those behind it. One that exists fails with ALREADY_EXISTS, one whose
+// parent does not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
 func (s *Store) AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error {
 	const most = store.MaxWrites - 1 // in one transaction, beside the tree
 	var errs []error
@@ -230,8 +232,8 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 	return errs
 }
 
-// folderTree is the state of which folder is in which: folders are added where nothing was moved since it was read, and moved where nothing was
-// added either. So no two requests together make a circle, or too many levels.
+// folderTree is the state of which folder is in which: folders are added where nothing was moved since it was read, and moved where nothing
+// was added either. So no two requests together make a circle, or too many levels.
 type folderTree struct {
 	Added int64 `dynamodbav:"n"`
 	Moved int64 `dynamodbav:"mvd"`
@@ -263,8 +265,8 @@ func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
 	return store.Update(table.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
 }
 
-// ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does not exist,
-// and with FAILED_PRECONDITION where it would lie in itself or be too deep.
+// ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does
+// not exist, and with FAILED_PRECONDITION where it would lie in itself or be too deep.
 func (s *Store) ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error {
 	k := table.Folder(org, id)
 	return s.Try(ctx, "the folder", t.Mark(), func(ctx context.Context) ([]store.Write, error) {

@@ -25,8 +25,8 @@ type state struct {
 	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 where it is not deleted
 }
 
-// open reads the incarnation of an item as it was read at a time, nil for none, and remembers it. It fails with NOT_FOUND where there is none, or a
-// deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
+// open reads the incarnation of an item as it was read at a time, nil for none, and remembers it. It fails with NOT_FOUND where there is
+// none, or a deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
 func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int, err error) {
 	of, err := readState(it)
 	switch {
@@ -91,14 +91,15 @@ func (s *Store) find(ctx context.Context, keys []table.Key) (map[table.Key]store
 	return found, err
 }
 
-// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take Belief to hear of
-// either.
+// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take Belief to
+// hear of either.
 func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	org, _, err := s.Open(ctx, acct, id, "", nil)
 	return org, err
 }
 
-// OpenOrMakeOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see OpenDocument.
+// OpenOrMakeOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see
+// OpenDocument.
 func (s *Store) OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
 	org, err := s.OpenOrganization(ctx, acct, id)
 	if create && collab.CodeOf(err) == collab.NotFound {
@@ -107,9 +108,9 @@ func (s *Store) OpenOrMakeOrganization(ctx context.Context, acct, id string, cre
 	return org, err
 }
 
-// OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create names is
-// made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted less than
-// Belief ago it fails with UNAVAILABLE then.
+// OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create
+// names is made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted
+// less than Belief ago it fails with UNAVAILABLE then.
 func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error) {
 	org, found, err := s.openDocuments(ctx, acct, organization, "", []string{id}, false)
 	if collab.CodeOf(err) == collab.NotFound && create.Organization {
@@ -126,9 +127,9 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 	return s.makeDocument(ctx, org, id)
 }
 
-// Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder unless
-// that is "", in the order asked; nil for nil. It fails with NOT_FOUND, too, when the folder does not exist; collab.RootFolder is that of the
-// documents in no folder. One round trip, none for what is known, two where something is missing.
+// Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder
+// unless that is "", in the order asked; nil for nil. It fails with NOT_FOUND, too, when the folder does not exist; collab.RootFolder is
+// that of the documents in no folder. One round trip, none for what is known, two where something is missing.
 func (s *Store) Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error) {
 	return s.openDocuments(ctx, acct, organization, folder, documents, true)
 }

@@ -72,8 +72,8 @@ func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab
 	}
 }
 
-// ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with NOT_FOUND.
-// The resource is not checked. Errors stand at the places of their users.
+// ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with
+// NOT_FOUND. The resource is not checked. Errors stand at the places of their users.
 func (s *Store) ChangeMembers(
 	ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
@@ -86,8 +86,8 @@ func (s *Store) ChangeMembers(
 	})
 }
 
-// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. One who is not there fails
-// with NOT_FOUND. Errors stand at the places of their users.
+// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. One who is not
+// there fails with NOT_FOUND. Errors stand at the places of their users.
 func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error {
 	errs := make([]error, len(users))
 	remove := func(i int) {

@@ -9,9 +9,9 @@ import (
 	"collabdata/shared/table"
 )
 
-// FindMembers returns members behind a position, the zero one for the beginning: those of Users in their order, those of Groups group by group and in
-// each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. What it finds by folder or
-// document may be a second behind.
+// FindMembers returns members behind a position, the zero one for the beginning: those of Users in their order, those of Groups group by
+// group and in each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. What it
+// finds by folder or document may be a second behind.
 func (s *Store) FindMembers(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
@@ -192,8 +192,8 @@ func (s *Store) listMembers(
 	return list, next, nil
 }
 
-// documentMembers is FindMembers for the grants on documents in a span of the grants of an organization: each, or the first of each user. Documents
-// that are deleted or disabled have none.
+// documentMembers is FindMembers for the grants on documents in a span of the grants of an organization: each, or the first of each user.
+// Documents that are deleted or disabled have none.
 func (s *Store) documentMembers(
 	ctx context.Context, q collab.MemberQuery, partition string, span store.Span, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {

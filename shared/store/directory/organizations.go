@@ -30,8 +30,8 @@ func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.O
 	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}, err
 }
 
-// make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where it is
-// there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
+// make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where
+// it is there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
 func (s *Store) make(ctx context.Context, k table.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int, err error) {
 	now := s.Now()
 	for range makers {
@@ -85,8 +85,8 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
 
-// ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come most
-// and one more are read at once. Eventually consistent.
+// ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come
+// most and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
 	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
 }

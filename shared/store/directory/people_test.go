@@ -155,7 +155,8 @@ func testFindMembers(t *testing.T, s *Store) {
 	}
 }
 
-// TestDeleteMembers: nothing is left in the table of a user who is taken away from the organization, wherever the request is killed and repeated.
+// TestDeleteMembers: nothing is left in the table of a user who is taken away from the organization, wherever the request is killed and
+// repeated.
 func TestDeleteMembers(t *testing.T) {
 	s := newStore(t)
 	ctx := t.Context()

@@ -86,8 +86,8 @@ func (s *Store) OrganizationPreferences(ctx context.Context, org collab.Organiza
 	return collab.EffectivePreferences(collab.Preferences{}, p), err
 }
 
-// SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A channel
-// that has none falls back. The last writer wins. Where it fails, some may be written.
+// SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
+// channel that has none falls back. The last writer wins. Where it fails, some may be written.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
 	var keys []table.Key
 	docs, err := s.toBe(ctx, org, documents)

@@ -36,8 +36,8 @@ type unsubscribedItem struct {
 	At collab.Millis `dynamodbav:"ca"`
 }
 
-// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address did, as whoever
-// it was. Eventually consistent.
+// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address did, as
+// whoever it was. Eventually consistent.
 func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error) {
 	var keys []table.Key
 	for _, u := range users {

@@ -9,9 +9,9 @@ import (
 	"collabdata/shared/table"
 )
 
-// A new delivery is an item among those that nobody has attempted yet. Its first attempt makes it the item that is kept, and removes the new one. While the
-// kept one waits for its next attempt, a pointer of its revision says so. So both lists hold what is to be done alone, and whoever looks at them
-// misses nothing.
+// A new delivery is an item among those that nobody has attempted yet. Its first attempt makes it the item that is kept, and removes the
+// new one. While the kept one waits for its next attempt, a pointer of its revision says so. So both lists hold what is to be done alone,
+// and whoever looks at them misses nothing.
 
 func newKey(e collab.EndpointRef, event string) table.Key {
 	return table.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
@@ -40,7 +40,8 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	return d, err
 }
 
-// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing; one of a delivery that was attempted is dropped when its turn comes.
+// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing; one of a delivery that was attempted is dropped when its turn
+// comes.
 func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
 	_, err := s.Create(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
@@ -61,8 +62,9 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
 }
 
-// NewDeliveries returns up to most new deliveries of an endpoint, in the order of their events; more reports that there are others. It removes those that
-// were attempted: a run has ended before it did, or their event was handled twice. Those that can't be read are passed over, and told to skip.
+// NewDeliveries returns up to most new deliveries of an endpoint, in the order of their events; more reports that there are others. It
+// removes those that were attempted: a run has ended before it did, or their event was handled twice. Those that can't be read are passed
+// over, and told to skip.
 func (s *Store) NewDeliveries(ctx context.Context, e collab.EndpointRef, most int, skip func(error)) (list []collab.Delivery, more bool, err error) {
 	keys := store.Everything
 	for more = true; more && len(list) < most; {
@@ -141,9 +143,9 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns up to most deliveries of an endpoint that wait for the time until or before, earliest first, and for when the first
-// behind them waits, 0 for none. It removes pointers to deliveries that have expired or wait no more. Those that can't be read are passed over, and
-// told to skip.
+// WaitingDeliveries returns up to most deliveries of an endpoint that wait for the time until or before, earliest first, and for when the
+// first behind them waits, 0 for none. It removes pointers to deliveries that have expired or wait no more. Those that can't be read are
+// passed over, and told to skip.
 func (s *Store) WaitingDeliveries(ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error)) (list []collab.Delivery, next collab.Millis, err error) {
 	pk, span := keptKey(e, "").PK, store.Span{From: table.Waits}
 	for more := true; more; {
@@ -299,8 +301,8 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 const replayReserve = 10 * time.Second
 
 // ReplayDeliveries makes up to most deliveries of an endpoint that pass the filter pending again, oldest event first, from behind the event
-// id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when there
-// are no more: a call whose time runs out leaves others to it.
+// id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when
+// there are no more: a call whose time runs out leaves others to it.
 func (s *Store) ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {

@@ -27,8 +27,8 @@ func newEventItem[T any](v T, expires int64) eventItem[T] {
 	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
 }
 
-// Commit carries out writes of a request with those that record events, nil for none: all or none. refused is not nil where a condition of the
-// writes did not hold; then nothing was written.
+// Commit carries out writes of a request with those that record events, nil for none: all or none. refused is not nil where a condition of
+// the writes did not hold; then nothing was written.
 func (s *Store) Commit(ctx context.Context, t *tx.Tx, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
 	outbox, err := s.Record(ctx, events...)
 	if err != nil {
@@ -41,8 +41,8 @@ func (s *Store) Commit(ctx context.Context, t *tx.Tx, writes []store.Write, even
 	return refused, err
 }
 
-// Record returns the writes that record events, nil for none, in the transaction of their data: each event, and the work that is due until it was
-// delivered. People who are too many for an event are put ahead; nothing points to them until the event is there.
+// Record returns the writes that record events, nil for none, in the transaction of their data: each event, and the work that is due until
+// it was delivered. People who are too many for an event are put ahead; nothing points to them until the event is there.
 func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Write, error) {
 	var writes []store.Write
 	var ahead []store.Item

@@ -38,10 +38,10 @@ type pointer struct {
 	toAll bool
 }
 
-// Notifications returns up to most notifications of the organization that q means, in the order of their times and by id where these are equal,
-// behind a position ("" for the first). Those that were sent to all are in the list of each user but who sent them and who prefers not to have such
-// for their document. What is of a document that is not there is left out, as are ids that q does not mean. next is the position of the next page, ""
-// when the list ends: a page may hold fewer than most, even none, and have one.
+// Notifications returns up to most notifications of the organization that q means, in the order of their times and by id where these are
+// equal, behind a position ("" for the first). Those that were sent to all are in the list of each user but who sent them and who prefers
+// not to have such for their document. What is of a document that is not there is left out, as are ids that q does not mean. next is the
+// position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
@@ -258,10 +258,10 @@ type stateItem struct {
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
 }
 
-// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. That a user has read or
-// clicked it stays as it was recorded first; a first click records the event that c.Click makes. It fails with NOT_FOUND when the notification
-// does not exist, or is not of those that c.Of means, or when it is not in the lists of one of the users; with INVALID_ARGUMENT when it becomes larger
-// than collab.MaxItemBytes; and as c.Check does. c names at most 30 users.
+// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. That a user has
+// read or clicked it stays as it was recorded first; a first click records the event that c.Click makes. It fails with NOT_FOUND when the
+// notification does not exist, or is not of those that c.Of means, or when it is not in the lists of one of the users; with
+// INVALID_ARGUMENT when it becomes larger than collab.MaxItemBytes; and as c.Check does. c names at most 30 users.
 func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event
@@ -345,8 +345,8 @@ func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit 
 	return []store.Write{write}, store.CheckSize(changed, "the notification")
 }
 
-// listed returns what each of the users did with a notification, by its key. It fails with NOT_FOUND when the notification is not in the lists
-// of one of them, or of a further user, "" for none.
+// listed returns what each of the users did with a notification, by its key. It fails with NOT_FOUND when the notification is not in the
+// lists of one of them, or of a further user, "" for none.
 func (s *Store) listed(ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string) (map[table.Key]store.Item, error) {
 	having := users
 	if further != "" && !slices.Contains(users, further) {

@@ -46,8 +46,8 @@ func (s *Store) remembered(job collab.Job) store.Item {
 	return store.ItemOf(table.Job(job.Account, job.ID), jobItem{store.Encoded[collab.Job]{Value: job}, expires})
 }
 
-// Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has. One that is done is due again after a time: it may
-// have run before what it sweeps was deleted.
+// Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has. One that is done is due again after a
+// time: it may have run before what it sweeps was deleted.
 func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string, after time.Duration) (*collab.Job, error) {
 	if !t.Repeat {
 		return nil, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A lane has one holder at a time. Who adds deliveries to a lane without a holder reserves it for the taker of a message; who adds them to one that has a
-// holder asks that to look again. A holder ends only where nobody has asked since it began to look. Until then the lane is pending work, so the
-// relay brings back what a message or a run loses.
+// A lane has one holder at a time. Who adds deliveries to a lane without a holder reserves it for the taker of a message; who adds them to
+// one that has a holder asks that to look again. A holder ends only where nobody has asked since it began to look. Until then the lane is
+// pending work, so the relay brings back what a message or a run loses.
 const (
 	LaneLease   = time.Minute      // of a holder, and of the taker of a message
 	takenAtOnce = 20 * time.Second // a message that is older does without the reservation
@@ -76,9 +76,9 @@ func free(now collab.Millis) expression.ConditionBuilder {
 	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
 }
 
-// WakeLane sees to it that somebody looks for what was added to a lane before. Where it has no holder it is reserved for the taker of a message that the
-// caller is to send with this token; a token of "" says that none is to be sent, as its holder will look. l is the lane as it was seen last; its
-// reference is enough.
+// WakeLane sees to it that somebody looks for what was added to a lane before. Where it has no holder it is reserved for the taker of a
+// message that the caller is to send with this token; a token of "" says that none is to be sent, as its holder will look. l is the lane as
+// it was seen last; its reference is enough.
 func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -103,8 +103,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	return token, err
 }
 
-// ClaimLane makes the caller the holder of a lane, or goes on for the holder of the token, and returns the lane as it is then: not yet asked. It returns nil where
-// another holds the lane.
+// ClaimLane makes the caller the holder of a lane, or goes on for the holder of the token, and returns the lane as it is then: not yet
+// asked. It returns nil where another holds the lane.
 func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*Lane, error) {
 	now := s.Millis()
 	mark, condition := s.NewMark(), free(now)
@@ -133,9 +133,9 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 	return &l, nil
 }
 
-// ReleaseLane ends the holding of a lane, and writes it as its holder leaves it. Where there is more to do at once it is reserved for the taker of a message
-// that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the holder to look again, or it
-// holds the lane no more.
+// ReleaseLane ends the holding of a lane, and writes it as its holder leaves it. Where there is more to do at once it is reserved for the
+// taker of a message that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the
+// holder to look again, or it holds the lane no more.
 func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token string, released bool, err error) {
 	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
 	if more {

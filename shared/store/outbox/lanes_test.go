@@ -218,8 +218,8 @@ func retryAt(ms int64) func(*collab.Delivery) {
 
 func delivered(d *collab.Delivery) { d.State = collab.DeliveryDelivered }
 
-// TestDeliveriesInOrder: new deliveries come in the order of their events, those that wait in the order of their times, and each of them until it
-// is done.
+// TestDeliveriesInOrder: new deliveries come in the order of their events, those that wait in the order of their times, and each of them
+// until it is done.
 func TestDeliveriesInOrder(t *testing.T) { onEach(t, testDeliveriesInOrder) }
 
 func testDeliveriesInOrder(t *testing.T, s *Store) {

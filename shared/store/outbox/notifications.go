@@ -17,8 +17,8 @@ type notificationItem struct {
 	told
 }
 
-// told says whom a notification is for: the item of the notification itself does, and others beside it where these are more. Whoever has a pointer to
-// it, or did something with it, is in one of them.
+// told says whom a notification is for: the item of the notification itself does, and others beside it where these are more. Whoever has a
+// pointer to it, or did something with it, is in one of them.
 type told struct {
 	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
 	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxTold at most
@@ -35,8 +35,8 @@ func (s *Store) list(ctx context.Context, org collab.OrganizationRef, n collab.N
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
-// nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger
-// than collab.MaxItemBytes.
+// nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is
+// larger than collab.MaxItemBytes.
 func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
 	var to []string
 	for _, u := range ev.People {
@@ -54,8 +54,9 @@ func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.Organi
 	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
 }
 
-// Tell makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It comes ahead of
-// their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold users at most.
+// Tell makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It
+// comes ahead of their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold
+// users at most.
 func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
 	k, further := table.Notification(org, n.ID), table.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
 	own := n.ID != event

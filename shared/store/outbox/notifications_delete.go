@@ -13,8 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// A notification is deleted for everyone by its item. In the same transaction its event is withdrawn, so that no run of deliver makes it again or sends
-// mail, and whom it was for is kept beside it, so that a job finds what points to it. Out of one inbox it is deleted by what its user did with it.
+// A notification is deleted for everyone by its item. In the same transaction its event is withdrawn, so that no run of deliver makes it
+// again or sends mail, and whom it was for is kept beside it, so that a job finds what points to it. Out of one inbox it is deleted by what
+// its user did with it.
 
 // What DeleteNotifications reads before it leaves the rest to a job.
 const (
@@ -22,10 +23,10 @@ const (
 	mostReads  = 20  // each examines inboxExamined at most
 )
 
-// DeleteNotifications deletes those notifications of the organization that q means, each by itself: out of the inbox of its user, else for everyone. It
-// returns the ids, in the order of those of q, which are distinct, or newest first, and the failures in that order, nil for success: NOT_FOUND. Without
-// ids they are collab.MaxDeleted at most, and a job deletes the others that are there by now. job is the job that it leaves, "" for none. A repeat of the
-// request fails where its first attempt failed, and deletes nothing that was added since.
+// DeleteNotifications deletes those notifications of the organization that q means, each by itself: out of the inbox of its user, else for
+// everyone. It returns the ids, in the order of those of q, which are distinct, or newest first, and the failures in that order, nil for
+// success: NOT_FOUND. Without ids they are collab.MaxDeleted at most, and a job deletes the others that are there by now. job is the job
+// that it leaves, "" for none. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since.
 func (s *Store) DeleteNotifications(
 	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, job string, err error) {
@@ -122,7 +123,8 @@ func (s *Store) pick(ctx context.Context, org collab.OrganizationRef, n *collab.
 	return nil
 }
 
-// deleteNotification deletes a notification, out of the inbox of a user or for "" for everyone. One that is gone, or was made at another time, was deleted.
+// deleteNotification deletes a notification, out of the inbox of a user or for "" for everyone. One that is gone, or was made at another
+// time, was deleted.
 func (s *Store) deleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of collab.JobNotification) error {
 	it, n, err := s.notification(ctx, org, of.ID)
 	if collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At {

@@ -23,8 +23,8 @@ func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	return err
 }
 
-// Quarantined returns up to most events in the quarantine, 0 for as many as one read holds, by account, from behind a position, "" for the first;
-// next is the position of the others, "" for none. Those that can't be read are told to skip.
+// Quarantined returns up to most events in the quarantine, 0 for as many as one read holds, by account, from behind a position, "" for the
+// first; next is the position of the others, "" for none. Those that can't be read are told to skip.
 func (s *Store) Quarantined(ctx context.Context, after string, most int, skip func(error)) (list []Quarantined, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{PK: table.Quarantine, Keys: store.Everything.After(after), Limit: most})
 	if err != nil {

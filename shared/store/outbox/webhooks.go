@@ -26,8 +26,8 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id, FAILED_PRECONDITION when the account has
-// as many as most. Of several at one moment all but one may fail with ABORTED.
+// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id, FAILED_PRECONDITION when the
+// account has as many as most. Of several at one moment all but one may fail with ABORTED.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
 	last, mark := table.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -52,8 +52,8 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 }
 
 // UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. How it has failed is forgotten:
-// whoever changes an endpoint gives it a fresh start; the relay wakes its lane. change may be called again with what others wrote meanwhile;
-// its error leaves the endpoint as it is.
+// whoever changes an endpoint gives it a fresh start; the relay wakes its lane. change may be called again with what others wrote
+// meanwhile; its error leaves the endpoint as it is.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
@@ -64,8 +64,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	return w, err
 }
 
-// DisableWebhook disables a webhook endpoint as it was seen, for a reason, and records the event that tells of it, both or neither. disabled is false, and
-// nothing has changed, when it is disabled already, does not exist, has another URL by now, or was deleted and added again.
+// DisableWebhook disables a webhook endpoint as it was seen, for a reason, and records the event that tells of it, both or neither.
+// disabled is false, and nothing has changed, when it is disabled already, does not exist, has another URL by now, or was deleted and added
+// again.
 func (s *Store) DisableWebhook(ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event) (disabled bool, err error) {
 	err = s.changeWebhook(ctx, acct, seen.ID, func(w *collab.Webhook) ([]store.Write, error) {
 		if disabled = !w.Disabled && w.URL == seen.URL && w.CreatedAt == seen.CreatedAt; !disabled {
@@ -80,8 +81,8 @@ func (s *Store) DisableWebhook(ctx context.Context, acct string, seen collab.Web
 	return disabled && err == nil, err
 }
 
-// changeWebhook changes a webhook endpoint, together with more writes, unless change returns none: see store.Try. NOT_FOUND when it does not
-// exist. What this version does not know of it is kept.
+// changeWebhook changes a webhook endpoint, together with more writes, unless change returns none: see store.Try. NOT_FOUND when it does
+// not exist. What this version does not know of it is kept.
 func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) ([]store.Write, error)) error {
 	k, mark := table.Webhook(acct, id), s.NewMark()
 	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {

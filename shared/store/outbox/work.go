@@ -63,9 +63,9 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on, ""
-// for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that can't be read are passed over, and told to skip. Eventually
-// consistent.
+// Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on,
+// "" for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that
+// can't be read are passed over, and told to skip. Eventually consistent.
 func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []Work, next string, err error) {
 	keys := store.Span{From: max(from, store.Everything.From)}
 	if kind == collab.LaterWork {
@@ -140,8 +140,8 @@ func where(w Work) store.Item {
 // deleteWork deletes the work of a delivery that has come no further.
 func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), table.Stage, table.Cursor) }
 
-// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now. It reports
-// false, and nothing has changed, when the delivery is not where it was: another run has moved it on, or done it.
+// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now.
+// It reports false, and nothing has changed, when the delivery is not where it was: another run has moved it on, or done it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()

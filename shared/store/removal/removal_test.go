@@ -67,8 +67,8 @@ func below(t *testing.T, tb *store.Table) (keys []string) {
 	return keys
 }
 
-// TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the belief elsewhere, not added again before that,
-// then new and empty, and what the job sweeps is the old one alone.
+// TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the belief elsewhere, not added again
+// before that, then new and empty, and what the job sweeps is the old one alone.
 func TestDeleteAndAddAgain(t *testing.T) {
 	for name, remove := range map[string]func(p *process, doc collab.DocumentRef) (string, error){
 		"document": func(p *process, doc collab.DocumentRef) (string, error) {
@@ -126,7 +126,8 @@ func TestDeleteAndAddAgain(t *testing.T) {
 	}
 }
 
-// tell has a notification of a document as deliver leaves it: in the lists of users, or in that for all where there are none, and a mail about it.
+// tell has a notification of a document as deliver leaves it: in the lists of users, or in that for all where there are none, and a mail
+// about it.
 func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	p.Helper()
 	n := collab.Notification{ID: id, DocumentID: doc.Document, Incarnation: doc.Incarnation, ActionUser: collab.User{UserID: "boss"}, CreatedAt: p.Millis()}
@@ -233,7 +234,8 @@ func TestSweptWhole(t *testing.T) {
 	}
 }
 
-// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies behind each of its requests: the repeat leaves none of them.
+// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies behind each of its requests: the repeat leaves none
+// of them.
 func TestFolderKilled(t *testing.T) {
 	tb := storetest.New(t)
 	for after := 1; ; after++ {
@@ -264,8 +266,8 @@ func TestFolderKilled(t *testing.T) {
 	}
 }
 
-// TestDeleteNotifications deletes more notifications than a call does, of a document or out of an inbox: a job deletes the others, but none that was added
-// since, a repeat answers as the first, and once all jobs are done nothing of them is left.
+// TestDeleteNotifications deletes more notifications than a call does, of a document or out of an inbox: a job deletes the others, but none
+// that was added since, a repeat answers as the first, and once all jobs are done nothing of them is left.
 func TestDeleteNotifications(t *testing.T) {
 	for name, of := range map[string]func(doc collab.DocumentRef) (q collab.NotificationQuery){
 		"of a document":   func(doc collab.DocumentRef) (q collab.NotificationQuery) { q.Of = doc; return q },
@@ -326,8 +328,8 @@ func TestDeleteNotifications(t *testing.T) {
 	}
 }
 
-// TestDeletionThatDied has a process die before each call of a deletion in turn, and the job run: what stands then is whole. A repeat deletes it, and
-// the job sweeps it.
+// TestDeletionThatDied has a process die before each call of a deletion in turn, and the job run: what stands then is whole. A repeat
+// deletes it, and the job sweeps it.
 func TestDeletionThatDied(t *testing.T) {
 	for name, remove := range map[string]func(p *process, r *tx.Tx, doc collab.DocumentRef) error{
 		"document": func(p *process, r *tx.Tx, doc collab.DocumentRef) error {

@@ -157,8 +157,8 @@ func (w *world) run(r *tx.Tx) int64 {
 
 var nouns = map[string]string{"organization": "acme", "folder": "f", "document": "plan"}
 
-// TestRestore deletes each kind of thing and restores it, by a process that dies behind each of its requests and by another behind it: all is as it was,
-// what was deleted singly stays deleted, and the deletion's job, and a repeat of it, do nothing.
+// TestRestore deletes each kind of thing and restores it, by a process that dies behind each of its requests and by another behind it: all
+// is as it was, what was deleted singly stays deleted, and the deletion's job, and a repeat of it, do nothing.
 func TestRestore(t *testing.T) {
 	for noun, id := range nouns {
 		t.Run(noun, func(t *testing.T) {
@@ -282,7 +282,8 @@ func (p pausing) Do(r *http.Request) (*http.Response, error) {
 	return p.next.Do(r)
 }
 
-// TestRestoreMeetsSweep restores things while their job begins, in each order of their calls about its item: either everything is there, or nothing.
+// TestRestoreMeetsSweep restores things while their job begins, in each order of their calls about its item: either everything is there, or
+// nothing.
 func TestRestoreMeetsSweep(t *testing.T) {
 	about := map[string]string{"organization": `"ORG#acme"`, "folder": `"FLD#h"`, "document": `"DOC#plan"`}
 	for noun, id := range map[string]string{"organization": "acme", "folder": "h", "document": "plan"} {
@@ -328,8 +329,8 @@ func TestRestoreMeetsSweep(t *testing.T) {
 	}
 }
 
-// TestRestoreFolderInPart holds that what was added again stays as it is, and what lay in it stays deleted; that a document waits for its folder; and that
-// grants on a folder are none on the one that was added under its id.
+// TestRestoreFolderInPart holds that what was added again stays as it is, and what lay in it stays deleted; that a document waits for its
+// folder; and that grants on a folder are none on the one that was added under its id.
 func TestRestoreFolderInPart(t *testing.T) {
 	w := newWorld(t, storetest.New(t))
 	ctx := t.Context()
@@ -362,7 +363,8 @@ func TestRestoreFolderInPart(t *testing.T) {
 	}
 }
 
-// TestJobsOfTwoDeletions: the job of a deletion that was undone leaves the next one its time, and the job of a later life sweeps those before it.
+// TestJobsOfTwoDeletions: the job of a deletion that was undone leaves the next one its time, and the job of a later life sweeps those
+// before it.
 func TestJobsOfTwoDeletions(t *testing.T) {
 	w := newWorld(t, storetest.New(t))
 	before := data(t, w.table)

@@ -226,9 +226,9 @@ func (w *writer) round(i int) {
 	w.h.list = append(w.h.list, o)
 }
 
-// TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and comments of a few
-// ids through faults, and repeat what failed. What was acknowledged is there in the end, or was deleted; what was deleted is not; nothing of what was
-// deleted is in what was added again; and once the jobs are done nothing is stored that does not show.
+// TestWriters has 16 writers in processes of their own, which die and are begun anew, add, change and delete documents, threads and
+// comments of a few ids through faults, and repeat what failed. What was acknowledged is there in the end, or was deleted; what was deleted
+// is not; nothing of what was deleted is in what was added again; and once the jobs are done nothing is stored that does not show.
 func TestWriters(t *testing.T) {
 	tb := storetest.New(t)
 	h := &history{start: time.Now(), seen: map[string]bool{}}
@@ -345,7 +345,8 @@ func (h *history) judge(p *process, tb *store.Table) {
 	p.Logf("%d writes: %v; %d show", len(h.list), codes, len(shown))
 }
 
-// hold holds that what shows is nothing that was deleted since it was added, and that nothing of what it was before is in it. It returns its addition.
+// hold holds that what shows is nothing that was deleted since it was added, and that nothing of what it was before is in it. It returns
+// its addition.
 func (h *history) hold(p *process, by map[string]*write, context collab.JSON, what string, within *write) *write {
 	said := names(context)
 	if len(said) == 0 { // the first document
@@ -389,8 +390,8 @@ func (d *write) covers(w *write) bool {
 	return w.what == "comment" && (d.all || slices.Contains(d.comments, w.comments[0]))
 }
 
-// deleted reports whether what a write has written may have been deleted since it began, or before by another process that it did not hear of. What is
-// alive in the end, and was there before it, no deletion has taken along.
+// deleted reports whether what a write has written may have been deleted since it began, or before by another process that it did not hear
+// of. What is alive in the end, and was there before it, no deletion has taken along.
 func (h *history) deleted(w *write, alive map[string]*write) bool {
 	return slices.ContainsFunc(h.list, func(d *write) bool {
 		if on := alive[strings.TrimSuffix(d.doc+"/"+d.ann, "/")]; d.what != "comment" && d.what != w.what && on != nil && on.to < w.from {

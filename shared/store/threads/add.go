@@ -12,9 +12,9 @@ import (
 	"collabdata/shared/tx"
 )
 
-// AddAnnotation adds an annotation with its comments to a document, and records the event, in one transaction: as a whole or not at all. The
-// thread's comments have distinct ids. When the annotation is there by an earlier attempt at the request, the call succeeds. It fails with
-// ALREADY_EXISTS when another annotation with this id is there, and INVALID_ARGUMENT when the head or a comment is larger than
+// AddAnnotation adds an annotation with its comments to a document, and records the event, in one transaction: as a whole or not at all.
+// The thread's comments have distinct ids. When the annotation is there by an earlier attempt at the request, the call succeeds. It fails
+// with ALREADY_EXISTS when another annotation with this id is there, and INVALID_ARGUMENT when the head or a comment is larger than
 // collab.MaxItemBytes, or all together are than a transaction.
 func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) error {
 	head := headItem(doc, &th.Annotation)
@@ -69,8 +69,8 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 	return items, nil
 }
 
-// replaceComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such: in a transaction that holds
-// that the head is there.
+// replaceComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such: in a
+// transaction that holds that the head is there.
 func replaceComment(it store.Item) store.Write {
 	w := store.Create(it)
 	if mark := it[table.Birth]; mark != nil {
@@ -96,12 +96,12 @@ func tooMuch(field string) error {
 
 // AddComments adds comments to an annotation, and records the event if there is one, as a whole or not at all. It returns their ids in the
 // order given. The annotation's lastUpdated moves to the latest of theirs and never back; the author of the first comment of an annotation
-// without a creator becomes its creator. When an earlier attempt at the request has added them, the call succeeds and changes nothing. It fails
-// with NOT_FOUND when the annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when a comment
-// is larger than collab.MaxItemBytes or all are than a transaction.
+// without a creator becomes its creator. When an earlier attempt at the request has added them, the call succeeds and changes nothing. It
+// fails with NOT_FOUND when the annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when
+// a comment is larger than collab.MaxItemBytes or all are than a transaction.
 //
-// The head is touched first, then the comments are put: see the package. What may be there already is looked for before, so that a call that
-// is refused, or repeated, leaves the thread as it is.
+// The head is touched first, then the comments are put: see the package. What may be there already is looked for before, so that a call
+// that is refused, or repeated, leaves the thread as it is.
 func (s *Store) AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
 	a := &adding{s: s, tx: t, doc: doc, ann: ann, add: add}
 	if err := a.number(0); err != nil {
@@ -204,8 +204,8 @@ func (a *adding) exists(id int64) error {
 	return collab.Errorf(collab.AlreadyExists, "comment %d already exists in annotation %q", id, a.ann)
 }
 
-// put puts the comments, with the event that their annotation as it was before makes of them. done is false when others have taken generated
-// ids.
+// put puts the comments, with the event that their annotation as it was before makes of them. done is false when others have taken
+// generated ids.
 func (a *adding) put(ctx context.Context, before store.Item) (done bool, err error) {
 	writes := make([]store.Write, len(a.items))
 	for i, it := range a.items {

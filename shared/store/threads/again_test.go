@@ -56,8 +56,9 @@ func (w *writing) meant(r *tx.Tx) (marks []string) {
 	return marks
 }
 
-// TestAddedAgainInBetween deletes a thread and adds another under its id, with comments of the same ids, before each call of every write in turn: that
-// is done to the thread that was, or to the new one as it is. Nothing of the old one shows in the new one, and nothing of that is lost.
+// TestAddedAgainInBetween deletes a thread and adds another under its id, with comments of the same ids, before each call of every write in
+// turn: that is done to the thread that was, or to the new one as it is. Nothing of the old one shows in the new one, and nothing of that
+// is lost.
 func TestAddedAgainInBetween(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)

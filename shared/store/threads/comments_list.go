@@ -46,8 +46,8 @@ func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann st
 	}
 }
 
-// Comments returns those of the comments of an annotation that have one of the ids, by id. Strongly consistent. It fails with NOT_FOUND when the
-// annotation does not exist.
+// Comments returns those of the comments of an annotation that have one of the ids, by id. Strongly consistent. It fails with NOT_FOUND
+// when the annotation does not exist.
 func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error) {
 	keys := []table.Key{headKey(doc, ann)}
 	for _, id := range ids {
@@ -99,8 +99,8 @@ func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann 
 	return list, nil
 }
 
-// commentOf reads the comment of a head from an item below it, or why that could not be read. is says whether there is either: what a later version
-// keeps below an annotation, and what does not belong to the head, is passed over.
+// commentOf reads the comment of a head from an item below it, or why that could not be read. is says whether there is either: what a later
+// version keeps below an annotation, and what does not belong to the head, is passed over.
 func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {
 	if failed != nil {
 		return c, true, failed

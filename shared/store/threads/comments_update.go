@@ -12,10 +12,10 @@ import (
 	"collabdata/shared/tx"
 )
 
-// UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five times.
-// With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the failures by
-// comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole, and changes
-// nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.At, and never back.
+// UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five
+// times. With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the
+// failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole,
+// and changes nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.At, and never back.
 func (s *Store) UpdateComments(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
@@ -103,8 +103,8 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 	}
 }
 
-// compute returns the writes that change comments, from the first on as many as a transaction takes, how many they are, and the event that the
-// writes record. Those that cannot be changed fail by themselves.
+// compute returns the writes that change comments, from the first on as many as a transaction takes, how many they are, and the event that
+// the writes record. Those that cannot be changed fail by themselves.
 func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[table.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {

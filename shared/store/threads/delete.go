@@ -12,8 +12,8 @@ import (
 )
 
 // A thread is deleted by its head: a comment carries the birth mark of its head, which is the mark of the request that added that, and one
-// whose mark is not its head's does not exist. So a comment that was on its way is never shown, and the id may be added again at once. What is
-// left of the thread is swept later, by a job that is there before the head goes.
+// whose mark is not its head's does not exist. So a comment that was on its way is never shown, and the id may be added again at once. What
+// is left of the thread is swept later, by a job that is there before the head goes.
 
 // birth is the birth mark of a head; a comment's is what belongs compares.
 func birth(head store.Item) string { return head.Text(table.AddedBy) }
@@ -23,10 +23,10 @@ func belongs(comment, head store.Item) bool {
 	return head != nil && comment.Text(table.Birth) == birth(head)
 }
 
-// DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil those that
-// the selector leaves, at most collab.MaxDeleted; a job deletes the others. It returns their ids, in the order given or by id, and the failures in
-// that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out. A repeat of the request fails where its first
-// attempt failed, and deletes nothing that was added since.
+// DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil
+// those that the selector leaves, at most collab.MaxDeleted; a job deletes the others. It returns their ids, in the order given or by id,
+// and the failures in that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out. A repeat of the
+// request fails where its first attempt failed, and deletes nothing that was added since.
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
@@ -133,10 +133,11 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 	return err
 }
 
-// DeleteComments deletes comments of an annotation: those of the ids, or for nil all. It returns the ids in their order, those of all by id, with the
-// failures by id: NOT_FOUND. The annotation stays, and its lastUpdated moves to the time of the request. It fails as a whole with NOT_FOUND when the
-// annotation does not exist, and with FAILED_PRECONDITION when it has more than collab.MaxDeleted comments and no ids are given. A repeat of the
-// request fails where its first attempt failed, and deletes nothing that was added since. The ids are distinct.
+// DeleteComments deletes comments of an annotation: those of the ids, or for nil all. It returns the ids in their order, those of all by
+// id, with the failures by id: NOT_FOUND. The annotation stays, and its lastUpdated moves to the time of the request. It fails as a whole
+// with NOT_FOUND when the annotation does not exist, and with FAILED_PRECONDITION when it has more than collab.MaxDeleted comments and no
+// ids are given. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
+// distinct.
 func (s *Store) DeleteComments(
 	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64, event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
@@ -294,8 +295,8 @@ func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (d
 	})
 }
 
-// Sweep deletes what is left of a thread whose head is gone, or was added again: comments that do not belong to it. It deletes up to most of them,
-// and reports whether none is left.
+// Sweep deletes what is left of a thread whose head is gone, or was added again: comments that do not belong to it. It deletes up to most
+// of them, and reports whether none is left.
 func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)

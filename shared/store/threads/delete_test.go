@@ -36,7 +36,8 @@ func (w *writing) stored() (keys []string) {
 	return keys
 }
 
-// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one goes.
+// TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one
+// goes.
 func TestDeleteAnnotations(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
@@ -96,8 +97,8 @@ func TestDeleteOfAll(t *testing.T) {
 	}
 }
 
-// TestDeleteBehindLater has more threads added after a deletion than a call deletes, whose ids come before those that it left: its job passes them over,
-// whatever the selector.
+// TestDeleteBehindLater has more threads added after a deletion than a call deletes, whose ids come before those that it left: its job
+// passes them over, whatever the selector.
 func TestDeleteBehindLater(t *testing.T) {
 	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +124,9 @@ func TestDeleteBehindLater(t *testing.T) {
 	}
 }
 
-// TestDeletedWhileWritten has writers add, comment, update and delete threads of the same ids, through faults: what was acknowledged is there or
-// deleted by an acknowledged or failed deletion, nothing is resurrected, and once the jobs have run nothing is stored that does not show.
+// TestDeletedWhileWritten has writers add, comment, update and delete threads of the same ids, through faults: what was acknowledged is
+// there or deleted by an acknowledged or failed deletion, nothing is resurrected, and once the jobs have run nothing is stored that does
+// not show.
 func TestDeletedWhileWritten(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)
@@ -233,8 +235,9 @@ func TestDeleteComments(t *testing.T) {
 	})
 }
 
-// TestSeenOfDeleted deletes a thread that a user has read, and one that was marked as unread in a document that is read, and adds others under their ids
-// whose comments are as old: what was said of those that were does not hold for them, nor do comments that are not swept yet count.
+// TestSeenOfDeleted deletes a thread that a user has read, and one that was marked as unread in a document that is read, and adds others
+// under their ids whose comments are as old: what was said of those that were does not hold for them, nor do comments that are not swept
+// yet count.
 func TestSeenOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	unread := func(user string) (ids []string, counted int64) {

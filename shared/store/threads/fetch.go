@@ -112,7 +112,8 @@ func (r *threadReader) read(ctx context.Context) {
 	}
 }
 
-// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without its head.
+// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without its
+// head.
 func (r *threadReader) add(it store.Item) error {
 	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
 	switch {

@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/table"
 )
 
-// filter is a condition on values of an annotation: one row is all that reading knows of it. A query may ask for several values; an annotation
-// passes with one of them.
+// filter is a condition on values of an annotation: one row is all that reading knows of it. A query may ask for several values; an
+// annotation passes with one of them.
 type filter struct {
 	name  string
 	asked func(*collab.AnnotationQuery) []string // nil where the query does not ask

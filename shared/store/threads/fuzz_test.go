@@ -18,8 +18,8 @@ var (
 	fuzzWalks = flag.Int("walk.walks", 15, "how many random queries are walked, plainly and others behind the chaos transport")
 )
 
-// TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly once,
-// in the order of a quiet walk.
+// TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly
+// once, in the order of a quiet walk.
 func TestRandomWalks(t *testing.T) { onEach(t, testRandomWalks) }
 
 func testRandomWalks(t *testing.T, s *Store) {

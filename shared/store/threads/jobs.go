@@ -16,8 +16,8 @@ const sweptAtOnce = 500
 // jobReserve is the time of a run that is left when it begins no further step.
 const jobReserve = 8 * time.Second
 
-// RunJob carries a job on until it is done, or the time is nearly up: then its pending work brings it back. Each step may be repeated, and several
-// runs side by side do no harm. What is there again under an id that was deleted, it leaves alone.
+// RunJob carries a job on until it is done, or the time is nearly up: then its pending work brings it back. Each step may be repeated, and
+// several runs side by side do no harm. What is there again under an id that was deleted, it leaves alone.
 func (s *Store) RunJob(ctx context.Context, acct, id string) error {
 	job, err := s.Outbox.Job(ctx, acct, id)
 	if err != nil {
@@ -51,7 +51,8 @@ func (s *Store) RunJob(ctx context.Context, acct, id string) error {
 	return s.Outbox.SaveJobProgress(ctx, acct, id, p)
 }
 
-// jobStep does some of the next part of a job, or of what is behind the last. It returns how many items it deleted, and whether the part is done.
+// jobStep does some of the next part of a job, or of what is behind the last. It returns how many items it deleted, and whether the part is
+// done.
 func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, done bool, err error) {
 	switch {
 	case next >= job.Size() && job.Notifications != nil:
@@ -68,8 +69,8 @@ func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, 
 	return s.sweepThing(ctx, job, job.Things[next])
 }
 
-// sweepThing does some of sweep for the incarnation that was deleted, and for those before it, and at the end deletes the item where it is still the
-// deleted one: so none of them is left when the id begins anew. It does nothing where the deletion was undone.
+// sweepThing does some of sweep for the incarnation that was deleted, and for those before it, and at the end deletes the item where it is
+// still the deleted one: so none of them is left when the id begins anew. It does nothing where the deletion was undone.
 func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobThing) (n int, done bool, err error) {
 	k := table.Thing(job.In, th.Kind, th.ID)
 	if begun, err := s.Directory.BeginSweep(ctx, k, th.Incarnation, job.Deletion); err != nil || !begun {
@@ -94,8 +95,8 @@ func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobTh
 	return n, true, s.Directory.EndSweep(ctx, k, th.Incarnation)
 }
 
-// deleteRest deletes more of the annotations that a selection had beyond those that its request deleted, but none that was added since. At the end
-// there is no rest.
+// deleteRest deletes more of the annotations that a selection had beyond those that its request deleted, but none that was added since. At
+// the end there is no rest.
 func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, err error) {
 	doc, rest := job.Document(job.Things[0]), *job.Rest // deleted or not, as it may be restored
 	ids, err := s.Select(ctx, doc, rest.Selector, collab.MaxDeleted)

@@ -95,8 +95,8 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	return list, w.sieve(ctx, list...)
 }
 
-// look looks at further documents of an id: up to most of all that there are; where documents are named, a second look is at all that are left
-// of those.
+// look looks at further documents of an id: up to most of all that there are; where documents are named, a second look is at all that are
+// left of those.
 func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil

@@ -70,8 +70,8 @@ func TestLookUps(t *testing.T) {
 	}
 }
 
-// TestLookUpsAreBounded walks ids that thousands of documents seem to have, their keys at their longest: a page reads at most 400 units beside
-// the threads, and the walk goes on.
+// TestLookUpsAreBounded walks ids that thousands of documents seem to have, their keys at their longest: a page reads at most 400 units
+// beside the threads, and the walk goes on.
 func TestLookUpsAreBounded(t *testing.T) {
 	s := newStore(t)
 	s.mustOrganization(t, "org")

@@ -87,7 +87,8 @@ func TestManyRangesAreNotProbed(t *testing.T) {
 	}
 }
 
-// TestCompare holds that positions compare as a walk comes by them: documents in the order asked, then values in the order asked, then keys.
+// TestCompare holds that positions compare as a walk comes by them: documents in the order asked, then values in the order asked, then
+// keys.
 func TestCompare(t *testing.T) {
 	q := collab.AnnotationQuery{Documents: []string{"z", "a"}, Locations: []string{"l2", "l1"}}
 	p := newPlan(collab.OrganizationRef{}, &q)

@@ -22,9 +22,9 @@ type operation struct {
 	code collab.Code
 }
 
-// TestRandomWrites has clients of several processes write one thread through a network that refuses, conflicts and loses answers; each add that
-// fails is repeated under the same ids, as with an Idempotency-Key. What was acknowledged is there once, what was not is there once or not at
-// all, nothing in part, and no writer undoes another's change.
+// TestRandomWrites has clients of several processes write one thread through a network that refuses, conflicts and loses answers; each add
+// that fails is repeated under the same ids, as with an Idempotency-Key. What was acknowledged is there once, what was not is there once or
+// not at all, nothing in part, and no writer undoes another's change.
 func TestRandomWrites(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)

@@ -42,7 +42,8 @@ func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.Annotat
 	}
 }
 
-// TestSiftedPagesEnd walks through threads that do not pass a filter which shows only in them: pages end before they cost more than 400 units.
+// TestSiftedPagesEnd walks through threads that do not pass a filter which shows only in them: pages end before they cost more than 400
+// units.
 func TestSiftedPagesEnd(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -276,7 +277,8 @@ func (l *loader) many(org collab.OrganizationRef, annotations int) {
 	}
 }
 
-// TestReadBudgets reads pages of an organization with 500 annotations and of one with three times as many: both within the budgets, and alike.
+// TestReadBudgets reads pages of an organization with 500 annotations and of one with three times as many: both within the budgets, and
+// alike.
 func TestReadBudgets(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

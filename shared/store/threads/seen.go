@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/tx"
 )
 
-// SetSeen says of annotations that a user has seen their comments so far, or none of them. The failures are in their order, nil for success:
-// NOT_FOUND for one that does not exist. What is so already is not written again.
+// SetSeen says of annotations that a user has seen their comments so far, or none of them. The failures are in their order, nil for
+// success: NOT_FOUND for one that does not exist. What is so already is not written again.
 func (s *Store) SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
 	keys := []table.Key{table.Seen(doc, user)}
 	for _, id := range ids {
@@ -67,8 +67,8 @@ func (s *Store) SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 	return s.putSeen(ctx, t, k, "", latest, seen)
 }
 
-// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is: of a document, or of the
-// thread that has a birth mark.
+// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is: of a document,
+// or of the thread that has a birth mark.
 func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, birth string, latest collab.Millis, seen bool) error {
 	v := seenItem{collab.Seen{At: t.Millis()}, birth}
 	if seen {
@@ -99,7 +99,8 @@ type seenBy struct {
 	bytes    int                 // read for it
 }
 
-// seenBefore is collab.SeenBefore for the thread of a head: what was said of another that had its id, and was deleted, does not hold for it.
+// seenBefore is collab.SeenBefore for the thread of a head: what was said of another that had its id, and was deleted, does not hold for
+// it.
 func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
 	if thread.Birth != birth(head) {
 		thread = seenItem{}
@@ -142,8 +143,8 @@ const (
 	mostLooked  = 3_000  // threads of all documents of a call, of which an index does not tell whether they are unread
 )
 
-// Count counts annotations of documents, those with one of the statuses unless that is nil, and of them those that a user has not seen all of
-// unless that is "". It reads indexes, which may lag by a second.
+// Count counts annotations of documents, those with one of the statuses unless that is nil, and of them those that a user has not seen all
+// of unless that is "". It reads indexes, which may lag by a second.
 func (s *Store) Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error) {
 	counts := make([]collab.AnnotationCount, len(docs))
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
@@ -212,8 +213,8 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 	return n, err
 }
 
-// unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that was made at a
-// time or later, the last comments first. It is not sure where much was read that does not tell.
+// unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that
+// was made at a time or later, the last comments first. It is not sure where much was read that does not tell.
 func (s *Store) unreadIn(ctx context.Context, k table.Key, entry store.Item, user string, since collab.Millis) (unread, sure bool, err error) {
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true}
 	for _, q.Limit = range []int{3, 100, 0} {

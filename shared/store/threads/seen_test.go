@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// TestSeenBudgets holds what it costs to say what is read and to count it: what nobody opened costs nothing, and a count reads threads only where
-// the index leaves open whether they are unread.
+// TestSeenBudgets holds what it costs to say what is read and to count it: what nobody opened costs nothing, and a count reads threads only
+// where the index leaves open whether they are unread.
 func TestSeenBudgets(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -50,7 +50,8 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 	return slices.Compact(ids), nil // the index may show one that moves between two values under both
 }
 
-// bornBefore reports whether a head, or its entry of an index that has its birth mark, was added by a request whose mark is less; "" is behind all.
+// bornBefore reports whether a head, or its entry of an index that has its birth mark, was added by a request whose mark is less; "" is
+// behind all.
 func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
 
 // selectAll lists the heads of a document from the table itself, and jumps over comments: what is read of a long thread is thrown away, so

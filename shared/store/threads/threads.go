@@ -3,8 +3,8 @@
 //
 // # Times
 //
-// A head is listed by time in two indexes. Its time key is never earlier than a comment that can be seen: whoever writes a comment moves the
-// key first, then writes ("touch, then put"). A busy thread's key is the end of the current quarter of a second, so that it moves four
+// A head is listed by time in two indexes. Its time key is never earlier than a comment that can be seen: whoever writes a comment moves
+// the key first, then writes ("touch, then put"). A busy thread's key is the end of the current quarter of a second, so that it moves four
 // times a second and not with each comment. The head's own lastUpdated moves with the key, and is at most a quarter of a second behind it;
 // what is shown, and filtered by, is the latest of head and comments. Comments do not meet in one item: no transaction holds a head but the
 // one that makes it and those of updates.

@@ -49,9 +49,9 @@ func timeKey(it store.Item) collab.Millis {
 }
 
 // touch makes a thread ready for a comment of the time at to be put: its time key is not earlier then, and by, unless nil, is its creator
-// where it had none. It returns the head as it was. It fails with NOT_FOUND when the annotation does not exist. It reads the head first where
-// the time key was seen to be late enough; else it first tries what is right in a thread as it was seen, or in a quiet one, and what the head
-// is comes back either way.
+// where it had none. It returns the head as it was. It fails with NOT_FOUND when the annotation does not exist. It reads the head first
+// where the time key was seen to be late enough; else it first tries what is right in a thread as it was seen, or in a quiet one, and what
+// the head is comes back either way.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := headKey(doc, ann)
 	key, bound := at, at-quarter

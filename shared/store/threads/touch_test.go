@@ -61,8 +61,8 @@ func (w *writer) Do(r *http.Request) (*http.Response, error) {
 	return w.next.Do(r)
 }
 
-// TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is: the
-// thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
+// TestTouchThenPut runs writers of one thread side by side, each of them pausing at every request to the table, in every order there is:
+// the thread's time key is never earlier than a comment that can be seen, whatever step the writers stand at.
 func TestTouchThenPut(t *testing.T) {
 	document := newWriting(t, storetest.New(t))
 	const now = 10_000
@@ -174,8 +174,8 @@ func TestTouchBusy(t *testing.T) {
 	}
 }
 
-// TestTouchNeverMovesBack adds a comment of a request that began before an update which is done already: the thread stays updated at the later
-// time, and a window from there on finds it.
+// TestTouchNeverMovesBack adds a comment of a request that began before an update which is done already: the thread stays updated at the
+// later time, and a window from there on finds it.
 func TestTouchNeverMovesBack(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	const start = 10_000
@@ -197,8 +197,8 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	w.mustHold("then")
 }
 
-// TestAddCommentsOfOneMoment holds that requests which begin at the same time, and generate the same ids at first, all add their comments: a
-// hundred at once, one behind another of many comments, and each again without a change.
+// TestAddCommentsOfOneMoment holds that requests which begin at the same time, and generate the same ids at first, all add their comments:
+// a hundred at once, one behind another of many comments, and each again without a change.
 func TestAddCommentsOfOneMoment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.AddComments(t.Context(), request(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)})

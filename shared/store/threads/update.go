@@ -16,10 +16,10 @@ const (
 	threadsAtOnce = 8   // threads whose comments are changed too: each takes up to about 10 MB
 )
 
-// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. The attributes that
-// differ are written on condition that nobody wrote in between; else it is computed anew, five times, then ABORTED. An annotation that does
-// not exist fails with NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT; the errors of c's functions pass. One
-// that carries the mark of the request was changed by an earlier try, which is success.
+// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. The attributes
+// that differ are written on condition that nobody wrote in between; else it is computed anew, five times, then ABORTED. An annotation that
+// does not exist fails with NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT; the errors of c's functions
+// pass. One that carries the mark of the request was changed by an earlier try, which is success.
 //
 // With c.Comment, up to collab.MaxComments changed comments are written with the head in one transaction. With more, comments go first in
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
@@ -135,8 +135,9 @@ func (u *update) did(it store.Item) bool {
 	return it.Text(table.Writer) == u.tx.Mark() || it.Text(table.ReplacedBy) == u.tx.Mark()
 }
 
-// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users may
-// be replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them again.
+// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users
+// may be replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them
+// again.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
 		after[table.ReplacedBy] = store.Text(u.tx.Mark())

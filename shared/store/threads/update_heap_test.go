@@ -34,8 +34,8 @@ func inUse() uint64 {
 	return m.HeapAlloc
 }
 
-// TestSwapIsBounded swaps the users of a thread of 12 MB: it takes as much memory as a page that is read and a transaction, and so many threads
-// at a time are far from what a function has.
+// TestSwapIsBounded swaps the users of a thread of 12 MB: it takes as much memory as a page that is read and a transaction, and so many
+// threads at a time are far from what a function has.
 func TestSwapIsBounded(t *testing.T) {
 	tb := storetest.New(t)
 	w := newWriting(t, tb)

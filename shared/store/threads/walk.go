@@ -21,15 +21,15 @@ import (
 // An annotation's lastUpdated is the latest of its own and of its comments, and windows are exact. Only where a thread is larger than a
 // page, so that not all of its comments are read, it is the time key of the head: at most a quarter of a second later.
 //
-// With q.Order it is by lastUpdated as in windows, and from the latest on with collab.Descending: what is written during such a walk may be missing
-// from the rest of it.
+// With q.Order it is by lastUpdated as in windows, and from the latest on with collab.Descending: what is written during such a walk may be
+// missing from the rest of it.
 //
-// Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index, which
-// may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as they
-// were from a second before it until its end, a window none that was not written in that time. A later walk has them.
+// Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index,
+// which may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as
+// they were from a second before it until its end, a window none that was not written in that time. A later walk has them.
 //
-// It fails like directory.Store.Open, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and the
-// documents of the query were opened.
+// It fails like directory.Store.Open, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and
+// the documents of the query were opened.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {

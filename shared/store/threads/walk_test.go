@@ -139,8 +139,8 @@ func testLargeThread(t *testing.T, s *Store) {
 	}
 }
 
-// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, behind and beside those of the
-// query. It gives annotations that pass the filters, or refuses what could be no position of the query at all.
+// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, behind and beside
+// those of the query. It gives annotations that pass the filters, or refuses what could be no position of the query at all.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -29,8 +29,8 @@
 // application/json. The body begins at the first line that begins with `{`, or behind the first empty one, and is sent unchanged, less
 // the line's end behind it.
 //
-// A request whose title begins with `eventually: ` is sent again, for half a minute, until it is answered as expected: what it asks for is on
-// its way.
+// A request whose title begins with `eventually: ` is sent again, for half a minute, until it is answered as expected: what it asks for is
+// on its way.
 //
 // The section behind it has the expected HTTP status for its title and holds headers the answer must have, in the same form, and its
 // whole body. Members of objects may come in any order; numbers must be written alike; nothing more and nothing less may be there.
@@ -48,8 +48,8 @@
 //	time      a time in ISO 8601, UTC, with milliseconds
 //	any       any JSON value; only as a whole string
 //
-// Variables that are there from the start: `${key}` and `${token}`, the credentials of the account; `${otherKey}` and `${otherToken}`, those
-// of a second one.
+// Variables that are there from the start: `${key}` and `${token}`, the credentials of the account; `${otherKey}` and `${otherToken}`,
+// those of a second one.
 package apitest
 
 import (
@@ -84,8 +84,8 @@ type Target struct {
 	Gateway bool         // API Gateway is in front of the handlers
 }
 
-// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract, and beside
-// them the requests of contract.txtar.
+// Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract,
+// and beside them the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
 	list, err := load(scripts)
 	if err != nil {

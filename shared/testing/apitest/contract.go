@@ -18,7 +18,8 @@ import (
 //go:embed contract.txtar
 var contract []byte
 
-// RunContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its operation.
+// RunContract sends the requests of contract.txtar, and holds their answers against it. What is accepted there must have every field of its
+// operation.
 func RunContract(t *testing.T, target Target) {
 	vars := variables{}
 	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")

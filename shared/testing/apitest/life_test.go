@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
-// TestLife lives the whole life of an organization by the requests of the contract, the last of which deletes it, and scans the table once the jobs
-// are done: nothing below it is left.
+// TestLife lives the whole life of an organization by the requests of the contract, the last of which deletes it, and scans the table once
+// the jobs are done: nothing below it is left.
 func TestLife(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: s.Directory})

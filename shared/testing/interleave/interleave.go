@@ -15,8 +15,8 @@ type Actor struct {
 	left   atomic.Int64 // calls before which it still pauses
 }
 
-// Start has an actor do its thing, and returns when that stands before its first call, or is done. It pauses before its first calls, most of
-// them; those after them it makes at once.
+// Start has an actor do its thing, and returns when that stands before its first call, or is done. It pauses before its first calls, most
+// of them; those after them it makes at once.
 func Start(most int, do func(*Actor) error) *Actor {
 	a := &Actor{paused: make(chan bool), goes: make(chan bool), done: make(chan error, 1)}
 	a.left.Store(int64(most))
@@ -25,8 +25,8 @@ func Start(most int, do func(*Actor) error) *Actor {
 	return a
 }
 
-// Pause is called before each call of the actor, and returns when it is to be made. It may be called by several goroutines of an actor's, of
-// which one goes on at a time.
+// Pause is called before each call of the actor, and returns when it is to be made. It may be called by several goroutines of an actor's,
+// of which one goes on at a time.
 func (a *Actor) Pause() {
 	if a.left.Add(-1) >= 0 {
 		a.paused <- true
@@ -43,8 +43,8 @@ func (a *Actor) wait() {
 	}
 }
 
-// Run lets actors go on, call by call, until all are done: choose says which of those goes on that stand before a call, from 0, told how many
-// there are; it is not asked about one alone. After each call step is called, nil for nothing.
+// Run lets actors go on, call by call, until all are done: choose says which of those goes on that stand before a call, from 0, told how
+// many there are; it is not asked about one alone. After each call step is called, nil for nothing.
 func Run(choose func(among int) int, step func(), actors ...*Actor) {
 	for {
 		var standing []*Actor
@@ -68,8 +68,8 @@ func Run(choose func(among int) int, step func(), actors ...*Actor) {
 	}
 }
 
-// Orders calls try once for every sequence of choices: try chooses by the function that it is given, as often as it likes. It returns how many
-// sequences there were.
+// Orders calls try once for every sequence of choices: try chooses by the function that it is given, as often as it likes. It returns how
+// many sequences there were.
 func Orders(try func(choose func(among int) int)) (tried int) {
 	var choices, among []int
 	for {

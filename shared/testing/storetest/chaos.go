@@ -44,8 +44,8 @@ func Chaos(t testing.TB, table *store.Table) *store.Table {
 	return Through(t, table, chaotic(h.Sum64()))
 }
 
-// Mortal returns the table as a process reaches it through the chaos transport that dies after so many requests: see Killed. Each n has a chaos of its
-// own.
+// Mortal returns the table as a process reaches it through the chaos transport that dies after so many requests: see Killed. Each n has a
+// chaos of its own.
 func Mortal(t testing.TB, table *store.Table, n uint64, after int) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(chaotic(n)(next), after) })
 }
@@ -56,8 +56,8 @@ func chaotic(n uint64) func(next aws.HTTPClient) aws.HTTPClient {
 }
 
 // chaos is a transport that does what AWS does and the emulator never: it refuses writes for a conflict with others, refuses anything for
-// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done. It
-// refuses updates that name an attribute twice, as AWS does, and the emulator does not.
+// lack of capacity, leaves a part of batches over, ends the pages of queries early, can't be reached, and loses answers of what was done.
+// It refuses updates that name an attribute twice, as AWS does, and the emulator does not.
 type chaos struct {
 	next aws.HTTPClient
 

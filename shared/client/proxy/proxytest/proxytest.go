@@ -80,9 +80,10 @@ type exchange struct {
 	Keep    map[string]string `json:"keep"`    // by name, the path of a value in the answer
 }
 
-// Run sends the requests to an application that serves a proxy at the URL. Its people are known by the cookie user: ann, bob and cleo of the
-// organization acme, with addresses at example.com and their names in capitals, eve of the organization other. In the document plan of their organization ann, bob and eve may
-// write, cleo may read; nobody may do anything in others. Nobody may be mentioned but ann, bob and cleo, in acme.
+// Run sends the requests to an application that serves a proxy at the URL. Its people are known by the cookie user: ann, bob and cleo of
+// the organization acme, with addresses at example.com and their names in capitals, eve of the organization other. In the document plan of
+// their organization ann, bob and eve may write, cleo may read; nobody may do anything in others. Nobody may be mentioned but ann, bob and
+// cleo, in acme.
 func Run(t *testing.T, url string) {
 	var list []exchange
 	if err := json.Unmarshal(requests, &list); err != nil {
