@@ -19,7 +19,8 @@ type jobItem struct {
 // longWait is a time that pending work is not looked at in every minute.
 const longWait = 10 * time.Minute
 
-// AddJob keeps a job that is due after a time, with its pending work. One that is there begins anew.
+// AddJob keeps a job that is due after a time, with its pending work. One that is there begins anew. It fails with INVALID_ARGUMENT where the ids and
+// selectors that the job names are larger than collab.MaxItemBytes.
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
 	due := now + after.Milliseconds()
@@ -27,8 +28,12 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 	if after >= longWait {
 		work.Kind = collab.LaterWork
 	}
+	it := store.ItemOf(table.Job(job.Account, job.ID), jobItem{Body: store.Encoded[collab.Job]{Value: job}})
+	if err := store.CheckSize(it, "data"); err != nil {
+		return err
+	}
 	_, err := s.Write(ctx,
-		store.Put(store.ItemOf(table.Job(job.Account, job.ID), jobItem{Body: store.Encoded[collab.Job]{Value: job}})),
+		store.Put(it),
 		store.Put(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
 		store.Put(store.ItemOf(workKey(work), work)))
 	return err

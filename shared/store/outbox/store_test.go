@@ -2,7 +2,9 @@ package outbox
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,23 @@ func (s *Store) pending(t *testing.T) []Work {
 	}
 	slices.SortStableFunc(all, func(a, b Work) int { return int(a.Next - b.Next) })
 	return all
+}
+
+// TestTooLargeJob keeps no job of the longest ids in the form that takes most: that is the caller's mistake.
+func TestTooLargeJob(t *testing.T) {
+	onEach(t, func(t *testing.T, s *Store) {
+		job := collab.Job{ID: "job", Account: "acct"}
+		for i := range 500 {
+			id := strings.Repeat(`\`, collab.MaxDocumentID-3) + fmt.Sprint(i)
+			job.Things = append(job.Things, collab.JobThing{Kind: collab.ADocument, ID: id})
+		}
+		if err := s.AddJob(t.Context(), job, 0); collab.CodeOf(err) != collab.InvalidArgument {
+			t.Errorf("%v", err)
+		}
+		if _, err := s.JobProgress(t.Context(), "acct", "job"); collab.CodeOf(err) != collab.NotFound {
+			t.Errorf("it is kept: %v", err)
+		}
+	})
 }
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
