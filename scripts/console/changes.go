@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"collabdata/scripts/operator"
@@ -17,23 +18,26 @@ import (
 // change is something that a form asks for.
 type change struct {
 	name   string // below Path
-	params []string
-	ask    func(ctx context.Context, v *view) (string, error) // says what it does, or why it cannot be done; nil: it is done without a question
+	params string
+	ask    func(ctx context.Context, v *view) (string, error) // says what it does, or why it cannot; nil: there is no question
 	do     func(ctx context.Context, v *view) (string, error) // returns the address of the page to show then, "" where it is v
 }
 
 var changes = []change{
-	{"account/disable", []string{"account"}, says(operator.AskDisableAccount, "account"), func(ctx context.Context, v *view) (string, error) { return v.setAccount(ctx, true) }},
-	{"account/enable", []string{"account"}, nil, func(ctx context.Context, v *view) (string, error) { return v.setAccount(ctx, false) }},
-	{"settings", []string{"account", "setting"}, askSetting, setSetting},
-	{"key/create", []string{"account"}, says("Account %q gets a further API key with a token. The token is shown once.", "account"), createKey},
-	{"key/delete", []string{"key"}, askDeleteKey, deleteKey},
-	{"organization/disable", []string{"account", "organization"}, says(operator.AskDisableOrganization, "organization", "account"), func(ctx context.Context, v *view) (string, error) { return v.setOrganization(ctx, true) }},
-	{"organization/enable", []string{"account", "organization"}, nil, func(ctx context.Context, v *view) (string, error) { return v.setOrganization(ctx, false) }},
-	{"webhook/replay", []string{"account", "webhook"}, askReplay, replay},
-	{"delivery/replay", []string{"account", "webhook", "event"}, says("Event %q is posted to webhook %q again, whatever had become of it.", "event", "webhook"), replayOne},
-	{"quarantine/retry", []string{"account", "event"}, says("Event %q of account %q is delivered again, from where it stood.", "event", "account"), retry},
-	{"dead-letters/redrive", []string{"queue"}, says("All dead letters of the queue %s are sent to it again.", "queue"), redrive},
+	{"account/disable", inAccount, says(operator.AskDisableAccount, "account"), setAccount(true)},
+	{"account/enable", inAccount, nil, setAccount(false)},
+	{"settings", "account setting", askSetting, setSetting},
+	{"key/create", inAccount, says("Account %q gets a further API key with a token. The token is shown once.", "account"), createKey},
+	{"key/delete", "key", askDeleteKey, deleteKey},
+	{"organization/disable", inOrganization, says(operator.AskDisableOrganization, "organization", "account"), setOrganization(true)},
+	{"organization/enable", inOrganization, nil, setOrganization(false)},
+	{"webhook/replay", "account webhook", askReplay, replay},
+	{
+		"delivery/replay", "account webhook event",
+		says("Event %q is posted to webhook %q again, whatever had become of it.", "event", "webhook"), replayOne,
+	},
+	{"quarantine/retry", "account event", says("Event %q of account %q is delivered again, from where it stood.", "event", "account"), retry},
+	{"dead-letters/redrive", "queue", says("All dead letters of the queue %s are sent to it again.", "queue"), redrive},
 }
 
 // says is a question that names values of the form.
@@ -52,7 +56,7 @@ const maxForm = 64 << 10
 
 // change asks whether to make a change, and once that is confirmed makes it.
 func (s *Console) change(w http.ResponseWriter, r *http.Request, c change) {
-	v := s.newView(r.Context(), nil)
+	v := s.newView(r.Context(), "", nil)
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		s.fail(w, v, collab.Errorf(collab.InvalidArgument, "the form cannot be read: %v", err))
@@ -64,7 +68,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, c change) {
 		return
 	}
 	ctx := collab.WithUsage(r.Context(), v.usage)
-	err := v.check(c.params)
+	err := v.check(strings.Fields(c.params))
 	if err == nil && c.ask != nil && v.Get("confirmed") == "" {
 		var question string
 		if question, err = c.ask(ctx, v); err == nil {
@@ -75,7 +79,7 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, c change) {
 			if v.Get("account") != "" {
 				v.inAccount()
 			}
-			v.title = "Do it?"
+			v.Title = "Do it?"
 			v.add(&section{Rows: [][]cell{{text(question)}}, Forms: []form{f}})
 			s.render(w, http.StatusOK, v)
 			return
@@ -97,13 +101,18 @@ func (s *Console) change(w http.ResponseWriter, r *http.Request, c change) {
 
 func (v *view) call() *rpc.Call { return operator.Call(v.Directory.Now(), v.Random, v.Get("account")) }
 
-func (v *view) setAccount(ctx context.Context, disabled bool) (string, error) {
-	_, err := operator.SetAccountDisabled(ctx, v.Directory, v.Get("account"), disabled)
-	return v.at("/account", "account"), err
+func setAccount(disabled bool) func(context.Context, *view) (string, error) {
+	return func(ctx context.Context, v *view) (string, error) {
+		_, err := operator.SetAccountDisabled(ctx, v.Directory, v.Get("account"), disabled)
+		return v.at("/account", inAccount), err
+	}
 }
 
-func (v *view) setOrganization(ctx context.Context, disabled bool) (string, error) {
-	return v.at("/organization", inOrganization), operator.SetOrganizationDisabled(ctx, v.Directory, v.call(), v.Get("organization"), disabled)
+func setOrganization(disabled bool) func(context.Context, *view) (string, error) {
+	return func(ctx context.Context, v *view) (string, error) {
+		err := operator.SetOrganizationDisabled(ctx, v.Directory, v.call(), v.Get("organization"), disabled)
+		return v.at("/organization", inOrganization), err
+	}
 }
 
 // assign changes the setting that the form names.
@@ -140,7 +149,7 @@ func setSetting(ctx context.Context, v *view) (string, error) {
 
 func createKey(ctx context.Context, v *view) (string, error) {
 	v.inAccount()
-	v.title = "An API key"
+	v.Title = "An API key"
 	key, token, err := operator.AddKey(ctx, v.Directory, v.Random, v.Get("account"))
 	v.add(&section{
 		Good: "It was made. The token is shown this once: keep it where your back end keeps its secrets.",
@@ -171,19 +180,19 @@ func (v *view) since() (collab.Millis, error) {
 	return 0, collab.Errorf(collab.InvalidArgument, "the time is %q: write it like 2027-01-31T12:00", v.Get("since"))
 }
 
-func (v *view) filter() (f collab.DeliveryFilter, err error) {
+func (v *view) replays() (f collab.DeliveryFilter, err error) {
 	state := v.Get("state")
 	if !slices.Contains(states(), state) {
 		return f, collab.Errorf(collab.InvalidArgument, "state must be one of %v", states())
 	}
-	if f.After, err = v.since(); state != "any" {
+	if f.After, err = v.since(); state != anyState {
 		f.State = collab.DeliveryState(state)
 	}
 	return f, err
 }
 
 func askReplay(_ context.Context, v *view) (string, error) {
-	f, err := v.filter()
+	f, err := v.replays()
 	return fmt.Sprintf("What webhook %q was sent since %s UTC is posted again, oldest event first: deliveries that are %s.",
 		v.Get("webhook"), clock(f.After).Text, cmp.Or(string(f.State), "in any state")), err
 }
@@ -192,7 +201,7 @@ func askReplay(_ context.Context, v *view) (string, error) {
 const replayTime = 40 * time.Second
 
 func replay(ctx context.Context, v *view) (string, error) {
-	f, err := v.filter()
+	f, err := v.replays()
 	if err != nil {
 		return "", err
 	}
@@ -206,7 +215,7 @@ func replay(ctx context.Context, v *view) (string, error) {
 		}
 	}
 	v.inAccount()
-	v.title = "Replay"
+	v.Title = "Replay"
 	s := &section{
 		Good: fmt.Sprintf("%s will be posted again, the first within a minute or so.", rpc.Count(replayed, "delivery")),
 		Rows: [][]cell{fact("Webhook", link(v.Get("webhook"), v.at("/webhook", "account webhook")))},
@@ -240,9 +249,9 @@ func redrive(ctx context.Context, v *view) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%d were sent again. Nothing is lost: do it again: %w", moved, err)
 	}
-	v.title = "Dead letters"
+	v.Title = "Dead letters"
 	s := &section{
-		Good: fmt.Sprintf("%d were sent again, and are delivered within moments. Those that fail again are dead letters after some minutes.", moved),
+		Good: fmt.Sprintf("%d were sent again, and are delivered within moments. Those that fail again come back after some minutes.", moved),
 		Rows: [][]cell{{link("Dead letters", at("/dead-letters"))}},
 	}
 	if unreadable > 0 {

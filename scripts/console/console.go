@@ -1,5 +1,5 @@
-// Package console serves the operator's pages: what a deployment holds, by the ids that their addresses name, and the changes that the operator may
-// make. It reads by the packages that operations read by, and changes by the operations and package operator.
+// Package console serves the operator's pages: what a deployment holds, by the ids that their addresses name, and the changes that the
+// operator may make. It reads by the packages that operations read by, and changes by the operations and package operator.
 package console
 
 import (
@@ -83,7 +83,7 @@ func New(c Config) (*Console, error) {
 	}
 	s.mux.HandleFunc("GET "+Path+"/files/{file}", serveFile)
 	s.mux.HandleFunc(Path+"/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, s.newView(r.Context(), nil), collab.Errorf(collab.NotFound, "there is no page at %s", r.URL.Path))
+		s.fail(w, s.newView(r.Context(), "", nil), collab.Errorf(collab.NotFound, "there is no page at %s", r.URL.Path))
 	})
 	return s, nil
 }
@@ -92,7 +92,9 @@ func New(c Config) (*Console, error) {
 type present struct{ *directory.Store }
 
 // Current returns which of the documents are there, in this incarnation.
-func (d present) Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
+func (d present) Current(
+	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
+) (map[collab.DocumentRef]bool, error) {
 	ids := make([]string, len(documents))
 	for i, doc := range documents {
 		ids[i] = doc.Document
@@ -137,9 +139,10 @@ func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), timeOut)
 	defer cancel()
 	r = r.WithContext(ctx)
-	if err := http.NewCrossOriginProtection().Check(r); err != nil || !slices.Contains([]string{"", "same-origin", "none"}, r.Header.Get("Sec-Fetch-Site")) {
-		v := s.newView(ctx, nil)
-		v.title = "Another page led here"
+	site := r.Header.Get("Sec-Fetch-Site")
+	if http.NewCrossOriginProtection().Check(r) != nil || !slices.Contains([]string{"", "same-origin", "none"}, site) {
+		v := s.newView(ctx, "", nil)
+		v.Title = "Another page led here"
 		v.add(&section{Note: "Pages of others may not read or change what is here. If the link is one that you were sent, go on yourself."})
 		if r.Method == http.MethodGet {
 			v.Sections[0].Rows = [][]cell{{link("Go on", r.URL.RequestURI())}}
@@ -152,9 +155,9 @@ func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // show serves a page.
 func (s *Console) show(w http.ResponseWriter, r *http.Request, p entry) {
-	v := s.newView(r.Context(), r.URL.Query())
-	v.title = p.title
-	err := v.check(p.params)
+	v := s.newView(r.Context(), p.path, r.URL.Query())
+	v.Title = p.title
+	err := v.check(strings.Fields(p.params))
 	if err == nil {
 		err = p.load(collab.WithUsage(r.Context(), v.usage), v)
 	}
@@ -175,9 +178,9 @@ func (s *Console) fail(w http.ResponseWriter, v *view, err error) {
 	if s.Explain != nil {
 		text = s.Explain(v.ctx, err)
 	}
-	v.title, v.Sections = "It did not work", []*section{{Bad: text}}
+	v.Title, v.Sections = "It did not work", []*section{{Bad: text}}
 	if collab.CodeOf(err) == collab.NotFound {
-		v.title = "Nothing is here"
+		v.Title = "Nothing is here"
 	}
 	s.render(w, status, v)
 }
@@ -236,9 +239,10 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.Console.ServeHTTP(w, r)
 			return
 		}
-		v := s.Console.newView(r.Context(), nil)
-		v.title = "Who is there?"
-		v.add(&section{Note: "The address that `admin console` printed opens these pages, once, in one browser. If it is this one, go on; else start `admin console` again."})
+		v := s.Console.newView(r.Context(), "", nil)
+		v.Title = "Who is there?"
+		v.add(&section{Note: "The address that `admin console` printed opens these pages, once, in one browser. " +
+			"If it is this one, go on; else start `admin console` again."})
 		if r.Method == http.MethodGet && r.URL.Path != Path+"/begin" {
 			v.Sections[0].Rows = [][]cell{{link("Go on", r.URL.RequestURI())}}
 		}

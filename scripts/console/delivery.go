@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 func event(ctx context.Context, v *view) error {
 	v.inAccount()
 	ref := collab.EventRef{Account: v.Get("account"), ID: v.Get("event")}
-	v.title = "Event " + ref.ID
+	v.Title = "Event " + ref.ID
 	body, err := v.outbox.EventBody(ctx, ref)
 	if err != nil {
 		return err
@@ -30,20 +29,22 @@ func event(ctx context.Context, v *view) error {
 	var ev collab.Event
 	facts := [][]cell{}
 	if err := json.Unmarshal(body, &ev); err != nil {
-		facts = append(facts, fact("It cannot be read", cell{Text: err.Error(), Class: "bad"}))
+		facts = append(facts, fact("It cannot be read", bad(err.Error())))
 	} else {
-		facts = v.eventFacts(&ev)
+		facts = eventFacts(&ev)
 	}
+	now := v.Directory.Now()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.ParkedWork} {
 		w, err := v.outbox.Pending(ctx, ref, kind)
 		if err != nil {
 			return err
 		}
 		if w != nil {
-			facts = append(facts, fact("Its delivery", cell{Text: v.standing(*w), Class: "bad"}))
+			since, next := now.Sub(time.UnixMilli(w.Since)), max(0, time.UnixMilli(w.Next).Sub(now))
+			facts = append(facts, fact("Its delivery", bad(fmt.Sprintf("%s, for %s; tried again in %s", stage(*w), span(since), span(next)))))
 		}
 	}
-	v.add(&section{Rows: facts})
+	v.facts(facts)
 	if err := v.addRecipients(ctx, ref); err != nil {
 		return err
 	}
@@ -54,21 +55,17 @@ func event(ctx context.Context, v *view) error {
 	return nil
 }
 
-func (v *view) eventFacts(ev *collab.Event) [][]cell {
+func eventFacts(ev *collab.Event) [][]cell {
 	facts := [][]cell{fact("Type", text(string(ev.Type))), fact("At", clock(ev.Time))}
 	if ev.Actor != nil {
 		facts = append(facts, fact("By", text(named(*ev.Actor))))
 	}
-	in := []string{"account", ev.Account, "organization", ev.OrganizationID}
+	at := &view{values: map[string][]string{"account": {ev.Account}, "organization": {ev.OrganizationID}}}
 	if ev.OrganizationID != "" {
-		facts = append(facts, fact("Organization", link(ev.OrganizationID, at("/organization", in...))))
+		facts = append(facts, fact("Organization", link(ev.OrganizationID, at.at("/organization", inOrganization))))
 	}
 	if ev.DocumentID != "" {
-		in = append(in, "document", ev.DocumentID)
-		facts = append(facts, fact("Document", link(ev.DocumentID, at("/document", in...))))
-	}
-	if ev.AnnotationID != "" {
-		facts = append(facts, fact("Thread", link(ev.AnnotationID, at("/thread", append(in, "annotation", ev.AnnotationID)...))))
+		facts = append(facts, fact("Document", at.document(ev.DocumentID)), fact("Thread", at.thread(ev.DocumentID, ev.AnnotationID)))
 	}
 	tells := soft("nobody but webhooks")
 	if ev.Notify {
@@ -85,33 +82,28 @@ func stage(w outbox.Work) string {
 	return cmp.Or(string(w.Stage), "new")
 }
 
-// standing says how far the delivery of something has come.
-func (v *view) standing(w outbox.Work) string {
-	now := v.Directory.Now()
-	return fmt.Sprintf("%s, for %s; tried again in %s", stage(w), span(now.Sub(time.UnixMilli(w.Since))), span(max(0, time.UnixMilli(w.Next).Sub(now))))
-}
-
 // addRecipients adds whom an event reaches.
 func (v *view) addRecipients(ctx context.Context, ref collab.EventRef) error {
-	page, err := v.outbox.RecipientPage(ctx, ref, v.Get("after"))
-	s := &section{Title: "Who is told", ID: "told", Columns: []string{"User", "By", "Mail to"}, Empty: "Nobody, or everyone by the list for all, or it is not worked out yet."}
+	s := &section{
+		Title: "Who is told", ID: "told", Columns: []string{"User", "By", "Mail to"},
+		Empty: "Nobody, or everyone by the list for all, or it is not worked out yet.",
+	}
+	v.add(s)
+	page, err := v.outbox.RecipientPage(ctx, ref, v.Get(s.ID))
 	if page != nil {
 		for _, r := range page.Recipients {
 			s.Rows = append(s.Rows, row(text(named(r.User)), text(channels(r)), text(collab.Deref(r.Email))))
 		}
-		s.More = v.with("/event", "after", page.Next)
+		s.More = v.more(s.ID, page.Next)
 	}
-	v.add(s)
 	return err
 }
 
 // addDeliveries adds how an event came to the webhooks of its account.
 func (v *view) addDeliveries(ctx context.Context, ref collab.EventRef) error {
+	s := &section{Title: "Webhooks that are posted it", Columns: append([]string{"Webhook"}, deliveryColumns...)}
+	v.add(s)
 	hooks, err := v.outbox.Endpoints(ctx, ref.Account)
-	if err != nil {
-		return err
-	}
-	s := &section{Title: "Webhooks that are posted it", Columns: deliveryColumns, Empty: "There is none."}
 	for _, h := range hooks {
 		if v.enough() {
 			s.Note = "These are not all: the page has read enough."
@@ -124,42 +116,44 @@ func (v *view) addDeliveries(ctx context.Context, ref collab.EventRef) error {
 		if err != nil {
 			return err
 		}
-		s.Rows = append(s.Rows, v.delivery(h.ID, &d))
+		hook := link(h.ID, v.at("/webhook", inAccount, "webhook", h.ID))
+		s.Rows = append(s.Rows, append(row(hook), v.delivery(h.ID, &d)...))
 	}
-	v.add(s)
-	return nil
+	return err
 }
 
 func endpoint(account string, h collab.Webhook) collab.EndpointRef {
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: account, WebhookID: h.ID}, CreatedAt: h.CreatedAt}
 }
 
-var deliveryColumns = []string{"Webhook", "Event", "Type", "State", "Tries", "Last answer", "Changed"}
+var deliveryColumns = []string{"Event", "Type", "State", "Tries", "Last answer", "Changed"}
 
 // delivery is a delivery as a row.
-func (v *view) delivery(webhook string, d *collab.Delivery) []cell {
+func (v *view) delivery(hook string, d *collab.Delivery) []cell {
 	answer := soft("–")
 	if n := len(d.Attempts); n > 0 {
 		answer = attempt(d.Attempts[n-1])
 	}
-	return row(
-		link(webhook, v.at("/webhook", "account", "webhook", webhook)),
-		link(d.EventID, v.at("/delivery", "account", "webhook", webhook, "event", d.EventID)),
-		text(string(d.Type)), deliveryState(d), number(d.Tries), answer, clock(d.LastUpdated),
-	)
+	to := link(d.EventID, v.at("/delivery", inAccount, "webhook", hook, "event", d.EventID))
+	return row(to, text(string(d.Type)), deliveryState(d), number(d.Tries), answer, clock(d.LastUpdated))
 }
 
 func attempt(a collab.DeliveryAttempt) cell {
-	c := cell{Text: a.Reason, Class: "bad"}
 	if a.Reason == "" {
-		c = cell{Text: strconv.Itoa(a.Status), Class: "good"}
+		return good(fmt.Sprint(a.Status))
 	}
-	return c
+	return bad(a.Reason)
 }
 
 func deliveryState(d *collab.Delivery) cell {
-	class := map[collab.DeliveryState]string{collab.DeliveryDelivered: "good", collab.DeliveryExhausted: "bad"}[d.State]
-	return cell{Text: string(d.State), Class: class}
+	switch s := string(d.State); d.State {
+	case collab.DeliveryDelivered:
+		return good(s)
+	case collab.DeliveryExhausted:
+		return bad(s)
+	default:
+		return text(s)
+	}
 }
 
 func webhookList(ctx context.Context, v *view) error {
@@ -168,83 +162,88 @@ func webhookList(ctx context.Context, v *view) error {
 	if _, err := v.Directory.Account(ctx, acct); err != nil {
 		return err
 	}
-	list, err := v.outbox.Webhooks(ctx, acct)
-	s := &section{Columns: []string{"Webhook", "State", "Failures", "Failing since", "URL", "Description"}, Empty: "There is none: a back end adds one by POST /v2/webhooks/add."}
-	for _, h := range list {
-		s.Rows = append(s.Rows, row(link(h.ID, v.at("/webhook", "account", "webhook", h.ID)), webhookState(h), number(h.Health.Failures), clock(h.Health.FailingSince), text(h.URL), text(h.Description)))
+	s := &section{
+		Columns: []string{"Webhook", "State", "Failures", "Failing since", "URL", "Description"},
+		Empty:   "There is none: a back end adds one by POST /v2/webhooks/add.",
 	}
 	v.add(s)
+	list, err := v.outbox.Webhooks(ctx, acct)
+	for _, h := range list {
+		hook := link(h.ID, v.at("/webhook", inAccount, "webhook", h.ID))
+		failures, since := number(h.Health.Failures), clock(h.Health.FailingSince)
+		s.Rows = append(s.Rows, row(hook, webhookState(h), failures, since, text(h.URL), text(h.Description)))
+	}
 	return err
 }
 
 func webhookState(h collab.Webhook) cell {
 	switch {
 	case h.Disabled && h.DisabledReason != "":
-		return cell{Text: "disabled: " + h.DisabledReason, Class: "bad"}
+		return bad("disabled: " + h.DisabledReason)
 	case !h.Disabled && h.Health.Resting():
-		return cell{Text: "resting", Class: "bad"}
+		return bad("resting")
 	}
 	return state(h.Disabled)
 }
 
-func webhookPage(ctx context.Context, v *view) error {
+// webhook returns the endpoint that the address names.
+func (v *view) webhook(ctx context.Context) (collab.Webhook, error) {
 	v.inAccount()
-	acct, id, ann := v.Get("account"), v.Get("webhook"), v.Get("annotation")
-	v.crumb("Webhooks", v.at("/webhooks", "account"))
-	h, err := v.outbox.Webhook(ctx, acct, id)
+	v.crumb("Webhooks", v.at("/webhooks", inAccount))
+	v.crumb(v.Get("webhook"), v.at("/webhook", "account webhook"))
+	return v.outbox.Webhook(ctx, v.Get("account"), v.Get("webhook"))
+}
+
+func webhookPage(ctx context.Context, v *view) error {
+	h, err := v.webhook(ctx)
 	if err != nil {
 		return err
 	}
-	lanes, err := v.outbox.Lanes(ctx, collab.LaneRef{Account: acct, WebhookID: id})
+	acct := v.Get("account")
+	lanes, err := v.outbox.Lanes(ctx, collab.LaneRef{Account: acct, WebhookID: h.ID})
 	if err != nil {
 		return err
 	}
 	h.Health = lanes[0].Health
-	v.title = "Webhook " + id
+	v.Title = "Webhook " + h.ID
 	types := "all"
 	if h.EventTypes != nil {
 		types = fmt.Sprint(h.EventTypes)
 	}
-	since := v.ask("webhook/replay", "Replay …", "account webhook")
-	since.Inputs = []input{{Name: "since", Label: "Sent since (UTC)", Kind: "datetime-local"}, {Name: "state", Label: "State", Values: states()}}
-	v.add(&section{Rows: [][]cell{
+	replay := v.ask("webhook/replay", "Replay …", "account webhook")
+	replay.Inputs = []input{
+		{Name: "since", Label: "Sent since (UTC)", Kind: "datetime-local"}, {Name: "state", Label: "State", Values: states()},
+	}
+	v.facts([][]cell{
 		fact("URL", text(h.URL)), fact("Description", text(h.Description)), fact("State", webhookState(h)), fact("Event types", text(types)),
 		fact("Failures since the last success", number(h.Health.Failures)), fact("Failing since", clock(h.Health.FailingSince)),
 		fact("Posted to again not before", clock(lanes[0].Pause)), fact("Secrets that sign", number(len(h.SigningSecrets(v.Directory.Millis())))),
 		fact("Created", clock(h.CreatedAt)), fact("Changed", clock(h.LastUpdated)),
-	}, Forms: []form{since}})
-	looked := 0
-	list, next, err := collect(v, "after", 5, func(after string, n int) ([]collab.Delivery, string, error) {
-		list, next, err := v.outbox.Deliveries(ctx, acct, id, collab.DeliveryFilter{}, after, n)
-		looked += len(list)
-		kept := list[:0]
-		for _, d := range list {
-			if s := v.Get("state"); err == nil && (s == "" || s == "any" || s == string(d.State)) {
-				var of bool
-				if of, err = v.isOf(ctx, acct, d.EventID, ann); of {
-					kept = append(kept, d)
-				}
-			}
-		}
-		return kept, next, err
-	})
-	if err != nil {
-		return err
-	}
-	only := form{Action: Path + "/webhook", Label: "Show", Get: true, Inputs: []input{{Name: "state", Label: "State", Value: v.Get("state"), Values: states()}, {Name: "annotation", Label: "Of thread", Value: ann}}}
-	only.Hidden = [][2]string{{"account", acct}, {"webhook", id}}
+	}, replay)
+	only, ann := cmp.Or(v.Get("state"), anyState), v.Get("annotation")
 	s := &section{
-		Title: "Deliveries", ID: "deliveries", Columns: deliveryColumns[1:], Empty: "None of these.", More: v.with("/webhook", "after", next), Forms: []form{only},
-		Note: fmt.Sprintf("Newest event first, kept for 30 days. %d were looked at.", looked),
+		Title: "Deliveries", Columns: deliveryColumns, Empty: "None of those that were looked at.", Note: "Newest event first, kept for 30 days.",
+		Forms: []form{v.filter("account webhook", input{Name: "state", Label: "State", Value: only, Values: states()},
+			input{Name: "annotation", Label: "Of thread", Value: ann})},
 	}
-	for _, d := range list {
-		s.Rows = append(s.Rows, v.delivery(id, &d)[1:])
+	read := func(after string, n int) ([]collab.Delivery, string, error) {
+		return v.outbox.Deliveries(ctx, acct, h.ID, collab.DeliveryFilter{}, after, n)
 	}
-	v.add(s)
-	return nil
+	return addList(v, "deliveries", s, 5, read, func(d collab.Delivery) ([]cell, error) {
+		if only != anyState && only != string(d.State) {
+			return nil, nil
+		}
+		if of, err := v.isOf(ctx, acct, d.EventID, ann); !of {
+			return nil, err
+		}
+		return v.delivery(h.ID, &d), nil
+	})
 }
 
-func states() []string { return append([]string{"any"}, collab.DeliveryState("").Values()...) }
+// anyState stands for every state of deliveries.
+const anyState = "any"
+
+func states() []string { return append([]string{anyState}, collab.DeliveryState("").Values()...) }
 
 // isOf reports whether an event is of a thread, "" for any.
 func (v *view) isOf(ctx context.Context, acct, id, ann string) (bool, error) {
@@ -260,32 +259,30 @@ func (v *view) isOf(ctx context.Context, acct, id, ann string) (bool, error) {
 }
 
 func delivered(ctx context.Context, v *view) error {
-	v.inAccount()
-	acct, hook, id := v.Get("account"), v.Get("webhook"), v.Get("event")
-	v.crumb("Webhooks", v.at("/webhooks", "account"))
-	v.crumb(hook, v.at("/webhook", "account webhook"))
-	v.title = "Delivery of event " + id
-	h, err := v.outbox.Webhook(ctx, acct, hook)
+	h, err := v.webhook(ctx)
 	if err != nil {
 		return err
 	}
+	acct, id := v.Get("account"), v.Get("event")
+	v.Title = "Delivery of event " + id
 	d, err := v.outbox.Delivery(ctx, endpoint(acct, h), id)
 	if err != nil {
 		return err
 	}
 	facts := [][]cell{
-		fact("Event", link(id, v.at("/event", "account event"))), fact("Type", text(string(d.Type))), fact("To", text(h.URL)), fact("State", deliveryState(&d)),
+		fact("Event", link(id, eventAt(acct, id))), fact("Type", text(string(d.Type))), fact("To", text(h.URL)), fact("State", deliveryState(&d)),
 		fact("Tries since it was added or replayed", number(d.Tries)), fact("Added", clock(d.CreatedAt)), fact("Changed", clock(d.LastUpdated)),
 	}
 	if d.State == collab.DeliveryPending {
 		facts = append(facts, fact("Posted next", clock(d.NextAttempt)))
 	}
-	v.add(&section{Rows: facts, Forms: []form{v.ask("delivery/replay", "Post it again …", "account webhook event")}})
+	v.facts(facts, v.ask("delivery/replay", "Post it again …", "account webhook event"))
 	s := &section{Title: "Answers", Columns: []string{"At", "Status", "It was", "Took"}, Empty: "It was not posted yet."}
-	for _, a := range slices.Backward(d.Attempts) {
-		s.Rows = append(s.Rows, row(clock(a.At), text(strconv.Itoa(a.Status)), cell{Text: cmp.Or(a.Reason, "accepted"), Class: attempt(a).Class}, text(fmt.Sprint(a.Duration, " ms"))))
-	}
 	v.add(s)
+	for _, a := range slices.Backward(d.Attempts) {
+		was := cell{Text: cmp.Or(a.Reason, "accepted"), Class: attempt(a).Class}
+		s.Rows = append(s.Rows, row(clock(a.At), number(a.Status), was, text(fmt.Sprint(a.Duration, " ms"))))
+	}
 	ev, err := v.outbox.Event(ctx, acct, id)
 	if collab.CodeOf(err) == collab.NotFound {
 		v.add(&section{Title: "Body", Note: "The event is not kept any more."})
@@ -308,13 +305,13 @@ func indented(text []byte) string {
 	return b.String()
 }
 
-// waiting are the kinds of pending work, as the pages name them.
+// waiting are the kinds of pending work, as the pages name them, with the page of each.
 var waiting = []struct {
-	kind collab.WorkKind
-	name string
+	kind       collab.WorkKind
+	name, page string
 }{
-	{collab.EventWork, "Events whose delivery is not done"}, {collab.LaneWork, "Webhooks with deliveries that wait"},
-	{collab.ParkedWork, "Events of what is disabled"}, {collab.JobWork, "What deletions have left to be swept"},
+	{collab.EventWork, "Events whose delivery is not done", "event"}, {collab.LaneWork, "Webhooks with deliveries that wait", "webhook"},
+	{collab.ParkedWork, "Events of what is disabled", "event"}, {collab.JobWork, "What deletions have left to be swept", "job"},
 }
 
 // shown is how many entries of each shard of pending work are looked at.
@@ -322,11 +319,10 @@ const shown = 10
 
 func pending(ctx context.Context, v *view) error {
 	for _, kind := range waiting {
+		s := &section{Title: kind.name, Columns: []string{"Since", "For", "Account", "Id", "Stage", "Tried again", "Moved on"}}
+		v.add(s)
 		var mu sync.Mutex
 		var all []outbox.Work
-		var more bool
-		s := &section{Title: kind.name, Columns: []string{"Since", "For", "Account", "Id", "Stage", "Tried again", "Moved on"}, Empty: "There is none."}
-		v.add(s)
 		err := store.Each(ctx, table.DueShards, func(ctx context.Context, shard int) error {
 			list, next, err := v.outbox.Work(ctx, kind.kind, shard, "", shown, func(err error) {
 				mu.Lock()
@@ -335,47 +331,38 @@ func pending(ctx context.Context, v *view) error {
 			})
 			mu.Lock()
 			defer mu.Unlock()
-			all, more = append(all, list...), more || next != ""
+			if all = append(all, list...); next != "" {
+				s.Note = fmt.Sprintf("There are more: the first %d by account of each of %d parts are looked at.", shown, table.DueShards)
+			}
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if more {
-			s.Note = fmt.Sprintf("There are more: the first %d by account of each of %d parts are looked at.", shown, table.DueShards)
-		}
 		slices.SortFunc(all, func(a, b outbox.Work) int { return cmp.Compare(a.Since, b.Since) })
 		for _, w := range all {
-			to := "/event"
-			switch kind.kind {
-			case collab.LaneWork:
-				to = "/webhook"
-			case collab.JobWork:
-				to = "/job"
-			}
-			id := link(w.ID, at(to, "account", w.Account, to[1:], w.ID))
-			age := v.Directory.Now().Sub(time.UnixMilli(w.Since))
-			s.Rows = append(s.Rows, row(clock(w.Since), text(span(max(0, age))), link(w.Account, at("/account", "account", w.Account)), id, text(stage(w)), clock(w.Next), text(strconv.FormatInt(w.Moves, 10))))
+			id := link(w.ID, at("/"+kind.page, "account", w.Account, kind.page, w.ID))
+			age := text(span(max(0, v.Directory.Now().Sub(time.UnixMilli(w.Since)))))
+			s.Rows = append(s.Rows, row(clock(w.Since), age, accountLink(w.Account), id, text(stage(w)), clock(w.Next), number(w.Moves)))
 		}
 	}
 	return nil
 }
 
+func accountLink(id string) cell { return link(id, at("/account", "account", id)) }
+
 func quarantine(ctx context.Context, v *view) error {
 	s := &section{
-		ID: "quarantine", Columns: []string{"Account", "Event", "Since", "Reason", "Retry"}, Empty: "There are none.",
-		Note: "Events whose handling ended the process, or that cannot be read. The logs of deliver say why. They are kept for 30 days.",
+		Columns: []string{"Account", "Event", "Since", "Reason", "Retry"},
+		Note:    "Events whose handling ended the process, or that cannot be read. The logs of deliver say why. They are kept for 30 days.",
 	}
-	v.add(s)
-	list, next, err := collect(v, "after", pageSize, func(after string, n int) ([]outbox.Quarantined, string, error) {
+	read := func(after string, n int) ([]outbox.Quarantined, string, error) {
 		return v.outbox.Quarantined(ctx, after, n, func(err error) { s.Bad = "One cannot be read: " + err.Error() })
-	})
-	s.More = v.with("/quarantine", "after", next)
-	for _, q := range list {
-		retry := v.ask("quarantine/retry", "Retry …", "", "account", q.Account, "event", q.ID)
-		s.Rows = append(s.Rows, row(link(q.Account, at("/account", "account", q.Account)), link(q.ID, eventAt(q.Account, q.ID)), clock(q.At), text(q.Reason), button(retry)))
 	}
-	return err
+	return addList(v, "quarantine", s, pageSize, read, always(func(q outbox.Quarantined) []cell {
+		retry := v.ask("quarantine/retry", "Retry …", "", "account", q.Account, "event", q.ID)
+		return row(accountLink(q.Account), link(q.ID, eventAt(q.Account, q.ID)), clock(q.At), text(q.Reason), cell{Form: &retry})
+	}))
 }
 
 var queues = []string{table.EventsQueue, table.WebhooksQueue}
@@ -385,13 +372,15 @@ const mostDead = 50
 
 func deadLetters(ctx context.Context, v *view) error {
 	for _, name := range queues {
-		s := &section{Title: "Of the queue " + name, Columns: []string{"Sent", "Account", "Event", "Webhook"}, Empty: "There are none."}
+		s := &section{Title: "Of the queue " + name, Columns: []string{"Sent", "Account", "Event", "Webhook"}}
 		v.add(s)
 		live, err := v.Queue(ctx, name)
 		if err != nil {
 			return err
 		}
-		list, more, err := operator.DeadLetters(ctx, name, live, mostDead, func(err error) { s.Bad = "Some of them can be redriven in 30 s only: " + err.Error() })
+		list, more, err := operator.DeadLetters(ctx, name, live, mostDead, func(err error) {
+			s.Bad = "Some of them can be redriven in 30 s only: " + err.Error()
+		})
 		if err != nil {
 			return err
 		}
@@ -399,10 +388,10 @@ func deadLetters(ctx context.Context, v *view) error {
 			s.Note = fmt.Sprintf("There may be more than these %d.", mostDead)
 		}
 		for _, d := range list {
-			of := row(clock(d.Sent), link(d.Account, at("/account", "account", d.Account)), soft("–"), soft("–"))
+			of := row(clock(d.Sent), accountLink(d.Account), soft("–"), soft("–"))
 			switch {
 			case d.Unreadable != "":
-				of[1], of[2] = cell{Text: "unreadable", Class: "bad"}, text(d.Unreadable)
+				of[1], of[2] = bad("unreadable"), text(d.Unreadable)
 			case d.Event != "":
 				of[2] = link(d.Event, eventAt(d.Account, d.Event))
 			default:
@@ -419,8 +408,8 @@ func deadLetters(ctx context.Context, v *view) error {
 
 func job(ctx context.Context, v *view) error {
 	v.inAccount()
-	v.title = "Job " + v.Get("job")
+	v.Title = "Job " + v.Get("job")
 	p, err := v.outbox.JobProgress(ctx, v.Get("account"), v.Get("job"))
-	v.add(&section{Rows: [][]cell{fact("State", text(string(p.State))), fact("Started", clock(p.StartedAt)), fact("Items swept", text(strconv.FormatInt(p.Done, 10)))}})
+	v.facts([][]cell{fact("State", text(string(p.State))), fact("Started", clock(p.StartedAt)), fact("Items swept", number(p.Done))})
 	return err
 }

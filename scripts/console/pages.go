@@ -1,9 +1,9 @@
 package console
 
 import (
-	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -18,65 +18,65 @@ import (
 type entry struct {
 	path   string // below Path
 	title  string
-	params []string // ids that its address must have
+	params string // ids that its address must have
 	load   func(ctx context.Context, v *view) error
 }
 
+const (
+	inAccount      = "account"
+	inOrganization = "account organization"
+	inDocument     = "account organization document"
+	inThread       = "account organization document annotation"
+)
+
 var pages = []entry{
-	{"", "Accounts", nil, accounts},
-	{"/find", "Find", nil, find},
-	{"/account", "Account", []string{"account"}, account},
-	{"/key", "API key", []string{"key"}, key},
-	{"/organizations", "Organizations", []string{"account"}, organizations},
-	{"/organization", "Organization", []string{"account", "organization"}, organization},
-	{"/members", "Members", []string{"account", "organization"}, members},
-	{"/folder", "Folder", []string{"account", "organization", "folder"}, folder},
-	{"/document", "Document", []string{"account", "organization", "document"}, document},
-	{"/thread", "Thread", []string{"account", "organization", "document", "annotation"}, thread},
-	{"/events", "Events of a thread", []string{"account", "organization", "document", "annotation"}, threadEvents},
-	{"/user", "User", []string{"account", "organization", "user"}, user},
-	{"/event", "Event", []string{"account", "event"}, event},
-	{"/webhooks", "Webhooks", []string{"account"}, webhookList},
-	{"/webhook", "Deliveries", []string{"account", "webhook"}, webhookPage},
-	{"/delivery", "Delivery", []string{"account", "webhook", "event"}, delivered},
-	{"/pending", "Pending", nil, pending},
-	{"/quarantine", "Quarantine", nil, quarantine},
-	{"/dead-letters", "Dead letters", nil, deadLetters},
-	{"/job", "Job", []string{"account", "job"}, job},
+	{"", "Accounts", "", accounts},
+	{"/find", "Find", "", find},
+	{"/account", "Account", inAccount, account},
+	{"/key", "API key", "key", key},
+	{"/organizations", "Organizations", inAccount, organizations},
+	{"/organization", "Organization", inOrganization, organization},
+	{"/members", "Members", inOrganization, members},
+	{"/folder", "Folder", inOrganization + " folder", folder},
+	{"/document", "Document", inDocument, document},
+	{"/thread", "Thread", inThread, thread},
+	{"/events", "Events of a thread", inThread, threadEvents},
+	{"/user", "User", inOrganization + " user", user},
+	{"/event", "Event", "account event", event},
+	{"/webhooks", "Webhooks", inAccount, webhookList},
+	{"/webhook", "Webhook", "account webhook", webhookPage},
+	{"/delivery", "Delivery", "account webhook event", delivered},
+	{"/pending", "Pending", "", pending},
+	{"/quarantine", "Quarantine", "", quarantine},
+	{"/dead-letters", "Dead letters", "", deadLetters},
+	{"/job", "Job", "account job", job},
 }
 
 func accounts(ctx context.Context, v *view) error {
-	list, next, err := collect(v, "after", pageSize, func(after string, n int) ([]collab.Account, string, error) {
-		list, err := v.Directory.Accounts(ctx, after, n)
-		return list, last(list, n, func(a collab.Account) string { return a.ID }), err
-	})
-	s := &section{
-		ID: "accounts", Columns: []string{"Account", "State", "Created", "Name"}, More: v.with("", "after", next),
-		Empty: "There is none yet: admin account create makes one.",
-	}
-	for _, a := range list {
-		s.Rows = append(s.Rows, row(link(a.ID, at("/account", "account", a.ID)), state(a.Disabled), clock(a.CreatedAt), text(a.Name)))
-	}
-	v.add(s)
-	return err
+	s := &section{Columns: []string{"Account", "State", "Created", "Name"}, Empty: "There is none yet: admin account create makes one."}
+	read := behind(func(after string, n int) ([]collab.Account, error) { return v.Directory.Accounts(ctx, after, n) },
+		func(a collab.Account) string { return a.ID })
+	return addList(v, "accounts", s, pageSize, read, always(func(a collab.Account) []cell {
+		return row(accountLink(a.ID), state(a.Disabled), clock(a.CreatedAt), text(a.Name))
+	}))
 }
 
-func (v *view) inAccount() { v.crumb(v.Get("account"), v.at("/account", "account")) }
+func (v *view) inAccount() { v.crumb(v.Get("account"), v.at("/account", inAccount)) }
 
 func account(ctx context.Context, v *view) error {
 	a, err := v.Directory.Account(ctx, v.Get("account"))
 	if err != nil {
 		return err
 	}
-	v.title = "Account " + a.ID
-	toggle := v.ask("account/disable", "Disable it …", "account")
+	v.Title = "Account " + a.ID
+	toggle := v.ask("account/disable", "Disable it …", inAccount)
 	if a.Disabled {
-		toggle = v.ask("account/enable", "Enable it", "account")
+		toggle = v.ask("account/enable", "Enable it", inAccount)
 	}
-	v.add(&section{Rows: [][]cell{
+	v.facts([][]cell{
 		fact("Name", text(a.Name)), fact("State", state(a.Disabled)), fact("Created", clock(a.CreatedAt)),
-		fact("Look at", link("Organizations", v.at("/organizations", "account"))), fact("", link("Webhooks", v.at("/webhooks", "account"))),
-	}, Forms: []form{toggle}})
+		fact("Look at", link("Organizations", v.at("/organizations", inAccount))), fact("", link("Webhooks", v.at("/webhooks", inAccount))),
+	}, toggle)
 	if err := v.addKeys(ctx); err != nil {
 		return err
 	}
@@ -87,24 +87,17 @@ func account(ctx context.Context, v *view) error {
 }
 
 func (v *view) addKeys(ctx context.Context) error {
-	list, next, err := collect(v, "key", pageSize, func(after string, n int) ([]string, string, error) {
-		list, err := v.Directory.APIKeys(ctx, v.Get("account"), after, n)
-		return list, last(list, n, func(k string) string { return k }), err
-	})
-	s := &section{
-		Title: "API keys", ID: "keys", Columns: []string{"Key", "Valid tokens"}, More: v.with("/account", "key", next), Empty: "There is none yet.",
-		Forms: []form{v.ask("key/create", "Make an API key …", "account")},
-	}
-	for _, k := range list {
+	further := v.ask("key/create", "Make an API key …", inAccount)
+	s := &section{Title: "API keys", Columns: []string{"Key", "Valid tokens"}, Forms: []form{further}}
+	read := behind(func(after string, n int) ([]string, error) {
+		return v.Directory.APIKeys(ctx, v.Get("account"), after, n)
+	},
+		func(k string) string { return k })
+	return addList(v, "keys", s, pageSize, read, func(k string) ([]cell, error) {
 		of, err := v.Directory.APIKey(ctx, k)
-		if err != nil {
-			return err
-		}
 		valid := slices.DeleteFunc(of.Tokens, func(t collab.Token) bool { return !operator.Valid(t, v.Directory.Now()) })
-		s.Rows = append(s.Rows, row(link(k, at("/key", "key", k)), number(len(valid))))
-	}
-	v.add(s)
-	return err
+		return row(link(k, at("/key", "key", k)), number(len(valid))), err
+	})
 }
 
 // kinds are the quotas as the pages name them.
@@ -113,6 +106,7 @@ var kinds = [quota.Kinds]string{quota.Writes: "Write units", quota.Reads: "Read 
 func (v *view) addQuotas(ctx context.Context, a collab.Account) error {
 	paid, err := v.Directory.Paid(ctx, a.ID)
 	s := &section{Title: "Use of its quotas", Columns: []string{"Of", "Used", "Most", "Within", "Must wait"}}
+	v.add(s)
 	now := v.Directory.Now()
 	for k, limit := range quota.Of(a.Settings) {
 		if limit.Most == 0 {
@@ -123,27 +117,25 @@ func (v *view) addQuotas(ctx context.Context, a collab.Account) error {
 		used := float64(max(0, until.Sub(now))) / float64(limit.Per) * float64(limit.Most)
 		wait := soft("no")
 		if left := limit.Wait(until, now); left > 0 {
-			wait = cell{Text: left.Round(time.Second).String(), Class: "bad"}
+			wait = bad(span(left))
 		}
-		s.Rows = append(s.Rows, row(text(kinds[k]), text(fmt.Sprintf("%.0f", used)), text(fmt.Sprint(limit.Most)), text(span(limit.Per)), wait))
+		s.Rows = append(s.Rows, row(text(kinds[k]), text(fmt.Sprintf("%.0f", used)), number(limit.Most), text(span(limit.Per)), wait))
 	}
-	v.add(s)
 	return err
 }
 
 func (v *view) addSettings(ctx context.Context) error {
 	settings, err := operator.ReadSettings(ctx, v.Directory, v.Get("account"))
 	s := &section{Title: "Settings", Columns: []string{"Setting", "Value"}}
+	v.add(s)
 	for _, setting := range (operator.Rules{}).Settings() {
-		value := setting.Get(settings)
-		f := v.ask("settings", "Change …", "account", "setting", setting.Name)
-		f.Inputs = []input{{Name: "value", Label: setting.Name, Value: value, Values: setting.Values}}
+		f := v.ask("settings", "Change …", inAccount, "setting", setting.Name)
+		f.Inputs = []input{{Name: "value", Label: setting.Name, Value: setting.Get(settings), Values: setting.Values}}
 		if setting.Name == operator.ProviderSetting {
 			f.Inputs = append(f.Inputs, input{Name: "secret", Label: "its bearer secret", Kind: "password"})
 		}
-		s.Rows = append(s.Rows, row(text(setting.Name), button(f)))
+		s.Rows = append(s.Rows, row(text(setting.Name), cell{Form: &f}))
 	}
-	v.add(s)
 	return err
 }
 
@@ -154,19 +146,19 @@ func key(ctx context.Context, v *view) error {
 	}
 	v.values.Set("account", k.Account) // an id is looked for in it
 	v.inAccount()
-	v.title = "API key " + k.Key
+	v.Title = "API key " + k.Key
 	s := &section{
-		Title: "Tokens", Columns: []string{"Hash begins with", "State", "Created", "Expires"}, Empty: "It has none.",
+		Title: "Tokens", Columns: []string{"Hash begins with", "State", "Created", "Expires"},
 		Forms: []form{v.ask("key/delete", "Delete the API key …", "key")},
 	}
+	v.add(s)
 	for _, t := range k.Tokens {
-		is := cell{Text: "valid", Class: "good"}
+		is := good("valid")
 		if !operator.Valid(t, v.Directory.Now()) {
 			is = soft("expired")
 		}
 		s.Rows = append(s.Rows, row(text(operator.TokenName(t)), is, clock(t.CreatedAt), clock(t.Expires)))
 	}
-	v.add(s)
 	return nil
 }
 
@@ -176,16 +168,14 @@ func organizations(ctx context.Context, v *view) error {
 	if _, err := v.Directory.Account(ctx, acct); err != nil {
 		return err
 	}
-	list, next, err := take(v, v.Directory.ListOrganizations(ctx, acct, v.Get("after"), pageSize), func(o collab.Organization) string { return o.ID })
-	s := &section{ID: "organizations", Columns: []string{"Organization", "State", "Created", "Name"}, Empty: "There is none.", More: v.with("/organizations", "after", next)}
-	for _, o := range list {
-		s.Rows = append(s.Rows, row(link(o.ID, at("/organization", "account", acct, "organization", o.ID)), state(o.Disabled), clock(o.CreatedAt), text(o.Name)))
-	}
-	v.add(s)
-	return err
+	read := lazily(v, func(after string) iter.Seq2[collab.Organization, error] {
+		return v.Directory.ListOrganizations(ctx, acct, after, pageSize)
+	}, func(o collab.Organization) string { return o.ID })
+	s := &section{Columns: []string{"Organization", "State", "Created", "Name"}}
+	return addList(v, "organizations", s, pageSize, read, always(func(o collab.Organization) []cell {
+		return row(link(o.ID, v.at("/organization", inAccount, "organization", o.ID)), state(o.Disabled), clock(o.CreatedAt), text(o.Name))
+	}))
 }
-
-const inOrganization = "account organization"
 
 // open returns the organization that the address names, disabled or not.
 func (v *view) open(ctx context.Context) (collab.OrganizationRef, error) {
@@ -194,71 +184,48 @@ func (v *view) open(ctx context.Context) (collab.OrganizationRef, error) {
 	return v.Directory.FindOrganization(ctx, v.Get("account"), v.Get("organization"), false)
 }
 
-// openDocument returns the document that the address names, disabled or not.
-func (v *view) openDocument(ctx context.Context) (d collab.Document, doc collab.DocumentRef, err error) {
-	org, err := v.open(ctx)
-	if err != nil {
-		return d, doc, err
-	}
-	id := v.Get("document")
-	list, err := v.Directory.DocumentsByID(ctx, org, []string{id})
-	if err == nil && len(list) == 0 {
-		err = collab.Errorf(collab.NotFound, "document %q does not exist", id)
-	}
-	if err != nil {
-		return d, doc, err
-	}
-	v.crumb(id, v.at("/document", inDocument))
-	return list[0], list[0].Ref(org), nil
-}
-
-const inDocument = inOrganization + " document"
-
 func organization(ctx context.Context, v *view) error {
 	org, err := v.open(ctx)
 	if err != nil {
 		return err
 	}
-	v.title = "Organization " + org.Organization
+	v.Title = "Organization " + org.Organization
 	list, err := v.Directory.Organizations(ctx, org.Account, []string{org.Organization})
-	if err != nil || len(list) == 0 {
-		return cmp.Or(err, error(collab.Errorf(collab.NotFound, "organization %q does not exist", org.Organization)))
+	for _, o := range list {
+		toggle := v.ask("organization/disable", "Disable it …", inOrganization)
+		if o.Disabled {
+			toggle = v.ask("organization/enable", "Enable it", inOrganization)
+		}
+		v.facts([][]cell{
+			fact("Name", text(o.Name)), fact("State", state(o.Disabled)), fact("Created", clock(o.CreatedAt)), fact("Changed", clock(o.LastUpdated)),
+			fact("Further fields", text(string(o.Metadata))), fact("Look at", link("Members", v.at("/members", inOrganization))),
+		}, toggle)
 	}
-	o := list[0]
-	toggle := v.ask("organization/disable", "Disable it …", inOrganization)
-	if o.Disabled {
-		toggle = v.ask("organization/enable", "Enable it", inOrganization)
-	}
-	v.add(&section{Rows: [][]cell{
-		fact("Name", text(o.Name)), fact("State", state(o.Disabled)), fact("Created", clock(o.CreatedAt)), fact("Changed", clock(o.LastUpdated)),
-		fact("Further fields", text(string(o.Metadata))), fact("Look at", link("Members", v.at("/members", inOrganization))),
-	}, Forms: []form{toggle}})
-	return v.addContents(ctx, org, collab.RootFolder, "/organization")
-}
-
-// addContents adds what is directly in a folder.
-func (v *view) addContents(ctx context.Context, org collab.OrganizationRef, parent, path string) error {
-	folders, next, err := collect(v, "folders", pageSize, func(after string, n int) ([]collab.Folder, string, error) {
-		return v.Directory.FoldersIn(ctx, org, parent, after, n)
-	})
 	if err != nil {
 		return err
 	}
-	s := &section{Title: "Folders in it", ID: "folders", Columns: []string{"Folder", "Access", "Created", "Name"}, Empty: "There is none.", More: v.with(path, "folders", next)}
-	for _, f := range folders {
-		s.Rows = append(s.Rows, row(link(f.ID, v.at("/folder", inOrganization, "folder", f.ID)), access(f.Access), clock(f.CreatedAt), text(f.Name)))
+	return v.addContents(ctx, org, collab.RootFolder)
+}
+
+// addContents adds what is directly in a folder.
+func (v *view) addContents(ctx context.Context, org collab.OrganizationRef, parent string) error {
+	s := &section{Title: "Folders in it", Columns: []string{"Folder", "Access", "Created", "Name"}}
+	folders := func(after string, n int) ([]collab.Folder, string, error) {
+		return v.Directory.FoldersIn(ctx, org, parent, after, n)
 	}
-	v.add(s)
-	documents, next, err := collect(v, "documents", 3, func(after string, n int) ([]collab.Document, string, error) {
-		list, err := v.Directory.DocumentsBehind(ctx, org, parent, after, n)
-		return list, last(list, n, func(d collab.Document) string { return d.ID }), err
-	})
-	s = &section{Title: "Documents directly in it", ID: "documents", Columns: []string{"Document", "Access", "State", "Created", "Name"}, Empty: "There is none.", More: v.with(path, "documents", next)}
-	for _, d := range documents {
-		s.Rows = append(s.Rows, row(link(d.ID, v.at("/document", inOrganization, "document", d.ID)), access(d.Access), state(d.Disabled), clock(d.CreatedAt), text(d.Name)))
+	if err := addList(v, "folders", s, pageSize, folders, always(func(f collab.Folder) []cell {
+		return row(v.folder(f.ID), access(f.Access), clock(f.CreatedAt), text(f.Name))
+	})); err != nil {
+		return err
 	}
-	v.add(s)
-	return err
+	s = &section{Title: "Documents directly in it", Columns: []string{"Document", "Access", "State", "Created", "Name"}}
+	documents := behind(func(after string, n int) ([]collab.Document, error) {
+		return v.Directory.DocumentsBehind(ctx, org, parent, after, n)
+	},
+		func(d collab.Document) string { return d.ID })
+	return addList(v, "documents", s, 3, documents, always(func(d collab.Document) []cell {
+		return row(v.document(d.ID), access(d.Access), state(d.Disabled), clock(d.CreatedAt), text(d.Name))
+	}))
 }
 
 // access is an access type, or that it is inherited.
@@ -267,6 +234,22 @@ func access(a collab.Access) cell {
 		return soft("inherited")
 	}
 	return text(string(a))
+}
+
+// The following lead to what an organization has.
+func (v *view) folder(id string) cell { return link(id, v.at("/folder", inOrganization, "folder", id)) }
+func (v *view) user(id string) cell   { return link(id, v.at("/user", inOrganization, "user", id)) }
+func (v *view) document(id string) cell {
+	if id == "" {
+		return soft("–")
+	}
+	return link(id, v.at("/document", inOrganization, "document", id))
+}
+func (v *view) thread(document, id string) cell {
+	if id == "" {
+		return soft("–")
+	}
+	return link(id, v.at("/thread", inOrganization, "document", document, "annotation", id))
 }
 
 func folder(ctx context.Context, v *view) error {
@@ -284,11 +267,13 @@ func folder(ctx context.Context, v *view) error {
 		return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 	}
 	for _, parent := range slices.Backward(above.Up(f.Parent)) {
-		v.crumb(parent, v.at("/folder", inOrganization, "folder", parent))
+		v.Crumbs = append(v.Crumbs, v.folder(parent))
 	}
-	v.title = "Folder " + id
-	v.add(&section{Rows: [][]cell{fact("Name", text(f.Name)), fact("Access", access(f.Access)), fact("Created", clock(f.CreatedAt)), fact("Changed", clock(f.LastUpdated))}})
-	return v.addContents(ctx, org, id, "/folder")
+	v.Title = "Folder " + id
+	v.facts([][]cell{
+		fact("Name", text(f.Name)), fact("Access", access(f.Access)), fact("Created", clock(f.CreatedAt)), fact("Changed", clock(f.LastUpdated)),
+	})
+	return v.addContents(ctx, org, id)
 }
 
 func members(ctx context.Context, v *view) error {
@@ -296,17 +281,15 @@ func members(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	list, next, err := take(v, v.Directory.ListMembers(ctx, org, v.Get("after"), pageSize), func(m collab.Member) string { return m.UserID })
-	s := &section{ID: "members", Columns: []string{"User", "Role", "Address", "Since", "Name"}, Empty: "There is none.", More: v.with("/members", "after", next)}
-	for _, m := range list {
-		s.Rows = append(s.Rows, row(v.user(m.UserID), text(string(m.Role)), text(collab.Deref(m.Email)), clock(m.CreatedAt), text(collab.Deref(m.Name))))
-	}
-	v.add(s)
-	return err
+	read := lazily(v, func(after string) iter.Seq2[collab.Member, error] {
+		return v.Directory.ListMembers(ctx, org, after, pageSize)
+	},
+		func(m collab.Member) string { return m.UserID })
+	s := &section{Columns: []string{"User", "Role", "Address", "Since", "Name"}}
+	return addList(v, "members", s, pageSize, read, always(func(m collab.Member) []cell {
+		return row(v.user(m.UserID), text(string(m.Role)), text(collab.Deref(m.Email)), clock(m.CreatedAt), text(collab.Deref(m.Name)))
+	}))
 }
-
-// user leads to a user's page.
-func (v *view) user(id string) cell { return link(id, v.at("/user", inOrganization, "user", id)) }
 
 func user(ctx context.Context, v *view) error {
 	org, err := v.open(ctx)
@@ -314,24 +297,27 @@ func user(ctx context.Context, v *view) error {
 		return err
 	}
 	id := v.Get("user")
-	v.title = "User " + id
+	v.Title = "User " + id
 	found, err := v.Directory.Members(ctx, org, []string{id})
 	if err != nil {
 		return err
 	}
+	facts := [][]cell{fact("Member", bad("no"))}
 	m, member := found[id]
-	facts := [][]cell{fact("Member", cell{Text: "no", Class: "bad"})}
 	if member {
-		facts = [][]cell{fact("Member", clock(m.CreatedAt)), fact("Role", text(string(m.Role))), fact("Name", text(collab.Deref(m.Name))), fact("Address", text(collab.Deref(m.Email)))}
+		facts = [][]cell{
+			fact("Member since", clock(m.CreatedAt)), fact("Role", text(string(m.Role))), fact("Name", text(collab.Deref(m.Name))),
+			fact("Address", text(collab.Deref(m.Email))),
+		}
 	}
 	off, err := v.Directory.Unsubscribed(ctx, org, []collab.User{{UserID: id, Email: m.Email}})
 	if err != nil {
 		return err
 	}
 	if off[id] {
-		facts = append(facts, fact("Mail", cell{Text: "has unsubscribed", Class: "bad"}))
+		facts = append(facts, fact("Mail", bad("has unsubscribed")))
 	}
-	v.add(&section{Rows: facts})
+	v.facts(facts)
 	for _, f := range []func(context.Context, collab.OrganizationRef, string) error{v.addPreferences, v.addAccess, v.addHoldings, v.addInbox} {
 		if err := f(ctx, org, id); err != nil {
 			return err
@@ -341,39 +327,33 @@ func user(ctx context.Context, v *view) error {
 }
 
 func (v *view) addPreferences(ctx context.Context, org collab.OrganizationRef, user string) error {
-	p, err := v.Directory.OrganizationPreferences(ctx, org, user)
-	if err != nil {
-		return err
-	}
-	s := &section{Title: "Preferences", Columns: []string{"For", "Inbox", "Mail", "Others"}, Rows: [][]cell{preferences("the organization", p)}}
-	if document := v.Get("document"); document != "" {
-		of, err := v.Directory.Preferences(ctx, org, user, []string{document})
-		if err != nil {
-			return err
-		}
-		s.Rows = append(s.Rows, preferences("document "+document, of[0]))
-	}
+	s := &section{Title: "Preferences", Columns: []string{"For", "Inbox", "Mail", "Others"}}
 	v.add(s)
-	return nil
-}
-
-func preferences(of string, p collab.Preferences) []cell {
-	var others []string
-	for name, value := range p.Further {
-		others = append(others, name+": "+string(value))
+	show := func(of string, p collab.Preferences) {
+		var others []string
+		for name, value := range p.Further {
+			others = append(others, name+": "+string(value))
+		}
+		slices.Sort(others)
+		s.Rows = append(s.Rows, row(text(of), text(string(p.Inbox)), text(string(p.Email)), text(strings.Join(others, ", "))))
 	}
-	slices.Sort(others)
-	return row(text(of), text(string(p.Inbox)), text(string(p.Email)), text(strings.Join(others, ", ")))
+	p, err := v.Directory.OrganizationPreferences(ctx, org, user)
+	show("the organization", p)
+	if document := v.Get("document"); err == nil && document != "" {
+		var of []collab.Preferences
+		of, err = v.Directory.Preferences(ctx, org, user, []string{document})
+		for _, p := range of {
+			show("document "+document, p)
+		}
+	}
+	return err
 }
 
 // addAccess says what the user may do with a document that the address names.
 func (v *view) addAccess(ctx context.Context, org collab.OrganizationRef, user string) error {
 	id := v.Get("document")
-	choose := form{Action: Path + "/user", Label: "Show", Get: true, Inputs: []input{{Name: "document", Label: "Document", Value: id}}}
-	for _, name := range []string{"account", "organization", "user"} {
-		choose.Hidden = append(choose.Hidden, [2]string{name, v.Get(name)})
-	}
-	s := &section{Title: "Access to a document", Forms: []form{choose}}
+	choose := v.filter(inOrganization+" user", input{Name: "document", Label: "Document", Value: id})
+	s := &section{Title: "Access to a document", Forms: []form{choose}, Empty: "Which document?"}
 	v.add(s)
 	if id == "" {
 		return nil
@@ -388,82 +368,63 @@ func (v *view) addAccess(ctx context.Context, org collab.OrganizationRef, user s
 	}
 	with, ok := of.Documents[id]
 	if !ok {
-		s.Bad = "There is no document " + id + "."
+		s.Empty = "There is no document " + id + "."
 		return nil
 	}
-	may := cell{Text: "may not see it", Class: "bad"}
+	may := bad("may not see it")
 	switch g := with.Of(user).Grant(v.Directory.Millis()); {
 	case with.Document.Disabled:
-		may.Text = "nobody may see it: it is disabled"
+		may = bad("may not see it, like everybody: it is disabled")
 	case g != nil && g.Role == collab.RoleViewer:
-		may = cell{Text: "may read it", Class: "good"}
+		may = good("may read it")
 	case g != nil:
-		may = cell{Text: "may read and write it", Class: "good"}
+		may = good("may read and write it")
 	}
-	s.Rows = [][]cell{fact("Document", link(id, v.at("/document", inOrganization, "document", id))), fact("Its access", text(string(with.Access))), fact("The user", may)}
+	s.Rows = [][]cell{fact("Document", v.document(id)), fact("Its access", text(string(with.Access))), fact("The user", may)}
 	return nil
 }
 
 func (v *view) addHoldings(ctx context.Context, org collab.OrganizationRef, user string) error {
-	list, next, err := collect(v, "held", pageSize, func(after string, n int) ([]directory.Held, string, error) {
-		list, err := v.Directory.Holdings(ctx, org, user, after, n)
-		return list, last(list, n, func(h directory.Held) string { return h.Position }), err
-	})
-	s := &section{Title: "Grants and groups", ID: "holdings", Columns: []string{"On", "Id", "Role", "Expires"}, Empty: "There is none.", More: v.with("/user", "held", next)}
-	for _, h := range list {
-		on := row(text("group"), text(h.Group), soft("–"))
-		switch {
+	s := &section{Title: "Grants and groups", Columns: []string{"On", "Id", "Role", "Expires"}}
+	read := behind(func(after string, n int) ([]directory.Held, error) {
+		return v.Directory.Holdings(ctx, org, user, after, n)
+	},
+		func(h directory.Held) string { return h.Position })
+	return addList(v, "holdings", s, pageSize, read, always(func(h directory.Held) []cell {
+		switch expires := clock(h.Expires * 1000); {
 		case h.Document != "":
-			on = row(text("document"), link(h.Document, v.at("/document", inOrganization, "document", h.Document)), text(string(h.Role)))
+			return row(text("document"), v.document(h.Document), text(string(h.Role)), expires)
 		case h.Folder != "":
-			on = row(text("folder"), link(h.Folder, v.at("/folder", inOrganization, "folder", h.Folder)), text(string(h.Role)))
+			return row(text("folder"), v.folder(h.Folder), text(string(h.Role)), expires)
+		default:
+			return row(text("group"), text(h.Group), soft("–"), expires)
 		}
-		s.Rows = append(s.Rows, append(on, clock(h.Expires*1000)))
-	}
-	v.add(s)
-	return err
+	}))
 }
 
 func (v *view) addInbox(ctx context.Context, org collab.OrganizationRef, user string) error {
-	list, next, err := collect(v, "after", 3, func(after string, n int) ([]collab.InboxEntry, string, error) {
-		return v.outbox.Notifications(ctx, org, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, after, n)
-	})
-	s := &section{Title: "Inbox", ID: "inbox", Columns: []string{"At", "Says", "Document", "Thread", "Read", "Clicked", "For all"}, Empty: "It is empty.", More: v.with("/user", "after", next)}
-	for _, e := range list {
-		says := e.RenderHeadline().For(collab.User{UserID: user})
+	s := &section{Title: "Inbox", Columns: []string{"At", "Says", "Document", "Thread", "Read", "Clicked", "For all"}, Empty: "It is empty."}
+	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
+	read := func(after string, n int) ([]collab.InboxEntry, string, error) {
+		return v.outbox.Notifications(ctx, org, of, after, n)
+	}
+	return addList(v, "inbox", s, 3, read, always(func(e collab.InboxEntry) []cell {
+		says, all := e.RenderHeadline().For(collab.User{UserID: user}), soft("no")
 		if body := e.BodyFor(collab.User{UserID: user}); body != "" {
 			says += "\n" + body
 		}
-		all := soft("no")
 		if e.ToAll {
 			all = text("yes")
 		}
-		s.Rows = append(s.Rows, row(clock(e.CreatedAt), text(says), v.document(e.DocumentID), v.thread(e.DocumentID, e.AnnotationID), clock(e.ReadAt), clock(e.ClickedAt), all))
-	}
-	v.add(s)
-	return err
-}
-
-// document leads to a document's page.
-func (v *view) document(id string) cell {
-	if id == "" {
-		return soft("–")
-	}
-	return link(id, v.at("/document", inOrganization, "document", id))
-}
-
-// thread leads to a thread's page.
-func (v *view) thread(document, id string) cell {
-	if id == "" {
-		return soft("–")
-	}
-	return link(id, v.at("/thread", inOrganization, "document", document, "annotation", id))
+		thread := v.thread(e.DocumentID, e.AnnotationID)
+		return row(clock(e.CreatedAt), text(says), v.document(e.DocumentID), thread, clock(e.ReadAt), clock(e.ClickedAt), all)
+	}))
 }
 
 // find looks for an id: of an account or a key, and in what the address names beside it.
 func find(ctx context.Context, v *view) error {
-	id, acct, org := v.Get("id"), v.Get("account"), v.Get("organization")
-	s := &section{Columns: []string{"It is", "Id"}, Empty: "Nothing that was looked at has this id. Open the account or the organization that it is in, and look there."}
+	id, acct := v.Get("id"), v.Get("account")
+	s := &section{Columns: []string{"It is", "Id"}, Empty: "Nothing that was looked at has it: look in its account or organization."}
 	v.add(s)
 	if id == "" {
 		s.Empty = "Which id?"
@@ -472,41 +433,42 @@ func find(ctx context.Context, v *view) error {
 	if err := collab.CheckID(id, collab.MaxDocumentID); err != nil {
 		return collab.Errorf(collab.InvalidArgument, "id %v", err)
 	}
-	v.title = "Find " + id
-	found := func(err error, what, href string) error {
+	v.Title = "Find " + id
+	if acct != "" {
+		v.inAccount()
+	}
+	for _, of := range []struct {
+		what, href string
+		within     bool // of an account
+		read       func() error
+	}{
+		{"an account", at("/account", "account", id), false, func() error { _, err := v.Directory.Account(ctx, id); return err }},
+		{"an API key", at("/key", "key", id), false, func() error { _, err := v.Directory.APIKey(ctx, id); return err }},
+		{"an organization", v.at("/organization", inAccount, "organization", id), true, func() error {
+			_, err := v.Directory.FindOrganization(ctx, acct, id, false)
+			return err
+		}},
+		{"an event", eventAt(acct, id), true, func() error {
+			_, err := v.outbox.EventBody(ctx, collab.EventRef{Account: acct, ID: id})
+			return err
+		}},
+		{"a webhook", v.at("/webhook", inAccount, "webhook", id), true, func() error { _, err := v.outbox.Webhook(ctx, acct, id); return err }},
+		{"a job", v.at("/job", inAccount, "job", id), true, func() error { _, err := v.outbox.JobProgress(ctx, acct, id); return err }},
+	} {
+		if of.within && acct == "" {
+			continue
+		}
+		err := of.read()
 		if err == nil {
-			s.Rows = append(s.Rows, row(text(what), link(id, href)))
+			s.Rows = append(s.Rows, row(text(of.what), link(id, of.href)))
+		} else if collab.CodeOf(err) != collab.NotFound {
+			return err
 		}
-		if collab.CodeOf(err) == collab.NotFound {
-			return nil
-		}
-		return err
 	}
-	_, err := v.Directory.Account(ctx, id)
-	if err := found(err, "an account", at("/account", "account", id)); err != nil {
-		return err
+	if v.Get("organization") == "" || acct == "" {
+		return nil
 	}
-	_, err = v.Directory.APIKey(ctx, id)
-	if err := found(err, "an API key", at("/key", "key", id)); err != nil || acct == "" {
-		return err
-	}
-	v.inAccount()
-	_, err = v.Directory.FindOrganization(ctx, acct, id, false)
-	if err := found(err, "an organization", at("/organization", "account", acct, "organization", id)); err != nil {
-		return err
-	}
-	_, err = v.outbox.EventBody(ctx, collab.EventRef{Account: acct, ID: id})
-	if err := found(err, "an event", at("/event", "account", acct, "event", id)); err != nil {
-		return err
-	}
-	_, err = v.outbox.Webhook(ctx, acct, id)
-	if err := found(err, "a webhook", at("/webhook", "account", acct, "webhook", id)); err != nil {
-		return err
-	}
-	_, err = v.outbox.JobProgress(ctx, acct, id)
-	if err := found(err, "a job", at("/job", "account", acct, "job", id)); err != nil || org == "" {
-		return err
-	}
+	v.Crumbs = nil
 	return v.findWithin(ctx, s, id)
 }
 
@@ -516,27 +478,19 @@ func (v *view) findWithin(ctx context.Context, s *section, id string) error {
 	if err != nil {
 		return err
 	}
-	add := func(what, href string) { s.Rows = append(s.Rows, row(text(what), link(id, href))) }
 	documents, err := v.Directory.DocumentsByID(ctx, org, []string{id})
 	if err != nil {
 		return err
 	}
 	if len(documents) > 0 {
-		add("a document", v.at("/document", inOrganization, "document", id))
+		s.Rows = append(s.Rows, row(text("a document"), v.document(id)))
 	}
 	folders, err := v.Directory.FoldersAbove(ctx, org, []string{id})
 	if err != nil {
 		return err
 	}
 	if _, ok := folders[id]; ok {
-		add("a folder", v.at("/folder", inOrganization, "folder", id))
-	}
-	found, err := v.Directory.Members(ctx, org, []string{id})
-	if err != nil {
-		return err
-	}
-	if _, ok := found[id]; ok {
-		add("a member", v.at("/user", inOrganization, "user", id))
+		s.Rows = append(s.Rows, row(text("a folder"), v.folder(id)))
 	}
 	in, err := v.threads.DocumentsWith(ctx, org, id, 5)
 	if err != nil {
@@ -546,25 +500,14 @@ func (v *view) findWithin(ctx context.Context, s *section, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, doc := range in {
-		if !current[doc] {
-			continue
-		}
-		add("a thread in document "+doc.Document, v.at("/thread", inOrganization, "document", doc.Document, "annotation", id))
+	for doc := range current {
+		s.Rows = append(s.Rows, row(text("a thread in document "+doc.Document), v.thread(doc.Document, id)))
 	}
-	add("perhaps a user that is no member", v.at("/user", inOrganization, "user", id))
-	return nil
-}
-
-// span is a length of time as people say it.
-func span(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%.0f days", d.Hours()/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%.0f hours", d.Hours())
-	case d >= 2*time.Minute:
-		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	found, err := v.Directory.Members(ctx, org, []string{id})
+	what := "perhaps a user who is no member"
+	if _, ok := found[id]; ok {
+		what = "a member"
 	}
-	return fmt.Sprintf("%.0f seconds", d.Seconds())
+	s.Rows = append(s.Rows, row(text(what), v.user(id)))
+	return err
 }

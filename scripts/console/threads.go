@@ -2,7 +2,8 @@ package console
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"iter"
 	"strings"
 
 	"collabdata/shared/collab"
@@ -10,40 +11,51 @@ import (
 	"collabdata/shared/table"
 )
 
+// openDocument returns the document that the address names, disabled or not.
+func (v *view) openDocument(ctx context.Context) (d collab.Document, doc collab.DocumentRef, err error) {
+	org, err := v.open(ctx)
+	if err != nil {
+		return d, doc, err
+	}
+	id := v.Get("document")
+	list, err := v.Directory.DocumentsByID(ctx, org, []string{id})
+	if err == nil && len(list) == 0 {
+		err = collab.Errorf(collab.NotFound, "document %q does not exist", id)
+	}
+	if err != nil {
+		return d, doc, err
+	}
+	v.Crumbs = append(v.Crumbs, v.document(id))
+	return list[0], list[0].Ref(org), nil
+}
+
 func document(ctx context.Context, v *view) error {
 	d, doc, err := v.openDocument(ctx)
 	if err != nil {
 		return err
 	}
-	v.title = "Document " + d.ID
-	in := text("the top")
+	v.Title = "Document " + d.ID
+	in := text("none")
 	if d.Folder != collab.RootFolder {
-		in = link(d.Folder, v.at("/folder", inOrganization, "folder", d.Folder))
+		in = v.folder(d.Folder)
 	}
-	v.add(&section{Rows: [][]cell{
+	v.facts([][]cell{
 		fact("Name", text(d.Name)), fact("In folder", in), fact("Access", access(d.Access)), fact("State", state(d.Disabled)),
 		fact("Created", clock(d.CreatedAt)), fact("Changed", clock(d.LastUpdated)), fact("Further fields", text(string(d.Metadata))),
-	}})
-	list, next, err := collect(v, "after", 5, func(after string, n int) ([]collab.Annotation, string, error) {
-		return v.threads.Heads(ctx, doc, after, n)
 	})
-	s := &section{
-		Title: "Threads", ID: "threads", Columns: []string{"Thread", "Status", "By", "Assigned to", "Created", "Changed"}, Empty: "There is none.",
-		More: v.with("/document", "after", next),
+	s := &section{Title: "Threads", Columns: []string{"Thread", "Status", "By", "Assigned to", "Created", "Changed"}}
+	read := func(after string, n int) ([]collab.Annotation, string, error) {
+		return v.threads.Heads(ctx, doc, after, n)
 	}
-	for _, a := range list {
-		s.Rows = append(s.Rows, row(v.thread(d.ID, a.ID), text(a.StatusID), text(person(a.From)), text(person(a.AssignedTo)), clock(a.CreatedAt), clock(a.LastUpdated)))
-	}
-	v.add(s)
-	return err
+	return addList(v, "threads", s, 5, read, always(func(a collab.Annotation) []cell {
+		by, to := text(person(a.From)), text(person(a.AssignedTo))
+		return row(v.thread(d.ID, a.ID), text(a.StatusID), by, to, clock(a.CreatedAt), clock(a.LastUpdated))
+	}))
 }
-
-const inThread = inDocument + " annotation"
 
 // openThread returns the annotation that the address names.
 func (v *view) openThread(ctx context.Context) (a collab.Annotation, doc collab.DocumentRef, err error) {
-	_, doc, err = v.openDocument(ctx)
-	if err != nil {
+	if _, doc, err = v.openDocument(ctx); err != nil {
 		return a, doc, err
 	}
 	v.crumb(v.Get("annotation"), v.at("/thread", inThread))
@@ -56,28 +68,28 @@ func thread(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	v.title = "Thread " + a.ID
+	v.Title = "Thread " + a.ID
 	facts := [][]cell{fact("By", text(person(a.From))), fact("Created", clock(a.CreatedAt)), fact("Changed", clock(a.LastUpdated))}
 	for _, f := range []struct {
 		name  string
 		value collab.JSON
-	}{{"Status", a.Status}, {"Assigned to", a.AssignedTo}, {"Place", a.TargetElement}, {"Location", a.Location}, {"Priority", a.Priority}, {"Context", a.Context}, {"Further fields", a.Kept}} {
+	}{
+		{"Status", a.Status}, {"Assigned to", a.AssignedTo}, {"Place", a.TargetElement}, {"Location", a.Location}, {"Priority", a.Priority},
+		{"Context", a.Context}, {"Further fields", a.Kept},
+	} {
 		if f.value != nil {
 			facts = append(facts, fact(f.name, text(string(f.value))))
 		}
 	}
-	v.add(&section{Rows: append(facts, fact("Look at", link("Events of the thread", v.at("/events", inThread))))})
-	after, _ := strconv.ParseInt(v.Get("after"), 10, 64)
-	list, next, err := take(v, v.threads.ListComments(ctx, doc, a.ID, after, pageSize), func(c collab.Comment) string { return strconv.FormatInt(c.ID, 10) })
-	if err != nil {
-		return err
-	}
+	v.facts(append(facts, fact("Look at", link("Events of the thread", v.at("/events", inThread)))))
 	s := &section{
-		Title: "Comments", ID: "comments", Columns: []string{"Comment", "By", "At", "Text", "Who was told"}, Empty: "There is none.", More: v.with("/thread", "after", next),
-		Note: "Who was told is looked up by the time of a comment: of one that was added with a time of its own, the events of the thread say it.",
+		Title: "Comments", Columns: []string{"Comment", "By", "At", "Text", "Who was told"},
+		Note: "Who was told is looked up by the time of a comment: where one was added with another time, see the events of the thread.",
 	}
-	v.add(s)
-	for _, c := range list {
+	read := lazily(v, func(after string) iter.Seq2[collab.Comment, error] {
+		return v.threads.ListComments(ctx, doc, a.ID, atoi(after), pageSize)
+	}, func(c collab.Comment) string { return fmt.Sprint(c.ID) })
+	return addList(v, "comments", s, pageSize, read, func(c collab.Comment) ([]cell, error) {
 		content := strings.TrimSpace(collab.Deref(c.Text) + "\n" + collab.Deref(c.HTML))
 		for _, further := range []collab.JSON{c.Attachments, c.Context} {
 			if further != nil {
@@ -85,12 +97,8 @@ func thread(ctx context.Context, v *view) error {
 			}
 		}
 		told, err := v.told(ctx, doc, a.ID, c)
-		if err != nil {
-			return err
-		}
-		s.Rows = append(s.Rows, row(text(strconv.FormatInt(c.ID, 10)), text(person(c.From)), clock(c.CreatedAt), text(content), told))
-	}
-	return nil
+		return row(number(c.ID), text(person(c.From)), clock(c.CreatedAt), text(content), told), err
+	})
 }
 
 // told says who was told of a comment, by the events of the moment at which it was made.
@@ -99,7 +107,8 @@ func (v *view) told(ctx context.Context, doc collab.DocumentRef, ann string, c c
 		if v.enough() {
 			return soft("see the events"), nil
 		}
-		list, _, err := v.outbox.Notifications(ctx, doc.OrganizationRef, collab.NotificationQuery{Of: doc, Earliest: true}, table.Time(at), 3)
+		of := collab.NotificationQuery{Of: doc, Earliest: true}
+		list, _, err := v.outbox.Notifications(ctx, doc.OrganizationRef, of, table.Time(at), 3)
 		if err != nil {
 			return cell{}, err
 		}
@@ -113,39 +122,33 @@ func (v *view) told(ctx context.Context, doc collab.DocumentRef, ann string, c c
 	return soft("–"), nil
 }
 
-func eventAt(account, event string) string { return at("/event", "account", account, "event", event) }
-
 // recipients says whom the event of a notification reached, and how.
 func (v *view) recipients(ctx context.Context, n collab.InboxEntry) (string, error) {
-	if n.ToAll {
-		return "everyone", nil
+	if v.enough() {
+		return "see the event", nil
 	}
 	page, err := v.outbox.RecipientPage(ctx, collab.EventRef{Account: v.Get("account"), ID: n.ID}, "")
-	if err != nil {
-		return "", err
-	}
-	if page == nil { // not worked out yet, or forgotten
-		return strings.Join(n.To, ", "), nil
+	if err != nil || page == nil { // not worked out yet, or forgotten
+		return strings.Join(n.To, ", "), err
 	}
 	var who []string
 	for _, r := range page.Recipients[:min(len(page.Recipients), 5)] {
 		who = append(who, r.UserID+" ("+channels(r)+")")
 	}
-	if more := len(page.Recipients) - len(who); more > 0 || page.Next != "" {
+	if len(page.Recipients) > len(who) || page.Next != "" {
 		who = append(who, "and others")
 	}
 	return strings.Join(who, ", "), nil
 }
 
 func channels(r outbox.Recipient) string {
-	var by []string
-	if r.Inbox {
-		by = append(by, "inbox")
+	switch {
+	case r.Inbox && r.Mail:
+		return "inbox, mail"
+	case r.Mail:
+		return "mail"
 	}
-	if r.Mail {
-		by = append(by, "mail")
-	}
-	return strings.Join(by, ", ")
+	return "inbox"
 }
 
 func threadEvents(ctx context.Context, v *view) error {
@@ -153,30 +156,23 @@ func threadEvents(ctx context.Context, v *view) error {
 	if err != nil {
 		return err
 	}
-	v.title = "Events of thread " + a.ID
-	list, next, err := collect(v, "after", 3, func(after string, n int) ([]collab.InboxEntry, string, error) {
-		return v.outbox.Notifications(ctx, doc.OrganizationRef, collab.NotificationQuery{Of: doc}, after, n)
-	})
-	if err != nil {
-		return err
-	}
+	v.Title = "Events of thread " + a.ID
 	s := &section{
-		Title: "Events that told people", ID: "events", Columns: []string{"At", "Event", "By", "Says", "Told"}, More: v.with("/events", "after", next),
-		Note:  "Of the notifications of the document, newest first, those of this thread: " + strconv.Itoa(len(list)) + " were looked at.",
-		Empty: "None of these is of this thread.",
+		Title: "Events that told people", Columns: []string{"At", "Event", "By", "Says", "Told"}, Empty: "None of these is of this thread.",
+		Note: "They are looked for among the notifications of the document, newest first.",
 	}
-	v.add(s)
-	for _, n := range list {
+	read := func(after string, n int) ([]collab.InboxEntry, string, error) {
+		return v.outbox.Notifications(ctx, doc.OrganizationRef, collab.NotificationQuery{Of: doc}, after, n)
+	}
+	if err := addList(v, "events", s, 3, read, func(n collab.InboxEntry) ([]cell, error) {
 		if n.AnnotationID != a.ID {
-			continue
+			return nil, nil
 		}
-		who := "see the event"
-		if !v.enough() {
-			if who, err = v.recipients(ctx, n); err != nil {
-				return err
-			}
-		}
-		s.Rows = append(s.Rows, row(clock(n.CreatedAt), link(n.ID, eventAt(doc.Account, n.ID)), text(named(n.ActionUser)), text(n.RenderHeadline().For(collab.User{})), text(who)))
+		who, err := v.recipients(ctx, n)
+		says := n.RenderHeadline().For(collab.User{})
+		return row(clock(n.CreatedAt), link(n.ID, eventAt(doc.Account, n.ID)), text(named(n.ActionUser)), text(says), text(who)), err
+	}); err != nil {
+		return err
 	}
 	hooks, err := v.outbox.Endpoints(ctx, doc.Account)
 	s = &section{

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
@@ -16,29 +17,28 @@ import (
 type view struct {
 	*Console
 	ctx      context.Context // for Explain alone
+	path     string          // below Path
 	values   url.Values
 	usage    *collab.Usage
-	title    string
-	crumbs   []cell
+	Title    string
+	Crumbs   []cell // lead to what the page is in
 	Sections []*section
 }
 
 // section is a part of a page: what is not set is not there.
 type section struct {
-	Title   string
-	Note    string // what a reader should know of it
-	Bad     string // what went wrong
-	Good    string // what was done
-	Columns []string
-	Rows    [][]cell
-	Empty   string // said where there are no rows
-	More    string // address of the page behind it
-	ID      string // of a list that goes on
-	Text    string // shown as it is
-	Forms   []form
+	Title     string
+	Note      string // what a reader should know of it
+	Bad, Good string // what went wrong, what was done
+	Columns   []string
+	Rows      [][]cell
+	Empty     string // said where there are no rows; "" is that there is none
+	ID, More  string // of a list that goes on: its name, and the address of what is behind it
+	Text      string // shown as it is
+	Forms     []form
 }
 
-// cell is a text of a table, with where it leads.
+// cell is a text of a table, with where it leads, or a form.
 type cell struct {
 	Text, Href, Class string
 	Form              *form
@@ -59,18 +59,18 @@ type input struct {
 	Values             []string // those that there are
 }
 
-func (s *Console) newView(ctx context.Context, values url.Values) *view {
-	return &view{Console: s, ctx: ctx, values: values, usage: new(collab.Usage)}
+func (s *Console) newView(ctx context.Context, path string, values url.Values) *view {
+	return &view{Console: s, ctx: ctx, path: path, values: values, usage: new(collab.Usage)}
 }
 
-// Title is the page's.
-func (v *view) Title() string { return v.title }
+// Get returns an id of the address, or a value of a form.
+func (v *view) Get(name string) string { return v.values.Get(name) }
 
-// Crumbs lead to what the page is in.
-func (v *view) Crumbs() []cell { return v.crumbs }
-
-// HomePath leads out of the console, "" for nowhere.
-func (v *view) HomePath() string { return v.Home }
+// Units says what the page took.
+func (v *view) Units() string {
+	read, _, _ := v.usage.Total()
+	return fmt.Sprintf("This page has read %v units of the table; none reads more than %d.", read, MaxUnits)
+}
 
 // Scope names what of the address says where an id is looked for.
 func (v *view) Scope() (names []string) {
@@ -84,28 +84,18 @@ func (v *view) Scope() (names []string) {
 
 // ScopeText says what an id may be of.
 func (v *view) ScopeText() string {
-	switch len(v.Scope()) {
-	case 0:
-		return "Id of an account or API key"
-	case 1:
-		return "Id of an organization, event, webhook or job"
-	}
-	return "Id of a document, folder, thread, user or event"
+	return [...]string{
+		"Id of an account or API key", "Id of an organization, event, webhook or job", "Id of a document, folder, thread, user or event",
+	}[len(v.Scope())]
 }
-
-// Units is what was read of the table.
-func (v *view) Units() string {
-	read, _, _ := v.usage.Total()
-	return strconv.FormatFloat(read, 'f', -1, 64)
-}
-
-// Most is what may be read.
-func (v *view) Most() int { return MaxUnits }
-
-// Get returns an id of the address, or a value of a form.
-func (v *view) Get(name string) string { return v.values.Get(name) }
 
 func (v *view) add(s *section) { v.Sections = append(v.Sections, s) }
+
+// facts adds a section of names and values.
+func (v *view) facts(rows [][]cell, forms ...form) { v.add(&section{Rows: rows, Forms: forms}) }
+
+// crumb adds what the page is in.
+func (v *view) crumb(text, href string) { v.Crumbs = append(v.Crumbs, link(text, href)) }
 
 // check fails unless the address names what the page is about.
 func (v *view) check(params []string) error {
@@ -137,21 +127,18 @@ func (v *view) at(path string, names string, namesAndValues ...string) string {
 	return at(path, namesAndValues...)
 }
 
-// with is the address of the page with another value of a name.
-func (v *view) with(path, name, value string) string {
-	if value == "" {
+// more is the address of what is behind a position of a list, "" for none.
+func (v *view) more(list, position string) string {
+	if position == "" {
 		return ""
 	}
 	q := url.Values{}
-	for n := range v.values {
-		q.Set(n, v.Get(n))
+	for name := range v.values {
+		q.Set(name, v.Get(name))
 	}
-	q.Set(name, value)
-	return Path + path + "?" + q.Encode()
+	q.Set(list, position)
+	return Path + v.path + "?" + q.Encode()
 }
-
-// crumb adds what the page is in.
-func (v *view) crumb(text, href string) { v.crumbs = append(v.crumbs, link(text, href)) }
 
 // ask returns a form for a change, which brings what the view names, and further names and values.
 func (v *view) ask(action, label, names string, namesAndValues ...string) form {
@@ -165,20 +152,30 @@ func (v *view) ask(action, label, names string, namesAndValues ...string) form {
 	return f
 }
 
-func text(s string) cell           { return cell{Text: s} }
-func link(s, href string) cell     { return cell{Text: s, Href: href} }
-func soft(s string) cell           { return cell{Text: s, Class: "soft"} }
-func number(n int) cell            { return cell{Text: strconv.Itoa(n)} }
-func button(f form) cell           { return cell{Form: &f} }
-func row(cells ...cell) []cell     { return cells }
-func fact(n string, c cell) []cell { return []cell{{Text: n, Class: "name"}, c} }
+// filter returns a form that shows the page with other values beside what the view names.
+func (v *view) filter(names string, inputs ...input) form {
+	f := form{Action: Path + v.path, Label: "Show", Get: true, Inputs: inputs}
+	for name := range strings.FieldsSeq(names) {
+		f.Hidden = append(f.Hidden, [2]string{name, v.Get(name)})
+	}
+	return f
+}
+
+func text(s string) cell             { return cell{Text: s} }
+func link(s, href string) cell       { return cell{Text: s, Href: href} }
+func soft(s string) cell             { return cell{Text: s, Class: "soft"} }
+func good(s string) cell             { return cell{Text: s, Class: "good"} }
+func bad(s string) cell              { return cell{Text: s, Class: "bad"} }
+func number[T int | int64](n T) cell { return cell{Text: fmt.Sprint(n)} }
+func row(cells ...cell) []cell       { return cells }
+func fact(n string, c cell) []cell   { return row(cell{Text: n, Class: "name"}, c) }
 
 // state says whether something is disabled.
 func state(disabled bool) cell {
 	if disabled {
-		return cell{Text: "disabled", Class: "bad"}
+		return bad("disabled")
 	}
-	return cell{Text: "enabled", Class: "good"}
+	return good("enabled")
 }
 
 // clock is a time as the pages show it, in UTC.
@@ -187,6 +184,19 @@ func clock(ms collab.Millis) cell {
 		return soft("–")
 	}
 	return cell{Text: time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05"), Class: "time"}
+}
+
+// span is a length of time as people say it.
+func span(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%.0f hours", d.Hours())
+	case d >= 2*time.Minute:
+		return fmt.Sprintf("%.0f minutes", d.Minutes())
+	}
+	return fmt.Sprintf("%.0f seconds", d.Seconds())
 }
 
 // person names a user of the contract by name and id.
@@ -211,40 +221,73 @@ func (v *view) enough() bool {
 	return read >= enoughUnits
 }
 
-// collect reads a list in steps, from behind the position that the address has under a name, until the page is full or has read enough. read returns
-// up to n entries behind a position, and the position behind them, "" at the end.
-func collect[T any](v *view, name string, step int, read func(after string, n int) ([]T, string, error)) (list []T, next string, err error) {
-	next = v.Get(name)
-	for {
-		part, behind, err := read(next, min(step, pageSize-len(list)))
-		if err != nil {
-			return nil, "", err
+// reader returns up to n entries of a list behind a position, and the position behind them, "" at the end.
+type reader[T any] func(after string, n int) ([]T, string, error)
+
+// behind is the reader of a list that goes on behind the id of its last entry.
+func behind[T any](read func(after string, n int) ([]T, error), id func(T) string) reader[T] {
+	return func(after string, n int) ([]T, string, error) {
+		list, err := read(after, n)
+		if err != nil || len(list) < n {
+			return list, "", err
 		}
-		list, next = append(list, part...), behind
-		if next == "" || len(list) >= pageSize || v.enough() {
-			return list, next, nil
+		return list, id(list[n-1]), nil
+	}
+}
+
+// lazily is the reader of a list that is read as it is asked for.
+func lazily[T any](v *view, from func(after string) iter.Seq2[T, error], id func(T) string) reader[T] {
+	return func(after string, n int) (list []T, next string, err error) {
+		for x, err := range from(after) {
+			if err != nil {
+				return nil, "", err
+			}
+			if k := len(list); k > 0 && (k == n || v.enough()) {
+				return list, id(list[k-1]), nil
+			}
+			list = append(list, x)
+		}
+		return list, "", nil
+	}
+}
+
+// addList adds a list, of as many entries as a page has, or until the page has read enough. It begins behind the position that the address
+// has under its name. It is read in steps of n, each of which takes no more units than MaxUnits and enoughUnits leave. show returns nil for
+// an entry that is passed over.
+func addList[T any](v *view, name string, s *section, n int, read reader[T], show func(T) ([]cell, error)) error {
+	v.add(s)
+	s.ID = name
+	for next := v.Get(name); ; {
+		list, behind, err := read(next, min(n, pageSize-len(s.Rows)))
+		if err != nil {
+			return err
+		}
+		for _, x := range list {
+			cells, err := show(x)
+			if err != nil {
+				return err
+			}
+			if cells != nil {
+				s.Rows = append(s.Rows, cells)
+			}
+		}
+		if next = behind; next == "" || len(s.Rows) == pageSize || v.enough() {
+			s.More = v.more(name, next)
+			return nil
 		}
 	}
 }
 
-// take reads a list that is read as it is asked for, until the page is full or has read enough.
-func take[T any](v *view, list iter.Seq2[T, error], id func(T) string) (taken []T, next string, err error) {
-	for x, err := range list {
-		if err != nil {
-			return nil, "", err
-		}
-		if n := len(taken); n > 0 && (n == pageSize || v.enough()) {
-			return taken, id(taken[n-1]), nil
-		}
-		taken = append(taken, x)
-	}
-	return taken, "", nil
+// always is show of addList where nothing fails.
+func always[T any](show func(T) []cell) func(T) ([]cell, error) {
+	return func(x T) ([]cell, error) { return show(x), nil }
 }
 
-// last is the position behind a list of up to n entries.
-func last[T any](list []T, n int, id func(T) string) string {
-	if len(list) < n {
-		return ""
-	}
-	return id(list[n-1])
+// eventAt is the address of an event.
+func eventAt(account, event string) string { return at("/event", "account", account, "event", event) }
+
+// atoi reads a position that is a number; 0 for any other.
+func atoi(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
 }

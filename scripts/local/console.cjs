@@ -1,5 +1,5 @@
-// Looks at the console of a running local server as its operator does: see look.cjs. "texts" are those that must not run; "organization", "document"
-// and "event" name what has them.
+// Looks at the console of a running local server as its operator does: see look.cjs. "texts" are those that must not run; "organization",
+// "folder", "document" and "event" name what has them, and "threads" says how many the document has.
 const {given, url, problems, open, check, launch, run} = require('./look.cjs');
 
 const {organization, document: plan, event} = given;
@@ -30,7 +30,8 @@ async function follow(page, list) {
   for (let more = page.locator(`#${list}-more a`); await more.count(); ) {
     const before = await rows.count();
     await more.click();
-    await page.waitForFunction(([list, n]) => document.querySelectorAll(`#${list} tbody tr`).length > n || !document.querySelector(`#${list}-more a`), [list, before]);
+    const grown = ([list, n]) => document.querySelectorAll(`#${list} tbody tr`).length > n || !document.querySelector(`#${list}-more a`);
+    await page.waitForFunction(grown, [list, before]);
   }
   if (page.url() !== address) problems.add(`${list}: more of it leads to ${page.url()}`);
   return rows.count();
@@ -40,12 +41,16 @@ async function main() {
   const {browser, context} = await launch();
   await context.addInitScript(() => {
     window.ran = [];
-    for (const name of ['alert', 'confirm', 'prompt', 'print']) window[name] = (text) => { window.ran.push(`${name} ran: ${text}`); };
+    for (const name of ['alert', 'confirm', 'prompt', 'print']) window[name] = (text) => window.ran.push(`${name} ran: ${text}`);
     document.addEventListener('securitypolicyviolation', (e) => window.ran.push(`${e.violatedDirective} kept ${e.blockedURI} from it`));
   });
-  const look = async (name, path, status) => {
+  const visit = async (path, status) => {
     const page = await open(context, path, status);
-    await inspect(page, name);
+    await inspect(page, path);
+    return page;
+  };
+  const look = async (name, path, status) => {
+    const page = await visit(path, status);
     await check(page, `console-${name}`);
     return page;
   };
@@ -68,7 +73,7 @@ async function main() {
   await accounts.getByText('The token is shown this once').waitFor();
   await check(accounts, 'console-key');
 
-  await look('organizations', at('/organizations', {account: 'dev'}));
+  await visit(at('/organizations', {account: 'dev'}));
   await look('organization', at('/organization', inOrganization));
   const folder = await look('folder', at('/folder', {...inOrganization, folder: given.folder}));
   if (await follow(folder, 'documents') !== 1) problems.add('folder: it does not have its document');
@@ -76,10 +81,9 @@ async function main() {
   const n = await follow(threads, 'threads');
   if (n !== given.threads) problems.add(`document: it has ${n} threads, want ${given.threads}`);
   await inspect(threads, 'document to its end');
-  for (const link of (await threads.locator('#threads td:first-child a').evaluateAll((list) => list.map((a) => a.getAttribute('href')))).slice(0, 12)) {
-    const page = await open(context, link);
-    await inspect(page, link);
-    await page.close();
+  const links = await threads.locator('#threads td:first-child a').evaluateAll((list) => list.map((a) => a.getAttribute('href')));
+  for (const link of links.slice(0, 5)) {
+    await (await visit(link)).close();
   }
   const thread = await look('thread', at('/thread', {...inDocument, annotation: 'vectors'}));
   const comments = await follow(thread, 'comments');
@@ -94,9 +98,9 @@ async function main() {
   const user = await look('user', at('/user', {...inDocument, user: 'bob'}));
   await follow(user, 'inbox');
   await inspect(user, 'user to the end');
-  await look('members', at('/members', inOrganization));
+  await visit(at('/members', inOrganization));
   await look('event', at('/event', {account: 'dev', event}));
-  await look('webhooks', at('/webhooks', {account: 'dev'}));
+  await visit(at('/webhooks', {account: 'dev'}));
   const deliveries = await look('webhook', at('/webhook', {account: 'dev', webhook: 'console'}));
   await deliveries.locator('#deliveries tbody tr td:nth-child(1) a').first().click();
   await deliveries.getByRole('heading', {name: 'Delivery of event'}).waitFor();
@@ -115,7 +119,7 @@ async function main() {
   await dead.getByRole('button', {name: 'Send them again'}).first().click();
   await dead.getByRole('button', {name: 'Do it'}).click();
   await dead.getByText('were sent again').waitFor();
-  await look('found', at('/find', {...inOrganization, id: plan}));
+  await visit(at('/find', {...inOrganization, id: plan}));
   await look('missing', at('/document', {...inOrganization, document: given.texts[0]}), 404);
   await tryOthers(browser);
   await browser.close();
@@ -126,12 +130,15 @@ async function tryOthers(browser) {
   for (const site of ['http://evil.example', 'http://127.0.0.1:9']) {
     const context = await browser.newContext();
     const target = url + at('/account', {account: 'dev'});
-    await context.route(site + '/**', (route) => route.fulfill({contentType: 'text/html', body: `<!doctype html><title>x</title><a href="${target}">read</a>
-      <form method="post" action="${url}/console/account/disable"><input name="account" value="dev"><input name="confirmed" value="yes"><button>write</button></form>`}));
+    const body = `<!doctype html><title>x</title><a href="${target}">read</a><form method="post" action="${url}/console/account/disable">
+      <input name="account" value="dev"><input name="confirmed" value="yes"><button>write</button></form>`;
+    await context.route(site + '/**', (route) => route.fulfill({contentType: 'text/html', body}));
     const page = await context.newPage();
     for (const [role, name] of [['button', 'write'], ['link', 'read']]) {
       await page.goto(site + '/');
-      const [answer] = await Promise.all([page.waitForResponse((r) => r.url().startsWith(url)), page.getByRole(role, {name}).click()]);
+      const answered = page.waitForResponse((r) => r.url().startsWith(url));
+      await page.getByRole(role, {name}).click();
+      const answer = await answered;
       if (answer.status() !== 403) problems.add(`${site}: to ${name} answers ${answer.status()}`);
     }
     await page.getByRole('heading', {name: 'Another page led here'}).waitFor();

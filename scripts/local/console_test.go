@@ -54,29 +54,41 @@ func TestConsole(t *testing.T) {
 		return further
 	}
 	add("/v2/webhooks/add", object{"webhookId": "console", "url": s.url + "/webhooks/console", "description": texts[3]})
-	add("/v2/organizations/add", object{"organizations": []object{{"organizationId": organization, "organizationName": texts[4], "plan": texts[5]}}})
-	add("/v2/organizations/folders/add", object{"organizationId": organization, "folders": []object{{"folderId": folder, "folderName": texts[6]}}})
-	add("/v2/organizations/documents/add", object{"organizationId": organization, "documents": []object{{"documentId": document, "documentName": texts[7], "kind": texts[8]}}})
-	add("/v2/organizations/documents/move", object{"organizationId": organization, "documentIds": []string{document}, "folderId": folder})
-	add("/v2/users/add", object{"organizationId": organization, "users": []object{user(0), user(1), bob}})
+	everywhere := func(further object) object {
+		further["organizationId"] = organization
+		return further
+	}
+	itself := object{"organizationId": organization, "organizationName": texts[4], "plan": texts[5]}
+	add("/v2/organizations/add", object{"organizations": []object{itself}})
+	add("/v2/organizations/folders/add", everywhere(object{"folders": []object{{"folderId": folder, "folderName": texts[6]}}}))
+	named := object{"documentId": document, "documentName": texts[7], "kind": texts[8]}
+	add("/v2/organizations/documents/add", everywhere(object{"documents": []object{named}}))
+	add("/v2/organizations/documents/move", everywhere(object{"documentIds": []string{document}, "folderId": folder}))
+	add("/v2/users/add", everywhere(object{"users": []object{user(0), user(1), bob}}))
 	add("/v2/users/add", within(object{"users": []object{bob}}))
-	add("/v2/notifications/config/set", object{"organizationId": organization, "userIds": []string{"bob"}, "config": object{"inbox": "ALL", texts[9][:20]: "ALL"}})
+	config := object{"inbox": "ALL", texts[9][:20]: "ALL"}
+	add("/v2/notifications/config/set", everywhere(object{"userIds": []string{"bob"}, "config": config}))
 	comment := func(i int) object {
 		v := texts[i]
-		return object{"commentText": v, "commentHtml": v, "from": user(i), "context": object{v: v}, "attachments": []object{{"attachmentId": 1, "name": v, "url": v}}}
+		attachments := []object{{"attachmentId": 1, "name": v, "url": v}}
+		return object{"commentText": v, "commentHtml": v, "from": user(i), "context": object{v: v}, "attachments": attachments}
 	}
 	var comments []object
 	for i := range texts {
 		comments = append(comments, comment(i))
 	}
-	first := object{"commentText": "Hello {{bob}}", "from": user(5), "taggedUserContacts": []object{{"userId": "bob", "contact": bob}}, "triggerNotification": true}
+	tags := []object{{"userId": "bob", "contact": bob}}
+	first := object{"commentText": "Hello {{bob}}", "from": user(5), "taggedUserContacts": tags, "triggerNotification": true}
 	annotations := []object{{
-		"annotationId": "vectors", "commentData": []object{first}, "location": object{"id": ids[10], "locationName": ids[11]}, "context": object{ids[12]: ids[13]},
-		"targetElement": object{"elementId": ids[14], "targetText": ids[15], "occurrence": 1}, "assignedTo": user(3), "priority": object{"id": ids[16], "name": ids[17]},
-		"status": object{"id": ids[18], "name": ids[19], "type": "default", "svg": texts[20]},
+		"annotationId": "vectors", "commentData": []object{first}, "context": object{ids[12]: ids[13]},
+		"location":      object{"id": ids[10], "locationName": ids[11]},
+		"targetElement": object{"elementId": ids[14], "targetText": ids[15], "occurrence": 1}, "assignedTo": user(3),
+		"priority": object{"id": ids[16], "name": ids[17]},
+		"status":   object{"id": ids[18], "name": ids[19], "type": "default", "svg": texts[20]},
 	}}
 	for i, id := range ids {
-		annotations = append(annotations, object{"annotationId": id, "commentData": []object{{"commentText": texts[i], "from": user(i), "triggerNotification": i < 5}}})
+		only := object{"commentText": texts[i], "from": user(i), "triggerNotification": i < 5}
+		annotations = append(annotations, object{"annotationId": id, "commentData": []object{only}})
 	}
 	for part := range slices.Chunk(annotations, 50) {
 		add("/v2/commentannotations/add", within(object{"commentAnnotations": part}))
@@ -87,25 +99,30 @@ func TestConsole(t *testing.T) {
 	for i := range 30 {
 		v := texts[i]
 		add("/v2/notifications/add", within(object{
-			"actionUser": user(i), "displayHeadlineMessageTemplate": v + " {x}", "displayHeadlineMessageTemplateData": object{"x": v}, "displayBodyMessage": v,
-			"notifyAll": false, "notifyUsers": []object{bob}, "metadata": object{v: v},
+			"actionUser": user(i), "displayHeadlineMessageTemplate": v + " {x}", "displayHeadlineMessageTemplateData": object{"x": v},
+			"displayBodyMessage": v, "notifyAll": false, "notifyUsers": []object{bob}, "metadata": object{v: v},
 		}))
 	}
 
 	environment := readEnvironment(t, filepath.Join(data, "env"))
-	d := directory.New(store.New(localstacktest.Config(environment["AWS_ENDPOINT_URL_DYNAMODB"]), environment["TABLE_NAME"], time.Now, rand.Reader))
+	db := localstacktest.Config(environment["AWS_ENDPOINT_URL_DYNAMODB"])
+	d := directory.New(store.New(db, environment["TABLE_NAME"], time.Now, rand.Reader))
 	o := outbox.New(d.Table, d)
 	for _, i := range []int{1, 2} {
 		at := storetest.Request(time.Now())
 		at.Account = "dev"
-		ev := &collab.Event{ID: at.IDs.Next(), Type: collab.EventType(texts[i]), Account: "dev", OrganizationID: organization, DocumentID: document, AnnotationID: "vectors", Time: at.Millis()}
+		ev := &collab.Event{
+			ID: at.IDs.Next(), Type: collab.EventType(texts[i]), Account: "dev", OrganizationID: organization, DocumentID: document,
+			AnnotationID: "vectors", Time: at.Millis(),
+		}
 		_, err := o.Commit(t.Context(), at, nil, ev)
 		must(t, err)
 		w, err := o.Pending(t.Context(), collab.EventRef{Account: "dev", ID: ev.ID}, collab.EventWork)
 		must(t, err)
 		must(t, o.Quarantine(t.Context(), *w, texts[i+2]))
 	}
-	dead, err := queue.New(localstacktest.Config(environment["AWS_ENDPOINT_URL_SQS"]), environment["EVENTS_QUEUE_URL"], slog.New(slog.DiscardHandler)).DeadLetters(t.Context())
+	sqs := localstacktest.Config(environment["AWS_ENDPOINT_URL_SQS"])
+	dead, err := queue.New(sqs, environment["EVENTS_QUEUE_URL"], slog.New(slog.DiscardHandler)).DeadLetters(t.Context())
 	must(t, err)
 	must(t, dead.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: ids[0], ID: ids[1]}}))
 	var event string

@@ -1,5 +1,5 @@
-// What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program), "screenshots" (folder)},
-// and what a script asks for beside. They print what is wrong, one line each.
+// What scripts share that look at a running local server in a browser. Standard input: {"url", "browser" (path of the program),
+// "screenshots" (folder)}, and what a script asks for beside. They print what is wrong, one line each.
 const {readFileSync} = require('node:fs');
 const path = require('node:path');
 const {chromium} = require('playwright-core');
@@ -14,7 +14,10 @@ async function open(context, at, status = 200) {
   const page = await context.newPage();
   page.on('console', (m) => m.type() === 'error' && status === 200 && problems.add(`${at}: console: ${m.text()}`));
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
-  page.on('requestfailed', (r) => problems.add(`${at}: ${r.url()} failed: ${r.failure()?.errorText}`));
+  page.on('requestfailed', (r) => {
+    const why = r.failure()?.errorText;
+    if (why !== 'net::ERR_ABORTED') problems.add(`${at}: ${r.url()} failed: ${why}`); // else the page was left meanwhile
+  });
   page.on('response', (r) => r.status() >= 400 && r.status() !== status && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
   const answer = await page.goto(url + at);
   if (answer.status() !== status) problems.add(`${at} answered ${answer.status()}, want ${status}`);

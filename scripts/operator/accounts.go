@@ -46,5 +46,6 @@ func SetAccountDisabled(ctx context.Context, d *directory.Store, account string,
 // SetOrganizationDisabled disables an organization of the call's account or enables it, by the operation.
 func SetOrganizationDisabled(ctx context.Context, d *directory.Store, call *rpc.Call, organization string, disabled bool) error {
 	service := organizations.Service{Directory: d}
-	return Done(service.DisableStateUpdate(ctx, call, &organizations.DisableStateUpdateRequest{OrganizationIDs: []string{organization}, Disabled: disabled}))
+	update := &organizations.DisableStateUpdateRequest{OrganizationIDs: []string{organization}, Disabled: disabled}
+	return Done(service.DisableStateUpdate(ctx, call, update))
 }

@@ -22,9 +22,11 @@ type DeadLetter struct {
 	Unreadable              string // the text of one that cannot: its beginning, quoted
 }
 
-// DeadLetters lists up to most dead letters of a queue, which has this name in package table; more reports that there may be others. They cannot
-// be taken while they are listed, and are given back then: in 30 s only those that released tells of.
-func DeadLetters(ctx context.Context, name string, live *queue.Queue, most int, released func(error)) (list []DeadLetter, more bool, err error) {
+// DeadLetters lists up to most dead letters of a queue, which has this name in package table; more reports that there may be others. They
+// cannot be taken while they are listed, and are given back then: in 30 s only those that released tells of.
+func DeadLetters(
+	ctx context.Context, name string, live *queue.Queue, most int, released func(error),
+) (list []DeadLetter, more bool, err error) {
 	dead, err := live.DeadLetters(ctx)
 	if err != nil {
 		return nil, false, err
@@ -64,9 +66,9 @@ func deadLetter(name string, m queue.Message) DeadLetter {
 	return d
 }
 
-// Redrive sends what is in the dead-letter queue of a queue to that queue, until nothing comes any more, and returns how many messages it has moved,
-// and how many cannot be read and stay. A message is deleted after it was sent: where this ends in between, it is in both, and its delivery tells
-// that it was done before.
+// Redrive sends what is in the dead-letter queue of a queue to that queue, until nothing comes any more, and returns how many messages it
+// has moved, and how many cannot be read and stay. A message is deleted after it was sent: where this ends in between, it is in both, and
+// its delivery tells that it was done before.
 func Redrive(ctx context.Context, name string, live *queue.Queue) (moved, unreadable int, err error) {
 	dead, err := live.DeadLetters(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// AddKey makes an API key of an account with a token that does not expire, and returns both. The token is stored as its hash alone. It fails as
-// directory.Store.AddAPIKey does.
+// AddKey makes an API key of an account with a token that does not expire, and returns both. The token is stored as its hash alone. It
+// fails as directory.Store.AddAPIKey does.
 func AddKey(ctx context.Context, d *directory.Store, random io.Reader, account string) (key, token string, err error) {
 	if key, err = secret(random, "key-"); err != nil {
 		return "", "", err

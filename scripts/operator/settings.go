@@ -30,8 +30,8 @@ func ReadSettings(ctx context.Context, d *directory.Store, account string) (s Se
 	return s, err
 }
 
-// ChangeSettings changes the settings of an account, and returns them as they are then; NOT_FOUND when it does not exist. change may be called
-// again; its error leaves them as they are. The permission provider, which lies apart from the others, is written last.
+// ChangeSettings changes the settings of an account, and returns them as they are then; NOT_FOUND when it does not exist. change may be
+// called again; its error leaves them as they are. The permission provider, which lies apart from the others, is written last.
 func ChangeSettings(ctx context.Context, d *directory.Store, account string, change func(*Settings) error) (after Settings, err error) {
 	before, err := d.PermissionProvider(ctx, account)
 	if err != nil {

@@ -8,15 +8,18 @@ import (
 	"collabdata/shared/table"
 )
 
-// Heads returns up to most annotations of a document without their comments, the one that was updated last first, from behind a position, "" for the
-// first; next is the position of the others, "" for none. It reads an index, which may lag by a second.
-func (s *Store) Heads(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []collab.Annotation, next string, err error) {
+// Heads returns up to most annotations of a document without their comments, the one that was updated last first, from behind a position,
+// "" for the first; next is the position of the others, "" for none. It reads an index, which may lag by a second.
+func (s *Store) Heads(
+	ctx context.Context, doc collab.DocumentRef, after string, most int,
+) (list []collab.Annotation, next string, err error) {
 	limit := most
 	if after != "" {
 		limit++ // the span ends with it
 	}
+	keysBefore := store.Span{From: store.Everything.From, To: after}
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: store.Span{From: store.Everything.From, To: after}, Limit: limit, Newest: true,
+		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: keysBefore, Limit: limit, Newest: true,
 	})
 	if err != nil {
 		return nil, "", err
@@ -47,8 +50,8 @@ func (s *Store) Heads(ctx context.Context, doc collab.DocumentRef, after string,
 	return list, next, nil
 }
 
-// DocumentsWith returns up to most documents of an organization that have an annotation of an id, or had it when they were deleted. Strongly
-// consistent.
+// DocumentsWith returns up to most documents of an organization that have an annotation of an id, or had it when they were deleted.
+// Strongly consistent.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
 	items, _, err := s.QueryPage(ctx, store.Scan{PK: table.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
 	if err != nil {
