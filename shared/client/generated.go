@@ -740,9 +740,9 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // Get tells how far a job has come, by POST /v2/jobs/get.
 //
 // Returns how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was
-// answered; the job takes away what is still stored of it, from about 40 seconds later on: of organizations, folders and documents
-// once the operator cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is waiting; of
-// what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.
+// answered; the job takes away what is still stored of it, from about two minutes later on: of organizations, folders and
+// documents once the operator cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is
+// waiting; of what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -2748,7 +2748,7 @@ type Job struct {
 	State collab.JobState `json:"state"`
 	// Items that were swept
 	Done int64 `json:"done"`
-	// Threads, documents, folders or organizations that are left to be swept
+	// Threads, notifications, documents, folders or organizations that are left to be swept
 	Left int64 `json:"left"`
 	// When the deletion was answered
 	StartedAt time.Time `json:"startedAt"`

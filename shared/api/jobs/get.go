@@ -28,7 +28,7 @@ type Job struct {
 	JobID     string           `json:"jobId" doc:"The job"`
 	State     collab.JobState  `json:"state" doc:"waiting: it begins within a minute or so, or once what was deleted cannot be restored any more; running; done: nothing is left of what was deleted"`
 	Done      int64            `json:"done" doc:"Items that were swept"`
-	Left      int64            `json:"left" doc:"Threads, documents, folders or organizations that are left to be swept"`
+	Left      int64            `json:"left" doc:"Threads, notifications, documents, folders or organizations that are left to be swept"`
 	StartedAt collab.Timestamp `json:"startedAt" doc:"When the deletion was answered"`
 }
 
