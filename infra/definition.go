@@ -23,7 +23,9 @@ const credentials = "Credentials"
 // definition is the gateway's API in OpenAPI with API Gateway's extensions, which it is made of in one piece: CloudFormation's own
 // resources for paths, methods, the authorizer and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
 // of an API that is defined in one piece each deployment would take the gateway responses away.
-func (s *service) definition(endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function) map[string]any {
+func (s *service) definition(
+	endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+) map[string]any {
 	invokers := s.addInvokers(endpoints, authorizer, functions)
 	paths := map[string]any{}
 	for _, e := range endpoints {
@@ -91,7 +93,9 @@ func noun(e api.Endpoint) string { return strings.Split(e.Path, "/")[2] }
 // addInvokers adds the roles by which the gateway calls the functions of each noun, and those alone, and returns them by noun. A permission
 // on each function would be one more resource for each, and the functions' names in one role would soon be more than the 10,240 characters
 // that a role may have.
-func (s *service) addInvokers(endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function) map[string]awsiam.IRole {
+func (s *service) addInvokers(
+	endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+) map[string]awsiam.IRole {
 	nouns := []string{authorizerNoun}
 	invoked := map[string][]string{authorizerNoun: {*authorizer.FunctionArn()}}
 	for _, e := range endpoints {

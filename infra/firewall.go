@@ -54,7 +54,9 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 
 // rateRule answers 429, in our envelope, to requests beyond a limit in the firewall's window: of each address, or of all that has the same
 // keys.
-func rateRule(priority float64, name string, limit int, keys ...*awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty) *awswafv2.CfnWebACL_RuleProperty {
+func rateRule(
+	priority float64, name string, limit int, keys ...*awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty,
+) *awswafv2.CfnWebACL_RuleProperty {
 	rate := &awswafv2.CfnWebACL_RateBasedStatementProperty{
 		AggregateKeyType:    jsii.String("IP"),
 		EvaluationWindowSec: jsii.Number(firewallWindow),

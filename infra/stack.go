@@ -32,7 +32,9 @@ type service struct {
 
 // NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
 // such as v2/commentannotations/add.
-func NewStack(scope constructs.Construct, settings Settings, endpoints []api.Endpoint, code func(function string) awslambda.Code) awscdk.Stack {
+func NewStack(
+	scope constructs.Construct, settings Settings, endpoints []api.Endpoint, code func(function string) awslambda.Code,
+) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
 		TerminationProtection: jsii.Bool(true), // scripts/deploy lifts it from what is to be destroyed, and from what never was

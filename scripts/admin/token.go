@@ -89,7 +89,9 @@ func (c *tokenRotate) Run(ctx context.Context, a *admin, s *directory.Store) err
 }
 
 // addToken adds a token to an API key, whose other tokens, those that are valid, change may change.
-func (a *admin) addToken(ctx context.Context, s *directory.Store, key apiKey, token collab.Token, change func(others []collab.Token)) error {
+func (a *admin) addToken(
+	ctx context.Context, s *directory.Store, key apiKey, token collab.Token, change func(others []collab.Token),
+) error {
 	return keyError(s.ChangeTokens(ctx, string(key), func(tokens []collab.Token) ([]collab.Token, error) {
 		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return !operator.Valid(t, a.now()) })
 		if len(tokens) >= maxTokens {

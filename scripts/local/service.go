@@ -97,7 +97,9 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 
 // prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
 // With a journal, each mail and each webhook that was sent has a line in it, with the link to the page that shows it.
-func prepareDelivery(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string) (*worker.Worker, error) {
+func prepareDelivery(
+	ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string,
+) (*worker.Worker, error) {
 	d := deliver.Config{
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,

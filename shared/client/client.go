@@ -92,7 +92,9 @@ func writing(options []Option) http.Header {
 
 // Call runs the operation at a path as its method does, for programs that pass JSON on: request and Data may be of any types that have the
 // fields which matter.
-func Call[Data any](ctx context.Context, c *Client, path string, request any, options ...Option) (data Data, nextPageToken string, err error) {
+func Call[Data any](
+	ctx context.Context, c *Client, path string, request any, options ...Option,
+) (data Data, nextPageToken string, err error) {
 	if strings.HasSuffix(path, "/get") {
 		return call[Data](ctx, c, path, request, nil)
 	}

@@ -375,7 +375,9 @@ func (w *world) backlog() backlog {
 	return b
 }
 
-func (b backlog) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) ([]outbox.Work, string, error) {
+func (b backlog) Work(
+	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+) ([]outbox.Work, string, error) {
 	if b.partitions != nil && !b.partitions[table.WorkPartition(string(kind), shard)] {
 		return nil, "", nil
 	}

@@ -34,7 +34,9 @@ type permissionAnswer struct {
 
 // askProvider returns those of the users who may see a document, as the account's permission provider says. The error says that some
 // questions had no answer; users of these are not among those returned.
-func (d *Deliverer) askProvider(ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string) (map[string]bool, error) {
+func (d *Deliverer) askProvider(
+	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
+) (map[string]bool, error) {
 	var parts [][]string
 	for rest := users; len(rest) > 0; {
 		n := min(len(rest), providerUsers)

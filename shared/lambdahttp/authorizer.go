@@ -21,7 +21,9 @@ var errUnauthorized = errors.New("Unauthorized")
 // Authorizer returns the gateway's REQUEST authorizer. Its policy covers the whole stage, as the gateway keeps it for every path that
 // the same credentials are sent to. Missing credentials are the gateway's UNAUTHORIZED, wrong ones a Deny; a failure to check them,
 // which is logged, is its AUTHORIZER_FAILURE.
-func Authorizer(c *auth.Checker, log *slog.Logger) func(context.Context, events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
+func Authorizer(
+	c *auth.Checker, log *slog.Logger,
+) func(context.Context, events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 		ctx, cancel := ending(ctx, deadline.Answer)
 		defer cancel()
@@ -33,7 +35,9 @@ func Authorizer(c *auth.Checker, log *slog.Logger) func(context.Context, events.
 	}
 }
 
-func authorize(ctx context.Context, c *auth.Checker, event events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
+func authorize(
+	ctx context.Context, c *auth.Checker, event events.APIGatewayCustomAuthorizerRequestTypeRequest,
+) (events.APIGatewayCustomAuthorizerResponse, error) {
 	var none events.APIGatewayCustomAuthorizerResponse
 	stage, err := stageARN(event.MethodArn)
 	if err != nil {

@@ -21,7 +21,9 @@ type Restored struct{ Put, Removed int }
 // It reads both tables to their ends, as nothing lists an organization's partitions, and takes at most as many capacity units in a second,
 // of both tables together. Nothing else may write the organization meanwhile. After a failure it may be called again. NOT_FOUND where the
 // other table does not have the organization.
-func (t *Table) RestoreOrganization(ctx context.Context, from *Table, org collab.OrganizationRef, unitsPerSecond float64) (Restored, error) {
+func (t *Table) RestoreOrganization(
+	ctx context.Context, from *Table, org collab.OrganizationRef, unitsPerSecond float64,
+) (Restored, error) {
 	var done Restored
 	own := table.Organization(org.Account, org.Organization)
 	last, err := from.Get(ctx, own)

@@ -51,7 +51,9 @@ func UserGroup(org collab.OrganizationRef, user, group string) Key {
 
 // ParseGrant reads the sort key of what a user has in GrantPartition: a grant on a document, where doc names one, on a folder, or that she
 // is in a group. It fails on text that is none.
-func ParseGrant(org collab.OrganizationRef, sk string) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {
+func ParseGrant(
+	org collab.OrganizationRef, sk string,
+) (user string, doc collab.DocumentRef, folder collab.FolderRef, group string, err error) {
 	doc.OrganizationRef, folder.OrganizationRef = org, org
 	owner, of, _ := strings.Cut(sk, "#")
 	kind, name, _ := strings.Cut(of, "#")

@@ -105,7 +105,9 @@ type newAnnotation struct {
 }
 
 // annotationOf returns an annotation to add, of whichever version its parts are.
-func annotationOf[C interface{ newComment() NewComment }](fields AnnotationFields, status interface{ id() string }, comments []C) newAnnotation {
+func annotationOf[C interface{ newComment() NewComment }](
+	fields AnnotationFields, status interface{ id() string }, comments []C,
+) newAnnotation {
 	n := newAnnotation{AnnotationFields: fields, status: encode(status), comments: make([]NewComment, len(comments)), field: "commentData"}
 	if n.status != nil {
 		n.statusID = status.id()

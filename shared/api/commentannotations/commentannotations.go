@@ -73,7 +73,9 @@ type VerifyFlag struct {
 }
 
 // authors returns which users may write in a document, by id, where that is asked for. The zero value lets everybody.
-func (s *Service) authors(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment) (authors, error) {
+func (s *Service) authors(
+	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment,
+) (authors, error) {
 	if !verify.VerifyUserPermissions {
 		return authors{}, nil
 	}

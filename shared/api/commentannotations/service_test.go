@@ -576,7 +576,9 @@ type overtaken struct {
 	write func()
 }
 
-func (o overtaken) UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error {
+func (o overtaken) UpdateAnnotations(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
+) []error {
 	change := c.Head
 	c.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
 		events, err := change(i, a, commentsChanged)
@@ -586,7 +588,9 @@ func (o overtaken) UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.D
 	return o.Threads.UpdateAnnotations(ctx, t, doc, ids, c)
 }
 
-func (o overtaken) UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error) {
+func (o overtaken) UpdateComments(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
+) (map[int64]error, error) {
 	change := c.Change
 	c.Change = func(comment *collab.Comment) error {
 		o.write()

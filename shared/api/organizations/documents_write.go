@@ -118,7 +118,9 @@ type DocumentAccess struct {
 }
 
 // DocumentsAccessUpdate gives documents an access type of their own; one that does not exist fails with NOT_FOUND.
-func (s *Service) DocumentsAccessUpdate(ctx context.Context, call *rpc.Call, req *DocumentsAccessUpdateRequest) (rpc.Keyed[DocumentAccess], error) {
+func (s *Service) DocumentsAccessUpdate(
+	ctx context.Context, call *rpc.Call, req *DocumentsAccessUpdateRequest,
+) (rpc.Keyed[DocumentAccess], error) {
 	ids, access := rpc.Distinct(req.DocumentIDs), req.AccessType.Canonical()
 	errs, err := s.changeDocuments(ctx, call, req.OrganizationID, ids, func(_ int, d *collab.Document) error {
 		d.Access = access

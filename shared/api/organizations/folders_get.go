@@ -92,7 +92,9 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 }
 
 // folderWithin puts the one folder asked for, with its subfolders, on the page.
-func (s *Service) folderWithin(ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *FoldersGetRequest, page *rpc.Page[Folder]) error {
+func (s *Service) folderWithin(
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, req *FoldersGetRequest, page *rpc.Page[Folder],
+) error {
 	tree, err := s.Directory.FoldersAbove(ctx, org, []string{*req.FolderID})
 	if err != nil {
 		return err

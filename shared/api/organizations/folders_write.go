@@ -123,7 +123,9 @@ type FolderAccess struct {
 }
 
 // FoldersAccessUpdate gives folders an access type of their own, or their parent's; one that does not exist fails with NOT_FOUND.
-func (s *Service) FoldersAccessUpdate(ctx context.Context, call *rpc.Call, req *FoldersAccessUpdateRequest) (rpc.Keyed[FolderAccess], error) {
+func (s *Service) FoldersAccessUpdate(
+	ctx context.Context, call *rpc.Call, req *FoldersAccessUpdateRequest,
+) (rpc.Keyed[FolderAccess], error) {
 	org, err := s.Directory.FindOrganization(ctx, call.Account, req.OrganizationID, false)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,9 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 
 // UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not
 // exist, and with FAILED_PRECONDITION where deleteAll meets more users than one call deletes.
-func (s *Service) UsergroupsUsersDelete(ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest) (rpc.Keyed[GroupUser], error) {
+func (s *Service) UsergroupsUsersDelete(
+	ctx context.Context, call *rpc.Call, req *UsergroupsUsersDeleteRequest,
+) (rpc.Keyed[GroupUser], error) {
 	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
 	if err != nil {
 		return nil, err

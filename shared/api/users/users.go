@@ -38,7 +38,9 @@ func (l *Level) Validate(m *rpc.Violations) {
 }
 
 // open returns what is at the level, and makes what create names where it is missing.
-func (s *Service) open(ctx context.Context, call *rpc.Call, l Level, create collab.CreateFlags, createFolder bool) (in collab.Resource, err error) {
+func (s *Service) open(
+	ctx context.Context, call *rpc.Call, l Level, create collab.CreateFlags, createFolder bool,
+) (in collab.Resource, err error) {
 	if l.DocumentID != nil {
 		in.Document, err = s.Directory.OpenDocument(ctx, call.Account, l.OrganizationID, *l.DocumentID, create)
 		in.OrganizationRef = in.Document.OrganizationRef

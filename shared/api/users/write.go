@@ -54,7 +54,9 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 }
 
 // write changes users, and adds those that are missing where create is true. Fields that are not sent stay.
-func (s *Service) write(ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string) (rpc.Keyed[rpc.Item], error) {
+func (s *Service) write(
+	ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string,
+) (rpc.Keyed[rpc.Item], error) {
 	ids := make([]string, len(users))
 	for i, u := range users {
 		ids[i] = u.UserID

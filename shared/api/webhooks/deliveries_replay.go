@@ -74,7 +74,9 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 
 // ReplaySince makes up to most deliveries that pass the filter pending again, oldest event first, behind the position after ("" for the
 // oldest). next is the position behind them, "" when there are no more. It fails as ReplayDeliveries does.
-func (s *Service) ReplaySince(ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
+func (s *Service) ReplaySince(
+	ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int,
+) (replayed int, next string, err error) {
 	if err := s.checkEnabled(ctx, acct, webhook); err != nil {
 		return 0, "", err
 	}

@@ -59,7 +59,9 @@ func always(what string) func(int) string { return func(int) string { return wha
 
 // behind returns so many of what q finds under a prefix behind an id, "" for all, and is not deleted, each by read; 0 for as many as there
 // are.
-func behind[T any](ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error)) ([]T, error) {
+func behind[T any](
+	ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error),
+) ([]T, error) {
 	if after != "" {
 		q.Keys = q.Keys.After(prefix + table.Escape(after))
 	}

@@ -65,7 +65,9 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 
 // DocumentsBehind returns so many documents behind an id, "" for all, by id: those directly in a folder, or for "" of the organization.
 // Those of a folder may be a second behind.
-func (s *Store) DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) (list []collab.Document, err error) {
+func (s *Store) DocumentsBehind(
+	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,
+) (list []collab.Document, err error) {
 	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Strong: true}
 	if folder != "" {
 		q = store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, folder), Keys: store.Children(table.Documents)}

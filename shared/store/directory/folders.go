@@ -67,7 +67,9 @@ func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, a
 
 // FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others,
 // "" for none. Which folders there are may be a second behind.
-func (s *Store) FoldersIn(ctx context.Context, org collab.OrganizationRef, parent, after string, most int) (list []collab.Folder, next string, err error) {
+func (s *Store) FoldersIn(
+	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
+) (list []collab.Folder, next string, err error) {
 	q := store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, parent), Keys: store.Children(table.Folders)}
 	ids, err := behind(ctx, s, q, table.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
 	if err != nil {

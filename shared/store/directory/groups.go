@@ -20,7 +20,9 @@ func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, grou
 }
 
 // ChangeGroups changes groups of users, side by side, or makes them. Errors stand at the places of their groups.
-func (s *Store) ChangeGroups(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error {
+func (s *Store) ChangeGroups(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
+) []error {
 	keys := collab.Map(ids, func(id string) table.Key { return table.Group(org, id) })
 	return changeAll(ctx, s, t, always("the group"), keys, func(i int, g *collab.UserGroup, _ bool) error {
 		g.ID = ids[i]

@@ -130,7 +130,9 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 // Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder
 // unless that is "", in the order asked; nil for nil. It fails with NOT_FOUND, too, when the folder does not exist; collab.RootFolder is
 // that of the documents in no folder. One round trip, none for what is known, two where something is missing.
-func (s *Store) Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error) {
+func (s *Store) Open(
+	ctx context.Context, acct, organization, folder string, documents []string,
+) (collab.OrganizationRef, []collab.DocumentRef, error) {
 	return s.openDocuments(ctx, acct, organization, folder, documents, true)
 }
 
@@ -183,7 +185,9 @@ func (s *Store) openDocuments(
 }
 
 // Current returns which of documents, as they were read elsewhere, are there in this incarnation, and enabled. It fails like Open.
-func (s *Store) Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
+func (s *Store) Current(
+	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
+) (map[collab.DocumentRef]bool, error) {
 	ids := collab.Map(documents, func(d collab.DocumentRef) string { return d.Document })
 	slices.Sort(ids)
 	_, found, err := s.Open(ctx, org.Account, org.Organization, "", slices.Compact(ids))

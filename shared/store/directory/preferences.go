@@ -11,7 +11,9 @@ import (
 
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
 // not exist. Strongly consistent.
-func (s *Store) Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
+func (s *Store) Preferences(
+	ctx context.Context, org collab.OrganizationRef, user string, documents []string,
+) ([]collab.Preferences, error) {
 	list, err := s.toBe(ctx, org, documents)
 	if err != nil {
 		return nil, err

@@ -65,7 +65,9 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 // NewDeliveries returns up to most new deliveries of an endpoint, in the order of their events; more reports that there are others. It
 // removes those that were attempted: a run has ended before it did, or their event was handled twice. Those that can't be read are passed
 // over, and told to skip.
-func (s *Store) NewDeliveries(ctx context.Context, e collab.EndpointRef, most int, skip func(error)) (list []collab.Delivery, more bool, err error) {
+func (s *Store) NewDeliveries(
+	ctx context.Context, e collab.EndpointRef, most int, skip func(error),
+) (list []collab.Delivery, more bool, err error) {
 	keys := store.Everything
 	for more = true; more && len(list) < most; {
 		var items []store.Item
@@ -146,7 +148,9 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 // WaitingDeliveries returns up to most deliveries of an endpoint that wait for the time until or before, earliest first, and for when the
 // first behind them waits, 0 for none. It removes pointers to deliveries that have expired or wait no more. Those that can't be read are
 // passed over, and told to skip.
-func (s *Store) WaitingDeliveries(ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error)) (list []collab.Delivery, next collab.Millis, err error) {
+func (s *Store) WaitingDeliveries(
+	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
+) (list []collab.Delivery, next collab.Millis, err error) {
 	pk, span := keptKey(e, "").PK, store.Span{From: table.Waits}
 	for more := true; more; {
 		pointers, goesOn, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: span, Limit: most - len(list) + 1, Strong: true})
@@ -206,7 +210,9 @@ const behindEvents = "{"
 const deliveriesExamined = 1_000
 
 // deliveries reads up to most deliveries of an endpoint, kept and new ones, between two events.
-func (s *Store) deliveries(ctx context.Context, e collab.EndpointRef, keys store.Span, most int, newest bool) (list []collab.Delivery, more bool, err error) {
+func (s *Store) deliveries(
+	ctx context.Context, e collab.EndpointRef, keys store.Span, most int, newest bool,
+) (list []collab.Delivery, more bool, err error) {
 	pks := []string{keptKey(e, "").PK, newKey(e, "").PK}
 	items, more, err := s.merged(ctx, pks, store.Scan{Keys: keys, Limit: most, Newest: newest, Strong: true}, most)
 	if err != nil {
@@ -236,7 +242,9 @@ func between(f collab.DeliveryFilter) store.Span {
 // Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for the
 // newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
 // Strongly consistent.
-func (s *Store) Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error) {
+func (s *Store) Deliveries(
+	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+) (list []collab.Delivery, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return nil, "", err
@@ -303,7 +311,9 @@ const replayReserve = 10 * time.Second
 // ReplayDeliveries makes up to most deliveries of an endpoint that pass the filter pending again, oldest event first, from behind the event
 // id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when
 // there are no more: a call whose time runs out leaves others to it.
-func (s *Store) ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error) {
+func (s *Store) ReplayDeliveries(
+	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+) (replayed int, next string, err error) {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err != nil {
 		return 0, "", err

@@ -66,7 +66,9 @@ func (s *Store) Notifications(
 }
 
 // pointers returns up to most pointers of the lists that q reads behind a position, in its order, and whether there are more.
-func (s *Store) pointers(ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int) ([]pointer, bool, error) {
+func (s *Store) pointers(
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
+) ([]pointer, bool, error) {
 	pks := []string{table.DocumentNotification(q.Of, 0, "").PK}
 	if q.User != "" {
 		pks = []string{table.UserNotification(org, q.User, 0, "").PK, table.AllNotification(org, 0, "").PK}
@@ -146,7 +148,9 @@ func (s *Store) named(
 }
 
 // entries reads what pointers point to, of that what q means, and what its user did with it.
-func (s *Store) entries(ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, pointers []pointer) ([]collab.InboxEntry, error) {
+func (s *Store) entries(
+	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, pointers []pointer,
+) ([]collab.InboxEntry, error) {
 	if len(pointers) == 0 {
 		return nil, nil
 	}
@@ -216,7 +220,9 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 }
 
 // wanted returns the entries of a user without those to all that the user does not want.
-func (s *Store) wanted(ctx context.Context, org collab.OrganizationRef, user string, list []collab.InboxEntry) ([]collab.InboxEntry, error) {
+func (s *Store) wanted(
+	ctx context.Context, org collab.OrganizationRef, user string, list []collab.InboxEntry,
+) ([]collab.InboxEntry, error) {
 	var documents []string
 	for _, e := range list {
 		if e.ToAll {
@@ -347,7 +353,9 @@ func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit 
 
 // listed returns what each of the users did with a notification, by its key. It fails with NOT_FOUND when the notification is not in the
 // lists of one of them, or of a further user, "" for none.
-func (s *Store) listed(ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string) (map[table.Key]store.Item, error) {
+func (s *Store) listed(
+	ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string,
+) (map[table.Key]store.Item, error) {
 	having := users
 	if further != "" && !slices.Contains(users, further) {
 		having = append([]string{further}, users...)

@@ -42,7 +42,9 @@ func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
 // ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
 // still to be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has
 // claimed it. Of the others those that can't be read are passed over, and told to skip.
-func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone bool, lease collab.Millis, skip func(error)) ([]string, error) {
+func (s *Store) ClaimMail(
+	ctx context.Context, t MailThread, event string, alone bool, lease collab.Millis, skip func(error),
+) ([]string, error) {
 	claimed := []string{event}
 	left := maxMailEvents - 1
 	if alone {
@@ -90,7 +92,9 @@ func (s *Store) ClaimMail(ctx context.Context, t MailThread, event string, alone
 }
 
 // writeMails updates the mails about events, all or none, where all conditions hold.
-func (s *Store) writeMails(ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder) (*store.Refusal, error) {
+func (s *Store) writeMails(
+	ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder,
+) (*store.Refusal, error) {
 	expires := expression.Name(table.Expires)
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
 	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })

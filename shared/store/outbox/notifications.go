@@ -37,7 +37,9 @@ func (s *Store) list(ctx context.Context, org collab.OrganizationRef, n collab.N
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
 // nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is
 // larger than collab.MaxItemBytes.
-func (s *Store) AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error) {
+func (s *Store) AddNotification(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+) (created bool, err error) {
 	var to []string
 	for _, u := range ev.People {
 		to = append(to, u.UserID)

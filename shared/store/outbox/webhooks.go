@@ -67,7 +67,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 // DisableWebhook disables a webhook endpoint as it was seen, for a reason, and records the event that tells of it, both or neither.
 // disabled is false, and nothing has changed, when it is disabled already, does not exist, has another URL by now, or was deleted and added
 // again.
-func (s *Store) DisableWebhook(ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event) (disabled bool, err error) {
+func (s *Store) DisableWebhook(
+	ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event,
+) (disabled bool, err error) {
 	err = s.changeWebhook(ctx, acct, seen.ID, func(w *collab.Webhook) ([]store.Write, error) {
 		if disabled = !w.Disabled && w.URL == seen.URL && w.CreatedAt == seen.CreatedAt; !disabled {
 			return nil, nil

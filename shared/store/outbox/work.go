@@ -66,7 +66,9 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 // Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on,
 // "" for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that
 // can't be read are passed over, and told to skip. Eventually consistent.
-func (s *Store) Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []Work, next string, err error) {
+func (s *Store) Work(
+	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+) (list []Work, next string, err error) {
 	keys := store.Span{From: max(from, store.Everything.From)}
 	if kind == collab.LaterWork {
 		keys.To = table.Time(s.Millis() + 1)

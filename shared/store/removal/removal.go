@@ -63,7 +63,9 @@ func (s *Store) DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string,
 }
 
 // DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
-func (s *Store) DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error) {
+func (s *Store) DeleteDocuments(
+	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error,
+) (job string, err error) {
 	return s.delete(ctx, t, org, things(collab.ADocument, ids, true), errs)
 }
 

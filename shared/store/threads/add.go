@@ -47,7 +47,9 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 }
 
 // AddAnnotations is AddAnnotation for several, side by side. The failures are in their order, nil for success.
-func (s *Store) AddAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error {
+func (s *Store) AddAnnotations(
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
+) []error {
 	errs := make([]error, len(list))
 	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, t, doc, list[i], adds[i]) })
 	return errs

@@ -12,7 +12,9 @@ import (
 
 // ListComments yields the comments of an annotation whose ids are greater than after, by id, or an error as the last. Of those to come most
 // and one more are read at once. Strongly consistent. It fails with NOT_FOUND when the annotation does not exist.
-func (s *Store) ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error] {
+func (s *Store) ListComments(
+	ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
+) iter.Seq2[collab.Comment, error] {
 	return func(yield func(collab.Comment, error) bool) {
 		k := headKey(doc, ann)
 		q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: most + 2, Strong: true}

@@ -152,7 +152,9 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 }
 
 // empty deletes some of a partition, and calls before ahead of each item with its sort key.
-func (s *Store) empty(ctx context.Context, pk string, keys store.Span, before func(ctx context.Context, sk string) error) (n int, done bool, err error) {
+func (s *Store) empty(
+	ctx context.Context, pk string, keys store.Span, before func(ctx context.Context, sk string) error,
+) (n int, done bool, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: keys, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
 	if err != nil {
 		return 0, false, err

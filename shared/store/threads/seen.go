@@ -154,7 +154,9 @@ func (s *Store) Count(ctx context.Context, docs []collab.DocumentRef, statuses [
 	return counts, err
 }
 
-func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []string, user string, most int) (n collab.AnnotationCount, err error) {
+func (s *Store) countIn(
+	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, most int,
+) (n collab.AnnotationCount, err error) {
 	var seen *seenBy
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
 	if user != "" || statuses == nil {
@@ -215,7 +217,9 @@ func (s *Store) countIn(ctx context.Context, doc collab.DocumentRef, statuses []
 
 // unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that
 // was made at a time or later, the last comments first. It is not sure where much was read that does not tell.
-func (s *Store) unreadIn(ctx context.Context, k table.Key, entry store.Item, user string, since collab.Millis) (unread, sure bool, err error) {
+func (s *Store) unreadIn(
+	ctx context.Context, k table.Key, entry store.Item, user string, since collab.Millis,
+) (unread, sure bool, err error) {
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true}
 	for _, q.Limit = range []int{3, 100, 0} {
 		items, more, err := s.QueryPage(ctx, q)
