@@ -226,9 +226,13 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this server is called by its address on this machine alone", http.StatusForbidden)
 		return
 	}
+	if r.URL.Path == "/" {
+		http.Redirect(w, r, Path, http.StatusSeeOther)
+		return
+	}
 	token := r.URL.Query().Get("token")
 	if r.URL.Path == Path+"/begin" && r.Method == http.MethodGet && same(token, s.first) && s.used.CompareAndSwap(false, true) {
-		http.SetCookie(w, &http.Cookie{Name: name, Value: s.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: name, Value: s.cookie, Path: Path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		w.Header().Set("Cache-Control", "no-store")
 		http.Redirect(w, r, Path, http.StatusSeeOther)
@@ -249,7 +253,7 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.Console.render(w, http.StatusForbidden, v)
 		return
 	}
-	if r.URL.Path == "/" || r.URL.Path == Path+"/begin" {
+	if r.URL.Path == Path+"/begin" {
 		http.Redirect(w, r, Path, http.StatusSeeOther)
 		return
 	}

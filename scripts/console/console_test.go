@@ -574,10 +574,13 @@ func TestSession(t *testing.T) {
 	}
 	a := ask(http.MethodGet, begin, here)
 	cookie := a.Header().Get("Set-Cookie")
-	if a.Code != http.StatusSeeOther || a.Header().Get("Location") != Path || !strings.Contains(cookie, "; HttpOnly; SameSite=Strict") {
+	if a.Code != http.StatusSeeOther || a.Header().Get("Location") != Path || !strings.Contains(cookie, "; Path=/console; HttpOnly; SameSite=Strict") {
 		t.Fatalf("the address: %d %v", a.Code, a.Header())
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
+	if a := ask(http.MethodGet, "/", here); a.Code != http.StatusSeeOther || a.Header().Get("Location") != Path {
+		t.Errorf("the root: %d %v", a.Code, a.Header())
+	}
 	if a := ask(http.MethodGet, begin, here); a.Code != http.StatusForbidden || a.Header().Get("Set-Cookie") != "" {
 		t.Errorf("the address again: %d %v", a.Code, a.Header())
 	}

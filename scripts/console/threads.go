@@ -83,7 +83,7 @@ func thread(ctx context.Context, v *view) error {
 	}
 	v.facts(append(facts, fact("Look at", link("Events of the thread", v.at("/events", inThread)))))
 	s := &section{
-		Title: "Comments", Columns: []string{"Comment", "By", "At", "Text", "Who was told"},
+		Title: "Comments", Columns: []string{"By", "At", "Text", "Who was told", "Comment"},
 		Note: "Who was told is looked up by the time of a comment: where one was added with another time, see the events of the thread.",
 	}
 	read := lazily(v, func(after string) iter.Seq2[collab.Comment, error] {
@@ -97,7 +97,7 @@ func thread(ctx context.Context, v *view) error {
 			}
 		}
 		told, err := v.told(ctx, doc, a.ID, c)
-		return row(number(c.ID), text(person(c.From)), clock(c.CreatedAt), text(content), told), err
+		return row(text(person(c.From)), clock(c.CreatedAt), text(content), told, number(c.ID)), err
 	})
 }
 
