@@ -63,6 +63,24 @@ func TestDeletedBeforeMail(t *testing.T) {
 	}
 }
 
+// TestDeletedBeforeTold deletes notifications that nobody was told of yet, whatever the channel: nobody is.
+func TestDeletedBeforeTold(t *testing.T) {
+	w := newWorld(t)
+	for name, inbox := range map[string]collab.Preference{"inbox and mail": collab.PreferAll, "mail alone": collab.PreferNone} {
+		t.Run(name, func(t *testing.T) {
+			a := w.account()
+			w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: inbox, Email: collab.PreferAll}))
+			ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob")} })
+			other := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("cid")} })
+			a.deleteNotification("", ev.ID)
+			w.send(ev, other)
+			w.settle(w.start())
+			a.checkReached(t, ev, []string{"bob"}, nil, nil)
+			a.checkReached(t, other, []string{"cid"}, []string{"cid"}, []string{"cid"})
+		})
+	}
+}
+
 // TestDeletedWhileTold deletes a notification between the pages of its recipients, one of which then comes again: once its job has run,
 // nobody has anything of it.
 func TestDeletedWhileTold(t *testing.T) {

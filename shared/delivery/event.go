@@ -254,7 +254,7 @@ func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.Reci
 	if exists, err := d.exists(ctx, w); err != nil || !exists {
 		return false, err
 	}
-	if len(users) == 0 && !toAll {
+	if len(users) == 0 && w.event.Notification == nil {
 		return true, nil
 	}
 	org, n := w.document.OrganizationRef, notificationOf(w.event)
