@@ -9,6 +9,8 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/table"
 	"collabdata/shared/tx"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
 // A thread is deleted by its head: a comment carries the birth mark of its head, which is the mark of the request that added that, and one
@@ -160,6 +162,11 @@ func (s *Store) DeleteComments(
 		return ids, failures, nil
 	}
 	head, err := s.touch(ctx, doc, ann, t.Millis(), nil)
+	if err == nil && timeKey(head) >= t.Millis() { // it was left as it was, and the comments that go cannot say when
+		now, at := expression.Name(table.LastUpdated), expression.Value(t.Millis())
+		itself := expression.Name(table.AddedBy).Equal(expression.Value(birth(head)))
+		_, err = s.Write(ctx, store.Update(head.Key(), expression.Set(now, at), now.LessThan(at), itself))
+	}
 	if err != nil {
 		return nil, nil, err
 	}

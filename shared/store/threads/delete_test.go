@@ -235,6 +235,22 @@ func TestDeleteComments(t *testing.T) {
 	})
 }
 
+// TestDeleteLatestComment deletes comments of a busy thread, whose time key is later than the deletion: who asks what is new since the last
+// comment learns of it.
+func TestDeleteLatestComment(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	const at = 2_000_000_000_000
+	for _, later := range []int64{0, 100, 150} {
+		_, err := w.add("a", commentBy("bob", 10+later, at+later))
+		w.must(err)
+	}
+	_, _, err := w.DeleteComments(t.Context(), request(at+200), w.doc, "a", []int64{110, 160}, nil)
+	w.must(err)
+	if head, _ := w.items("a"); head.Number(table.LastUpdated) != at+200 || timeKey(head) != at+quarter {
+		t.Errorf("lastUpdated %d and time key %d, want %d and %d", head.Number(table.LastUpdated), timeKey(head), int64(at+200), int64(at+quarter))
+	}
+}
+
 // TestSeenOfDeleted deletes a thread that a user has read, and one that was marked as unread in a document that is read, and adds others
 // under their ids whose comments are as old: what was said of those that were does not hold for them, nor do comments that are not swept
 // yet count.

@@ -134,6 +134,16 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 	return threadsOf(list)
 }
 
+// selected returns the ids of those annotations of a document that a selector leaves, by id.
+func (m *model) selected(document string, sel collab.Selector) (ids []string) {
+	for _, th := range m.walk(collab.AnnotationQuery{Documents: []string{document}}) {
+		if !sel.Excludes(&th.Annotation) {
+			ids = append(ids, th.ID)
+		}
+	}
+	return ids
+}
+
 func threadsOf(list []*modelThread) []*collab.Thread {
 	threads := make([]*collab.Thread, len(list))
 	for i, t := range list {
@@ -206,7 +216,7 @@ func differ(want, got any) string {
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
-// TestModel writes annotations and comments as it draws them, and holds that all ways to read say what the model says.
+// TestModel writes and deletes annotations and comments as it draws them, and holds that all ways to read say what the model says.
 func TestModel(t *testing.T) {
 	fewChecks(t, 12) // others each time, plainly and behind the chaos transport
 	onEach(t, testModel)
@@ -303,6 +313,75 @@ func testModel(t *testing.T, s *Store) {
 				}
 				th.SetCreator(&comments[0])
 				th.LastUpdated, th.key = th.Latest(), keyFor(th.key, at)
+			},
+			"delete": func(t *rapid.T) {
+				r, d, ids := newRequest(), document.Draw(t, "document"), drawSome(t, someAnnotations, "annotations")
+				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
+				if ids == nil && sel.Locations == nil && sel.Creators == nil {
+					return // too little would be left
+				}
+				want := ids
+				if ids == nil {
+					want = m.selected(d, sel)
+				}
+				got, errs, err := s.DeleteAnnotations(ctx, r, org.Document(d), ids, collab.AnnotationDeletion{Selector: sel})
+				must(err)
+				if diff := differ(want, got); diff != "" {
+					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
+				}
+				for i, id := range got {
+					if th := m.threads[d][id]; th == nil || sel.Excludes(&th.Annotation) {
+						if collab.CodeOf(errs[i]) != collab.NotFound {
+							t.Fatalf("%q: %v", id, errs[i])
+						}
+						continue
+					}
+					must(errs[i])
+					delete(m.threads[d], id)
+					maps.DeleteFunc(m.seen, func(k seenKey, _ collab.Seen) bool { return k.document == d && k.annotation == id })
+				}
+			},
+			"sweep": func(t *rapid.T) {
+				_, done, err := s.Sweep(ctx, org.Document(document.Draw(t, "document")), annotation.Draw(t, "annotation"), 1000)
+				if must(err); !done {
+					t.Fatal("something is left")
+				}
+			},
+			"delete comments": func(t *rapid.T) {
+				r, d, id := newRequest(), document.Draw(t, "document"), annotation.Draw(t, "annotation")
+				th := m.threads[d][id]
+				all := []int64{1}
+				if th != nil {
+					all = append(all, collab.Map(th.Comments, func(c collab.Comment) int64 { return c.ID })...)
+				}
+				var ids []int64
+				if rapid.IntRange(0, 3).Draw(t, "named") > 0 {
+					ids = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 1, 3, rapid.ID).Draw(t, "comments")
+				}
+				got, failures, err := s.DeleteComments(ctx, r, org.Document(d), id, ids, nil)
+				if th == nil {
+					if collab.CodeOf(err) != collab.NotFound {
+						t.Fatalf("%q: %v", id, err)
+					}
+					return
+				}
+				must(err)
+				if ids == nil {
+					ids = all[1:]
+				}
+				if diff := differ(ids, got); diff != "" {
+					t.Fatalf("(- want, + got):\n%s", diff)
+				}
+				for _, comment := range ids {
+					n := len(th.Comments)
+					th.Comments = slices.DeleteFunc(th.Comments, func(c collab.Comment) bool { return c.ID == comment })
+					if gone := n > len(th.Comments); gone {
+						must(failures[comment])
+						th.LastUpdated, th.key = m.clock, keyFor(th.key, m.clock)
+					} else if collab.CodeOf(failures[comment]) != collab.NotFound {
+						t.Fatalf("%d: %v", comment, failures[comment])
+					}
+				}
 			},
 			"walk": func(t *rapid.T) {
 				q := m.drawQuery(t)
@@ -418,14 +497,7 @@ func testModel(t *testing.T, s *Store) {
 				sel := collab.Selector{Locations: drawSome(t, somePlaces[1:], "location"), Creators: drawSome(t, someUsers, "creator")}
 				ids, err := s.Select(ctx, org.Document(d), sel, 100)
 				must(err)
-				q := collab.AnnotationQuery{Documents: []string{d}}
-				var want []string
-				for _, th := range m.walk(q) {
-					if m.matches(th, &collab.AnnotationQuery{Locations: sel.Locations, Creators: sel.Creators}) {
-						want = append(want, th.ID)
-					}
-				}
-				if diff := differ(want, ids); diff != "" {
+				if diff := differ(m.selected(d, sel), ids); diff != "" {
 					t.Fatalf("%+v (- want, + got):\n%s", sel, diff)
 				}
 			},
