@@ -162,15 +162,19 @@ func TestInvoke(t *testing.T) {
 	endpoint := build(t, "v2/organizations/get")
 	event := map[string]any{
 		"resource": "/v2/organizations/get", "httpMethod": "POST", "body": `{"data": {"organisationIds": []}}`,
-		"headers":        map[string]string{"content-type": "application/json"},
-		"requestContext": map[string]any{"requestId": "gateway-1", "authorizer": map[string]any{"accountId": "acme", "apiKey": "key", "settings": "{}"}},
+		"headers": map[string]string{"content-type": "application/json"},
+		"requestContext": map[string]any{
+			"requestId":  "gateway-1",
+			"authorizer": map[string]any{"accountId": "acme", "apiKey": "key", "settings": "{}"},
+		},
 	}
 	answer, log := invoke(t, endpoint, event, variables...)
 	var got struct {
 		StatusCode int
 		Body       string
 	}
-	if err := json.Unmarshal([]byte(answer), &got); err != nil || got.StatusCode != 400 || !strings.Contains(got.Body, `"data.organisationIds is not a known field"`) {
+	if err := json.Unmarshal([]byte(answer), &got); err != nil || got.StatusCode != 400 ||
+		!strings.Contains(got.Body, `"data.organisationIds is not a known field"`) {
 		t.Errorf("the answer is %s, %v", answer, err)
 	}
 	for _, want := range []string{`"requestId":"gateway-1"`, `"invocationId":"request-1"`, `"path":"/v2/organizations/get"`, `"account":"acme"`, `"cold_start":true`} {

@@ -90,8 +90,10 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 	if s.settings.CustomDomain != "" {
 		props.DisableExecuteApiEndpoint = jsii.Bool(true)
 		props.DomainName = &awsapigateway.DomainNameOptions{
-			DomainName:   jsii.String(s.settings.CustomDomain),
-			Certificate:  awscertificatemanager.Certificate_FromCertificateArn(s.stack, jsii.String("Certificate"), jsii.String(s.settings.CertificateARN)),
+			DomainName: jsii.String(s.settings.CustomDomain),
+			Certificate: awscertificatemanager.Certificate_FromCertificateArn(
+				s.stack, jsii.String("Certificate"), jsii.String(s.settings.CertificateARN),
+			),
 			EndpointType: awsapigateway.EndpointType_REGIONAL,
 		}
 	}
@@ -125,10 +127,15 @@ func accessLogFormat() string {
 
 func (s *service) baseURL(gateway awsapigateway.RestApiBase) *string {
 	if s.settings.CustomDomain != "" {
-		s.output("CustomDomainTarget", "Point the DNS record of "+s.settings.CustomDomain+" here", gateway.DomainName().DomainNameAliasDomainName())
+		s.output(
+			"CustomDomainTarget", "Point the DNS record of "+s.settings.CustomDomain+" here", gateway.DomainName().DomainNameAliasDomainName(),
+		)
 		return jsii.String("https://" + s.settings.CustomDomain)
 	}
 	// Url ends with a slash, and {base_url} is followed by one.
-	return awscdk.Fn_Join(jsii.String(""), jsii.Strings("https://", *gateway.RestApiId(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(),
-		"/", *gateway.DeploymentStage().StageName()))
+	return awscdk.Fn_Join(
+		jsii.String(""),
+		jsii.Strings("https://", *gateway.RestApiId(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(),
+			"/", *gateway.DeploymentStage().StageName()),
+	)
 }

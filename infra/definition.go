@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	authorizerSeconds   = 60                            // how long the gateway remembers a verdict of the authorizer: a revoked token works that much longer
+	// how long the gateway remembers a verdict of the authorizer: a revoked token works that much longer
+	authorizerSeconds   = 60
 	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // how long the gateway waits for a function
 )
 

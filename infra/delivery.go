@@ -136,7 +136,9 @@ func (s *service) addMail() (map[string]*string, []awsiam.PolicyStatement) {
 	}
 	_, domain, _ := strings.Cut(s.settings.MailFrom, "@")
 	if s.settings.MailIdentity == "create" {
-		identity := awsses.NewEmailIdentity(s.stack, jsii.String("MailIdentity"), &awsses.EmailIdentityProps{Identity: awsses.Identity_Domain(&domain)})
+		identity := awsses.NewEmailIdentity(
+			s.stack, jsii.String("MailIdentity"), &awsses.EmailIdentityProps{Identity: awsses.Identity_Domain(&domain)},
+		)
 		for i, record := range s.dkimRecords(identity) {
 			s.output("DkimRecord"+string(rune('1'+i)), "CNAME record that proves the sender's domain to SES",
 				jsii.String(*record.Name+" CNAME "+*record.Value))

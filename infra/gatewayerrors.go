@@ -46,7 +46,11 @@ func (e gatewayError) definition() map[string]any {
 	for name, value := range e.headers() {
 		headers["gatewayresponse.header."+name] = value
 	}
-	return map[string]any{"statusCode": e.status, "responseParameters": headers, "responseTemplates": map[string]any{"application/json": e.body()}}
+	return map[string]any{
+		"statusCode":         e.status,
+		"responseParameters": headers,
+		"responseTemplates":  map[string]any{"application/json": e.body()},
+	}
 }
 
 // resource is the answer as a resource of its own.

@@ -189,7 +189,8 @@ func TestIntegrations(t *testing.T) {
 		if called == nil {
 			t.Fatalf("%s calls %s", e.Path, uri)
 		}
-		if f := m.resources[called[1]]; f.Properties["Description"] != "POST "+e.Path || f.Properties["Timeout"].(float64)*1000 >= float64(i.TimeoutInMillis) {
+		if f := m.resources[called[1]]; f.Properties["Description"] != "POST "+e.Path ||
+			f.Properties["Timeout"].(float64)*1000 >= float64(i.TimeoutInMillis) {
 			t.Errorf("%s calls, for %d ms, %v", e.Path, i.TimeoutInMillis, f.Properties)
 		}
 		role := i.Credentials.(map[string]any)["Fn::GetAtt"].([]any)[0].(string)
@@ -493,7 +494,8 @@ func TestAlarms(t *testing.T) {
 	}
 	throttled, told := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
-		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).Match(runbook) {
+		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).
+			Match(runbook) {
 			t.Errorf("the runbook says nothing of %s", name)
 		}
 		if alarm.Properties["Namespace"] == metrics.Namespace {

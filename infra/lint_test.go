@@ -21,7 +21,10 @@ func TestLint(t *testing.T) {
 		t.Fatal(err)
 	}
 	// W3005: the CDK repeats a dependency of a function on its role that is there already.
-	cmd := exec.CommandContext(t.Context(), lint, "--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--", "testdata/template.json", everything)
+	cmd := exec.CommandContext(
+		t.Context(), lint, "--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--", "testdata/template.json",
+		everything,
+	)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

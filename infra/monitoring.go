@@ -169,7 +169,10 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 	}
 	rows := [][]awscloudwatch.IWidget{
 		{
-			graph("Requests", gateway.MetricCount(of("Sum", "all")), gateway.MetricClientError(of("Sum", "4xx")), gateway.MetricServerError(of("Sum", "5xx"))),
+			graph(
+				"Requests", gateway.MetricCount(of("Sum", "all")), gateway.MetricClientError(of("Sum", "4xx")),
+				gateway.MetricServerError(of("Sum", "5xx")),
+			),
 			graph("Milliseconds", gateway.MetricLatency(of("p50", "p50")), gateway.MetricLatency(of("p99", "p99"))),
 			graph("Calls by endpoint", calls...),
 		}, {
@@ -183,13 +186,18 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 				s.webhooks.dead.MetricApproximateNumberOfMessagesVisible(of("Maximum", "webhooks, dead"))),
 			graph("Seconds waited", s.events.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "events")),
 				s.webhooks.live.MetricApproximateAgeOfOldestMessage(of("Maximum", "webhooks")), s.metric(metrics.PendingEventAge, "Maximum", "", 5)),
-			graph("Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")), deliver.MetricThrottles(of("Sum", "throttled"))),
+			graph(
+				"Deliver", deliver.MetricInvocations(of("Sum", "runs")), deliver.MetricErrors(of("Sum", "crashes")),
+				deliver.MetricThrottles(of("Sum", "throttled")),
+			),
 		}, {
 			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits", ""), s.tableMetric("ConsumedWriteCapacityUnits", "")),
 			graph("Throttled by the table", throttled...),
 		},
 	}
-	dashboard := awscloudwatch.NewDashboard(s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()})
+	dashboard := awscloudwatch.NewDashboard(
+		s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()},
+	)
 	for _, row := range rows {
 		dashboard.AddWidgets(row...)
 	}

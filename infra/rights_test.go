@@ -226,7 +226,8 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 	for function, role := range m.roles(t) {
 		for _, grant := range m.grants(t, role) {
 			operation, partitions, _ := strings.Cut(grant, " if ")
-			reads := strings.HasPrefix(operation, "dynamodb:Get") || strings.HasPrefix(operation, "dynamodb:BatchGet") || strings.HasPrefix(operation, "dynamodb:Query")
+			reads := strings.HasPrefix(operation, "dynamodb:Get") || strings.HasPrefix(operation, "dynamodb:BatchGet") ||
+				strings.HasPrefix(operation, "dynamodb:Query")
 			for partition := range strings.FieldsSeq(partitions) {
 				deliver, webhooks := strings.HasPrefix(function, "Takes events"), strings.HasPrefix(function, "POST /v2/webhooks/")
 				switch partition {

@@ -24,29 +24,33 @@ const localStage = "local"
 
 // Settings are the operator's choices, each a CDK context value of its name: `cdk deploy -c stage=test`, or "context" in cdk.json.
 type Settings struct {
-	Stage               string         // stage: which deployment this is; part of the stack's name and of the API's URL
-	Arch                string         // arch: arm64 or x86_64, as the functions were built
-	MailFrom            string         // mailFrom: sender of mail; "" sends none
-	MailIdentity        string         // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
-	MailFromName        string         // mailFromName: the sender's name; "" for none. This and the next two an account's own settings may replace
-	MailProduct         string         // mailProduct: what the mails are about, as they name it; "" for nothing
-	MailLink            string         // mailLink: URL to a thread, with {organizationId}, {documentId}, {annotationId} and {commentId}; "" for none
-	CustomDomain        string         // customDomain: host name of the API; "" leaves it at the gateway's own
-	CertificateARN      string         // certificateArn: certificate of customDomain, in the stack's region
-	StageRate           int            // stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
-	Firewall            bool           // firewall: on or off: whether there is one, with the two limits that follow
-	WAFRateLimit        int            // wafRateLimit: requests of an address with one API key in any five minutes
-	WAFAddressRateLimit int            // wafAddressRateLimit: requests of an address in any five minutes
-	Alarms              bool           // alarms: on or off
-	Dashboard           bool           // dashboard: on or off
-	Tracing             bool           // tracing: on or off: whether X-Ray traces requests
-	Writes              bool           // writes: on or off: whether anything but the operator's commands may write the table
-	UndeleteHours       int            // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
-	Concurrency         int            // concurrency: functions that the AWS account runs in the region at the same time, of all stages
-	AllowedPrivateCIDRs []netip.Prefix // allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
-	LogRetentionDays    int            // logRetentionDays: how long logs are kept
-	RestoredTable       string         // restoredTable: a table restored from backup that the functions use instead of the stack's own
-	Version             string         // version: what is deployed, for the log and the stack's tag
+	Stage        string // stage: which deployment this is; part of the stack's name and of the API's URL
+	Arch         string // arch: arm64 or x86_64, as the functions were built
+	MailFrom     string // mailFrom: sender of mail; "" sends none
+	MailIdentity string // mailIdentity: create or existing: whether the stack makes the SES identity of mailFrom's domain
+	// mailFromName: the sender's name; "" for none. This and the next two an account's own settings may replace
+	MailFromName string
+	MailProduct  string // mailProduct: what the mails are about, as they name it; "" for nothing
+	// mailLink: URL to a thread, with {organizationId}, {documentId}, {annotationId} and {commentId}; "" for none
+	MailLink       string
+	CustomDomain   string // customDomain: host name of the API; "" leaves it at the gateway's own
+	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
+	// stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
+	StageRate           int
+	Firewall            bool // firewall: on or off: whether there is one, with the two limits that follow
+	WAFRateLimit        int  // wafRateLimit: requests of an address with one API key in any five minutes
+	WAFAddressRateLimit int  // wafAddressRateLimit: requests of an address in any five minutes
+	Alarms              bool // alarms: on or off
+	Dashboard           bool // dashboard: on or off
+	Tracing             bool // tracing: on or off: whether X-Ray traces requests
+	Writes              bool // writes: on or off: whether anything but the operator's commands may write the table
+	UndeleteHours       int  // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
+	Concurrency         int  // concurrency: functions that the AWS account runs in the region at the same time, of all stages
+	// allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
+	AllowedPrivateCIDRs []netip.Prefix
+	LogRetentionDays    int    // logRetentionDays: how long logs are kept
+	RestoredTable       string // restoredTable: a table restored from backup that the functions use instead of the stack's own
+	Version             string // version: what is deployed, for the log and the stack's tag
 }
 
 // Local reports whether the stack goes to a local cloud.
@@ -60,16 +64,27 @@ func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 func ReadSettings(context map[string]any) (Settings, error) {
 	r := reader{context: context, names: map[string]bool{}}
 	s := Settings{
-		Stage:               r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
-		Arch:                r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
-		MailFrom:            r.text("mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com"),
-		MailIdentity:        r.text("mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already"),
-		MailFromName:        r.checked("mailFromName", collab.CheckMailName),
-		MailProduct:         r.checked("mailProduct", collab.CheckMailName),
-		MailLink:            r.checked("mailLink", collab.CheckMailLink),
-		CustomDomain:        r.text("customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com"),
-		CertificateARN:      r.text("certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`, "the ARN of an ACM certificate in the stack's region"),
-		StageRate:           r.number("stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000"),
+		Stage: r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
+		Arch:  r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
+		MailFrom: r.text(
+			"mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com",
+		),
+		MailIdentity: r.text(
+			"mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already",
+		),
+		MailFromName: r.checked("mailFromName", collab.CheckMailName),
+		MailProduct:  r.checked("mailProduct", collab.CheckMailName),
+		MailLink:     r.checked("mailLink", collab.CheckMailLink),
+		CustomDomain: r.text(
+			"customDomain", "", `([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a host name in lower case such as collab.example.com",
+		),
+		CertificateARN: r.text(
+			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
+			"the ARN of an ACM certificate in the stack's region",
+		),
+		StageRate: r.number(
+			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
+		),
 		Firewall:            r.toggle("firewall", true),
 		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
 		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
@@ -77,11 +92,18 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Dashboard:           r.toggle("dashboard", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
-		UndeleteHours:       r.number("undeleteHours", usualUndelete, func(n int) bool { return 0 <= n && n <= 168 }, "a number of hours from 0 to 168"),
-		Concurrency:         r.number("concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000"),
-		LogRetentionDays:    r.number("logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok }, "a number of days that CloudWatch offers: "+retentionDays()),
-		RestoredTable:       r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
-		Version:             r.text("version", version.Release, `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+		UndeleteHours: r.number(
+			"undeleteHours", usualUndelete, func(n int) bool { return 0 <= n && n <= 168 }, "a number of hours from 0 to 168",
+		),
+		Concurrency: r.number(
+			"concurrency", usualConcurrency, func(n int) bool { return 1 <= n && n <= 1_000_000 }, "a number of functions from 1 to 1000000",
+		),
+		LogRetentionDays: r.number(
+			"logRetentionDays", 30, func(n int) bool { _, ok := retentions[n]; return ok },
+			"a number of days that CloudWatch offers: "+retentionDays(),
+		),
+		RestoredTable: r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
+		Version:       r.text("version", version.Release, `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -102,7 +124,9 @@ type reader struct {
 func (r *reader) refuseUnknown() {
 	for _, name := range slices.Sorted(maps.Keys(r.context)) {
 		if !r.names[name] && regexp.MustCompile(`^[A-Za-z]+$`).MatchString(name) {
-			r.errs = append(r.errs, fmt.Errorf("there is no setting %s: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")))
+			r.errs = append(
+				r.errs, fmt.Errorf("there is no setting %s: the settings are %s", name, strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")),
+			)
 		}
 	}
 }
@@ -175,7 +199,10 @@ func (r *reader) networks(name string, local bool) []netip.Prefix {
 		return nil
 	}
 	if !local {
-		r.errs = append(r.errs, fmt.Errorf("setting %s is for stage %s only: on AWS the functions are in no VPC, and reach no private network", name, localStage))
+		r.errs = append(
+			r.errs,
+			fmt.Errorf("setting %s is for stage %s only: on AWS the functions are in no VPC, and reach no private network", name, localStage),
+		)
 		return nil
 	}
 	var networks []netip.Prefix

@@ -73,7 +73,9 @@ func keptPort(data string, wanted int) (int, error) {
 			return 0, fmt.Errorf("the state in %s belongs to port %d, not %d: use that port, or remove the folder", data, kept, wanted)
 		}
 		if free, err := isFree(kept); !free {
-			return 0, fmt.Errorf("port %d, to which the state in %s belongs, is taken: stop what listens there, or remove the folder (%w)", kept, data, err)
+			return 0, fmt.Errorf(
+				"port %d, to which the state in %s belongs, is taken: stop what listens there, or remove the folder (%w)", kept, data, err,
+			)
 		}
 		return kept, nil
 	}

@@ -59,7 +59,9 @@ func fromPyPI(what, dir, lock string, minor int) tools {
 }
 
 func pipInstall(ctx context.Context, dir, lock string, minor int) error {
-	mend := fmt.Sprintf("install Python 3.%d or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again", minor)
+	mend := fmt.Sprintf(
+		"install Python 3.%d or newer with venv (https://www.python.org, or: apt-get install python3-venv) and run this again", minor,
+	)
 	check := fmt.Sprintf("import sys, venv, ensurepip; sys.exit(sys.version_info < (3, %d))", minor)
 	if err := run(ctx, dir, "python3", "-c", check); err != nil {
 		return fmt.Errorf("Python is missing, too old, or without its venv module (%w): %s", err, mend)

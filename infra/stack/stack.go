@@ -61,7 +61,8 @@ func Tables(ctx context.Context, cfg aws.Config, name string) ([]string, error) 
 	}
 	var tables []string
 	for _, r := range made.StackResources {
-		if aws.ToString(r.ResourceType) == "AWS::DynamoDB::Table" && r.ResourceStatus != types.ResourceStatusDeleteComplete && r.PhysicalResourceId != nil {
+		if aws.ToString(r.ResourceType) == "AWS::DynamoDB::Table" && r.ResourceStatus != types.ResourceStatusDeleteComplete &&
+			r.PhysicalResourceId != nil {
 			tables = append(tables, *r.PhysicalResourceId)
 		}
 	}

@@ -428,7 +428,9 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 // stopWrites deploys again, so that what writes is refused and what reads is not.
 func (d *deployment) stopWrites(t *testing.T) {
 	d.deploy(t, "local", "--built", "-c", "writes=off")
-	a := d.send(t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`)
+	a := d.send(
+		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
+	)
 	a.expect(t, 503, collab.Unavailable)
 	if a.retryAfter != "60" {
 		t.Errorf("Retry-After %q, want a minute", a.retryAfter)
@@ -439,7 +441,8 @@ func (d *deployment) stopWrites(t *testing.T) {
 	var mappings struct {
 		EventSourceMappings []struct{ State string }
 	}
-	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &mappings); err != nil || len(mappings.EventSourceMappings) != 2 {
+	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &mappings); err != nil ||
+		len(mappings.EventSourceMappings) != 2 {
 		t.Fatalf("%+v, %v", mappings, err)
 	}
 	for _, m := range mappings.EventSourceMappings {

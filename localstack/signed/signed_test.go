@@ -37,7 +37,8 @@ func TestQuery(t *testing.T) {
 	if url := s.asked.URL.String(); url != "https://iam.eu-west-1.amazonaws.com/?Action=GetRole&RoleName=r&Version=2010-05-08" {
 		t.Errorf("asked %s", url)
 	}
-	if h := s.asked.Header; h.Get("X-Amz-Security-Token") != "session" || !strings.Contains(h.Get("Authorization"), "/eu-west-1/iam/aws4_request") {
+	if h := s.asked.Header; h.Get("X-Amz-Security-Token") != "session" ||
+		!strings.Contains(h.Get("Authorization"), "/eu-west-1/iam/aws4_request") {
 		t.Errorf("signed with %v", h)
 	}
 	s.status = 403

@@ -168,7 +168,10 @@ func TestAccount(t *testing.T) {
 	if c.accepted(t, key, token) {
 		t.Error("a disabled account's credentials are accepted")
 	}
-	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | disabled | TIME | ACME & Sons", "other | enabled | TIME | other")
+	expect(
+		t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | disabled | TIME | ACME & Sons",
+		"other | enabled | TIME | other",
+	)
 	expect(t, c.must(t, "account", "enable", "acme"), "acme | enabled")
 	if !c.accepted(t, key, token) {
 		t.Error("the credentials of an enabled account are refused")
@@ -268,7 +271,9 @@ func TestRotate(t *testing.T) {
 			t.Errorf("token %v ends not at %s", token, want)
 		}
 	}
-	c.fails(t, "Who uses another token of the API key will be refused within 60 s. Give --yes to do it", "token", "rotate", key, "--grace", "0s")
+	c.fails(
+		t, "Who uses another token of the API key will be refused within 60 s. Give --yes to do it", "token", "rotate", key, "--grace", "0s",
+	)
 	last := c.must(t, "token", "rotate", key, "--grace", "0s", "--yes")
 	if c.accepted(t, key, first) || c.accepted(t, key, rotated[0][1]) || !c.accepted(t, key, last[0][1]) {
 		t.Error("after a rotation without grace not the new token alone is accepted")
@@ -282,7 +287,9 @@ func TestDelete(t *testing.T) {
 	made := c.must(t, "account", "create", "acme")
 	key, token := made[1][1], made[2][1]
 	other := c.must(t, "key", "create", "acme")
-	c.fails(t, "Back ends of account \"acme\" that use this API key will be refused within 60 s, for good. Give --yes to do it", "key", "delete", key)
+	c.fails(
+		t, "Back ends of account \"acme\" that use this API key will be refused within 60 s, for good. Give --yes to do it", "key", "delete", key,
+	)
 	expect(t, c.must(t, "key", "delete", key, "--yes"), "deleted | "+key)
 	if c.accepted(t, key, token) || !c.accepted(t, other[0][1], other[1][1]) {
 		t.Error("not the key that was deleted is refused")
@@ -308,7 +315,10 @@ func TestLists(t *testing.T) {
 	expect(t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME")
 	c.must(t, "organization", "put", "acme", "north", "--name", "North")
 	c.must(t, "organization", "put", "acme", "a south")
-	expect(t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME", "a south | enabled | TIME | a south", "north | enabled | TIME | North")
+	expect(
+		t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME", "a south | enabled | TIME | a south",
+		"north | enabled | TIME | North",
+	)
 	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME")
 	c.must(t, "folder", "put", "acme", "north", "a", "--name", "A\tB")
 	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME", "a | root | TIME | A B")
@@ -365,8 +375,14 @@ func TestConfirm(t *testing.T) {
 		{"n\n", "enabled", 1}, {"\n", "enabled", 1}, {"", "enabled", 1}, {"what?\n", "enabled", 1}, {"Yes\n", "disabled", 0},
 	} {
 		var out, said bytes.Buffer
-		code := run(t.Context(), append(slices.Clone(c.global), "account", "disable", "acme"), terminal{in: true}, strings.NewReader(test.answer), &out, &said)
-		if code != test.code || !strings.HasPrefix(said.String(), "The back ends of account \"acme\" will be refused within 60 s, and its deliveries wait. Do it? [y/N] ") {
+		code := run(
+			t.Context(), append(slices.Clone(c.global), "account", "disable", "acme"), terminal{in: true}, strings.NewReader(test.answer), &out,
+			&said,
+		)
+		if code != test.code ||
+			!strings.HasPrefix(
+				said.String(), "The back ends of account \"acme\" will be refused within 60 s, and its deliveries wait. Do it? [y/N] ",
+			) {
 			t.Errorf("%q: %d %s", test.answer, code, &said)
 		}
 		if list := c.must(t, "account", "list"); list[1][1] != test.state {
@@ -401,15 +417,30 @@ func TestSettings(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c.must(t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret),
+	expect(
+		t,
+		c.must(
+			t, "settings", "set", "acme", "events=all", "mail-grouping=off", "permission-provider=https://example.com/may", "--secret-file", secret,
+		),
 		shown("events | all", "mail-grouping | off", "permission-provider | https://example.com/may")...)
-	expect(t, c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "default-access=public", "mail-grouping=on",
-		"mails-per-day=unlimited", "events-per-minute=7", "webhook-endpoints=50"),
-		shown("advanced-queries | off", "notification-preferences | off", "default-access | public", "events | all", "permission-provider | https://example.com/may",
-			"mails-per-day | unlimited", "events-per-minute | 7", "webhook-endpoints | 50")...)
+	expect(
+		t,
+		c.must(t, "settings", "set", "acme", "advanced-queries=off", "notification-preferences=off", "default-access=public", "mail-grouping=on",
+			"mails-per-day=unlimited", "events-per-minute=7", "webhook-endpoints=50"),
+		shown(
+			"advanced-queries | off", "notification-preferences | off", "default-access | public", "events | all",
+			"permission-provider | https://example.com/may", "mails-per-day | unlimited", "events-per-minute | 7", "webhook-endpoints | 50",
+		)...)
 	account, err := c.store.Account(t.Context(), "acme")
-	want := collab.Settings{AdvancedQueriesOff: true, NotificationPreferencesOff: true, AllEvents: true, EventsPerMinute: 7, MailsPerDay: collab.Unlimited, WebhookEndpoints: 50,
-		DefaultAccess: collab.AccessPublic}
+	want := collab.Settings{
+		AdvancedQueriesOff:         true,
+		NotificationPreferencesOff: true,
+		AllEvents:                  true,
+		EventsPerMinute:            7,
+		MailsPerDay:                collab.Unlimited,
+		WebhookEndpoints:           50,
+		DefaultAccess:              collab.AccessPublic,
+	}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
@@ -448,21 +479,36 @@ func TestSettings(t *testing.T) {
 	if err := os.WriteFile(secret, []byte("other"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.must(t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8")
+	c.must(
+		t, "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.0/8",
+	)
 	kept(collab.PermissionProvider{URL: "http://10.0.0.1/may", Secret: "other"})
-	c.fails(t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file", secret, "--allowed-private-cidrs", "10.0.0.1/8")
-	expect(t, c.must(t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on", "default-access=organizationPrivate", "events=triggered",
-		"mails-per-day=default", "events-per-minute=default", "webhook-endpoints=default"),
+	c.fails(
+		t, "--allowed-private-cidrs: \"10.0.0.1/8\"", "settings", "set", "acme", "permission-provider=http://10.0.0.1/may", "--secret-file",
+		secret, "--allowed-private-cidrs", "10.0.0.1/8",
+	)
+	expect(
+		t,
+		c.must(
+			t, "settings", "set", "acme", "permission-provider=none", "advanced-queries=on", "notification-preferences=on",
+			"default-access=organizationPrivate", "events=triggered", "mails-per-day=default", "events-per-minute=default",
+			"webhook-endpoints=default",
+		),
 		shown()...)
 	const link = "https://app.example/{documentId}"
-	expect(t, c.must(t, "settings", "set", "acme", "mail-recipients=members", "mail-from-name=Ledger & Co", "mail-product=Ledger", "mail-link="+link),
+	expect(
+		t,
+		c.must(t, "settings", "set", "acme", "mail-recipients=members", "mail-from-name=Ledger & Co", "mail-product=Ledger", "mail-link="+link),
 		shown("mail-recipients | members", "mail-from-name | Ledger & Co", "mail-product | Ledger", "mail-link | "+link)...)
 	account, err = c.store.Account(t.Context(), "acme")
 	want = collab.Settings{MailToMembersOnly: true, MailLook: collab.MailLook{FromName: "Ledger & Co", Product: "Ledger", Link: link}}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	expect(t, c.must(t, "settings", "set", "acme", "mail-recipients=anyone", "mail-from-name=none", "mail-product=", "mail-link=none"), shown()...)
+	expect(
+		t,
+		c.must(t, "settings", "set", "acme", "mail-recipients=anyone", "mail-from-name=none", "mail-product=", "mail-link=none"),
+		shown()...)
 	c.fails(t, "account \"nobody\" does not exist", "settings", "get", "nobody")
 	c.fails(t, "account \"nobody\" does not exist", "settings", "set", "nobody", "events=all")
 }
@@ -478,7 +524,8 @@ func TestOrganization(t *testing.T) {
 		t.Errorf("the disabled organization: %v", err)
 	}
 	list, err := c.store.Organizations(t.Context(), "acme", []string{"north"})
-	if err != nil || string(list[0].Metadata) != `{"plan":"pro","seats":5.0}` || list[0].CreatedAt == 0 || list[0].LastUpdated < list[0].CreatedAt {
+	if err != nil || string(list[0].Metadata) != `{"plan":"pro","seats":5.0}` || list[0].CreatedAt == 0 ||
+		list[0].LastUpdated < list[0].CreatedAt {
 		t.Errorf("%+v, %v", list, err)
 	}
 	expect(t, c.must(t, "organization", "enable", "acme", "north"), "north | enabled | North")
@@ -552,7 +599,9 @@ func TestFolderAndDocument(t *testing.T) {
 	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "b"), "c | b | c")
 	c.fails(t, "folder \"a\" cannot be in \"c\"", "folder", "put", "acme", "north", "a", "--parent", "c")
 	c.fails(t, "folder \"a\" cannot be in \"a\"", "folder", "put", "acme", "north", "a", "--parent", "a")
-	c.fails(t, "folder \"x\" does not exist: make it by `admin folder put acme north x`", "folder", "put", "acme", "north", "d", "--parent", "x")
+	c.fails(
+		t, "folder \"x\" does not exist: make it by `admin folder put acme north x`", "folder", "put", "acme", "north", "d", "--parent", "x",
+	)
 	c.fails(t, "root is no folder", "folder", "put", "acme", "north", "root")
 	c.fails(t, "organization \"south\" does not exist", "folder", "put", "acme", "south", "a")
 	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "root", "--name", "See"), "c | root | See")
@@ -562,16 +611,27 @@ func TestFolderAndDocument(t *testing.T) {
 	}
 
 	expect(t, c.must(t, "document", "put", "acme", "north", "plan"), "plan | root | inherited | plan")
-	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b", "--name", "The plan", "--access", "restricted", "--user", "ann", "--user", "b,ob"),
-		"plan | b | restricted | The plan")
+	expect(
+		t,
+		c.must(
+			t, "document", "put", "acme", "north", "plan", "--folder", "b", "--name", "The plan", "--access", "restricted", "--user", "ann",
+			"--user", "b,ob",
+		),
+		"plan | b | restricted | The plan",
+	)
 	plan := org.Document("plan")
 	may, err := c.store.MaySee(t.Context(), plan, "", []string{"ann", "b,ob", "cid"})
 	if err != nil || !may["ann"] || !may["b,ob"] || may["cid"] {
 		t.Errorf("%v %v", may, err)
 	}
-	expect(t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan")
+	expect(
+		t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan",
+	)
 	c.fails(t, "folder \"x\" does not exist", "document", "put", "acme", "north", "plan", "--folder", "x")
-	c.fails(t, `--access must be one of "unchanged","public","organizationPrivate","restricted"`, "document", "put", "acme", "north", "plan", "--access", "secret")
+	c.fails(
+		t, `--access must be one of "unchanged","public","organizationPrivate","restricted"`, "document", "put", "acme", "north", "plan",
+		"--access", "secret",
+	)
 }
 
 // TestRestore: what was deleted is brought back, or it is said why it is not.
@@ -601,7 +661,9 @@ func TestRestore(t *testing.T) {
 	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
 	expect(t, c.must(t, "document", "restore", "acme", "north", "plan"), "plan | b | inherited | plan")
 	c.fails(t, `Organization "north" of account "acme" will be deleted`, "organization", "delete", "acme", "north")
-	c.fails(t, "--undelete-hours must be a number from 0 to 168", "organization", "delete", "acme", "north", "--undelete-hours", "169", "--yes")
+	c.fails(
+		t, "--undelete-hours must be a number from 0 to 168", "organization", "delete", "acme", "north", "--undelete-hours", "169", "--yes",
+	)
 	expect(t, c.must(t, "organization", "delete", "acme", "north", "--yes"), "deleted | north")
 	c.fails(t, `organization "north" does not exist`, "organization", "delete", "acme", "north", "--yes")
 	c.fails(t, "first `admin organization restore acme north`", "document", "restore", "acme", "north", "plan")
@@ -623,11 +685,16 @@ func TestMember(t *testing.T) {
 	if !strings.Contains(hint, "No mail reaches the member: give --email.") {
 		t.Errorf("of one without an address it says %s", hint)
 	}
-	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "ann | ann@example.com | TIME | Ann", "bob |  | TIME | ")
+	expect(
+		t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "ann | ann@example.com | TIME | Ann", "bob |  | TIME | ",
+	)
 	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
 	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
 	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "bob |  | TIME | ")
-	c.fails(t, "--email: must be a plain address such as ann@example.com", "member", "add", "acme", "north", "bob", "--email", "Bob <bob@example.com>")
+	c.fails(
+		t, "--email: must be a plain address such as ann@example.com", "member", "add", "acme", "north", "bob", "--email",
+		"Bob <bob@example.com>",
+	)
 	c.fails(t, "organization \"south\" does not exist", "member", "add", "acme", "south", "ann")
 	c.fails(t, "organization \"south\" does not exist", "member", "list", "acme", "south")
 }
@@ -833,7 +900,10 @@ func TestQuarantine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON", "acme | e1 | TIME | its handling ended three times with the process")
+	expect(
+		t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON",
+		"acme | e1 | TIME | its handling ended three times with the process",
+	)
 	if lines := c.must(t, "quarantine", "show", "acme", "e1"); len(lines) != 1 || !strings.Contains(strings.Join(lines[0], " "), `"id":"e1"`) {
 		t.Errorf("shown as %v", lines)
 	}
@@ -885,7 +955,8 @@ func TestUnreadableDeadLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
-	if !strings.HasPrefix(out, "events\t") || code == 0 || !strings.Contains(text, "messages are not of a form that this version knows, and stay") {
+	if !strings.HasPrefix(out, "events\t") || code == 0 ||
+		!strings.Contains(text, "messages are not of a form that this version knows, and stay") {
 		t.Errorf("%q %d %s", out, code, text)
 	}
 	if got := take(t, q.live[table.EventsQueue], 1); !slices.Equal(got, []string{queue.Event{EventRef: ref}.Encode()}) {
@@ -963,7 +1034,8 @@ func makeStack(t *testing.T, cfg aws.Config, name string, outputs map[string]str
 		template += fmt.Sprintf(`%q: {"Value": %q},`, output, value)
 	}
 	template = strings.TrimSuffix(template, ",") + "}}"
-	_, err := cloudformation.NewFromConfig(cfg).CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template})
+	_, err := cloudformation.NewFromConfig(cfg).
+		CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: &template})
 	if err != nil {
 		t.Fatal(err)
 	}

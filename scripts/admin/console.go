@@ -39,8 +39,15 @@ func (c *consoleCommand) Run(ctx context.Context, a *admin, s *directory.Store) 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", s.Name(), session.Address())
-	server := &http.Server{Handler: session, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.NewTextHandler(a.stderr, nil), slog.LevelWarn)}
+	fmt.Fprintf(
+		a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", s.Name(),
+		session.Address(),
+	)
+	server := &http.Server{
+		Handler:           session,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          slog.NewLogLogger(slog.NewTextHandler(a.stderr, nil), slog.LevelWarn),
+	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -38,7 +38,9 @@ func (c *deadLetterList) Run(ctx context.Context, a *admin) error {
 		if err != nil {
 			return err
 		}
-		list, more, err := operator.DeadLetters(ctx, name, live, c.Most, func(err error) { a.say("Some of them can be redriven in 30 s only: %v", err) })
+		list, more, err := operator.DeadLetters(
+			ctx, name, live, c.Most, func(err error) { a.say("Some of them can be redriven in 30 s only: %v", err) },
+		)
 		for _, d := range list {
 			if d.Unreadable != "" {
 				d.Account = "unreadable"
@@ -83,7 +85,9 @@ func (c *deadLetterRedrive) Run(ctx context.Context, a *admin) error {
 		unreadable += left
 	}
 	if unreadable > 0 {
-		return fmt.Errorf("%d messages are not of a form that this version knows, and stay: see `admin dead-letters list`, and upgrade", unreadable)
+		return fmt.Errorf(
+			"%d messages are not of a form that this version knows, and stay: see `admin dead-letters list`, and upgrade", unreadable,
+		)
 	}
 	if total == 0 {
 		a.say("There are none.")

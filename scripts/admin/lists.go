@@ -68,7 +68,10 @@ func (c *documentList) Run(ctx context.Context, a *admin, s *directory.Store) er
 		a.row(d.ID, d.Folder, accessOf(d), stamp(d.CreatedAt), d.Name)
 	}
 	if len(a.rows) == 0 {
-		a.say("There is none yet: `admin document put %s %s DOCUMENT` makes one, as does the first request about it with createDocument.", word(c.Account), word(c.Organization))
+		a.say(
+			"There is none yet: `admin document put %s %s DOCUMENT` makes one, as does the first request about it with createDocument.",
+			word(c.Account), word(c.Organization),
+		)
 	}
 	return nil
 }

@@ -76,8 +76,10 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		}
 	}()
 	var c commands
-	parser := kong.Must(&c, kong.Name("admin"), kong.Description(description), kong.Vars{"version": version.String()}, kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}))
+	parser := kong.Must(
+		&c, kong.Name("admin"), kong.Description(description), kong.Vars{"version": version.String()}, kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
+	)
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\nSee admin --help.\n", explainWord(err))

@@ -94,7 +94,9 @@ func (c *organizationDelete) Run(ctx context.Context, a *admin, s *directory.Sto
 	}
 	undelete := time.Duration(c.UndeleteHours) * time.Hour
 	service := organizations.Service{Directory: s, Removal: removal.New(s, outbox.New(s.Table, s), undelete)}
-	err := operator.Done(service.Delete(ctx, a.call(c.Account), &organizations.DeleteRequest{OrganizationIDs: []string{string(c.Organization)}}))
+	err := operator.Done(
+		service.Delete(ctx, a.call(c.Account), &organizations.DeleteRequest{OrganizationIDs: []string{string(c.Organization)}}),
+	)
 	if err != nil {
 		return err
 	}
@@ -124,7 +126,10 @@ func (a *admin) showOrganization(ctx context.Context, s *directory.Store, org or
 	}
 	a.record("organization", list[0].ID, "state", state(list[0].Disabled), "name", list[0].Name)
 	if list[0].Disabled {
-		a.say("Every operation on it is refused within 5 s. `admin organization enable %s %s` allows them again.", word(org.Account), word(org.Organization))
+		a.say(
+			"Every operation on it is refused within 5 s. `admin organization enable %s %s` allows them again.", word(org.Account),
+			word(org.Organization),
+		)
 	}
 	return nil
 }
@@ -184,7 +189,9 @@ func (c *folderPut) Run(ctx context.Context, a *admin, s *directory.Store) error
 func (o organization) checkFolder(ctx context.Context, s *directory.Store, org collab.OrganizationRef, folder id) error {
 	there, err := s.FoldersAbove(ctx, org, []string{string(folder)})
 	if _, exists := there[string(folder)]; err == nil && !exists && folder != collab.RootFolder {
-		err = fmt.Errorf("folder %q does not exist: make it by `admin folder put %s %s %s`", folder, word(o.Account), word(o.Organization), word(folder))
+		err = fmt.Errorf(
+			"folder %q does not exist: make it by `admin folder put %s %s %s`", folder, word(o.Account), word(o.Organization), word(folder),
+		)
 	}
 	return err
 }

@@ -33,7 +33,9 @@ func (c *quarantineList) Run(ctx context.Context, a *admin, d *directory.Store) 
 		a.say("There are none.")
 		return nil
 	}
-	a.say("The logs of deliver say why. Once that is mended, `admin quarantine retry ACCOUNT EVENT` delivers one again. They are kept for 30 days.")
+	a.say(
+		"The logs of deliver say why. Once that is mended, `admin quarantine retry ACCOUNT EVENT` delivers one again. They are kept for 30 days.",
+	)
 	return nil
 }
 

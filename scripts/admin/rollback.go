@@ -64,8 +64,10 @@ func (c *organizationRollback) Run(ctx context.Context, a *admin, s *directory.S
 		return fmt.Errorf("there is no table %s in this region", c.From)
 	}
 	if err != nil {
-		a.say("%d items were put and %d removed. Until the command has been given again, and succeeds, the organization is neither as it was nor as it is there.",
-			done.Put, done.Removed)
+		a.say(
+			"%d items were put and %d removed. Until the command has been given again, and succeeds, the organization is neither as it was nor as it is there.",
+			done.Put, done.Removed,
+		)
 		return err
 	}
 	a.record("organization", string(c.Organization), "put", done.Put, "removed", done.Removed)

@@ -45,7 +45,10 @@ func (c *tokenCreate) Run(ctx context.Context, a *admin, s *directory.Store) err
 	a.field("token", token)
 	a.field("hash", operator.TokenName(stored))
 	a.field("expires", stamp(stored.Expires))
-	a.say("The token is shown this once: keep it where your back end keeps its secrets. `admin token revoke %s %s` ends it.", c.Key, operator.TokenName(stored))
+	a.say(
+		"The token is shown this once: keep it where your back end keeps its secrets. `admin token revoke %s %s` ends it.", c.Key,
+		operator.TokenName(stored),
+	)
 	return nil
 }
 

@@ -139,7 +139,9 @@ func (o organization) check(ctx context.Context, s *directory.Store) error {
 	}
 	found, err := s.Organizations(ctx, string(o.Account), []string{string(o.Organization)})
 	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("organization %q does not exist: make it by `admin organization put %s %s`", o.Organization, word(o.Account), word(o.Organization))
+		err = fmt.Errorf(
+			"organization %q does not exist: make it by `admin organization put %s %s`", o.Organization, word(o.Account), word(o.Organization),
+		)
 	}
 	return err
 }

@@ -38,7 +38,8 @@ func parse(line string) (name string, values map[string]float64, ok bool) {
 
 // comparable reports whether figures of a unit mean the same on another machine.
 func comparable(unit string) bool {
-	return unit == "allocs/op" || unit == "depth" || strings.Contains(unit, "calls") || strings.Contains(unit, "-units") || strings.HasSuffix(unit, "ratio")
+	return unit == "allocs/op" || unit == "depth" || strings.Contains(unit, "calls") || strings.Contains(unit, "-units") ||
+		strings.HasSuffix(unit, "ratio")
 }
 
 // notable is the change of a figure that is marked: less is noise.

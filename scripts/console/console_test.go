@@ -574,7 +574,8 @@ func TestSession(t *testing.T) {
 	}
 	a := ask(http.MethodGet, begin, here)
 	cookie := a.Header().Get("Set-Cookie")
-	if a.Code != http.StatusSeeOther || a.Header().Get("Location") != Path || !strings.Contains(cookie, "; Path=/console; HttpOnly; SameSite=Strict") {
+	if a.Code != http.StatusSeeOther || a.Header().Get("Location") != Path ||
+		!strings.Contains(cookie, "; Path=/console; HttpOnly; SameSite=Strict") {
 		t.Fatalf("the address: %d %v", a.Code, a.Header())
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")

@@ -34,7 +34,9 @@ func (d *deployment) toAWS(ctx context.Context) error {
 		return err
 	}
 	if settings["mailFrom"] != "" && slices.Contains(withoutSES, cfg.Region) {
-		return fmt.Errorf("setting mailFrom: AWS has no SES in region %s, which sends the mails: choose another region, or deploy without mailFrom", cfg.Region)
+		return fmt.Errorf(
+			"setting mailFrom: AWS has no SES in region %s, which sends the mails: choose another region, or deploy without mailFrom", cfg.Region,
+		)
 	}
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
 	if settings["version"] == "" {
@@ -102,7 +104,9 @@ func (p place) String() string { return fmt.Sprintf("account %s, region %s", p.a
 // reachAWS returns how to reach AWS, and where that is. The stage is not the one for local clouds.
 func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, place, error) {
 	if stage == "local" {
-		return aws.Config{}, place{}, errors.New("stage local is for local clouds: use make deploy-local and make destroy-local, or choose another stage")
+		return aws.Config{}, place{}, errors.New(
+			"stage local is for local clouds: use make deploy-local and make destroy-local, or choose another stage",
+		)
 	}
 	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
@@ -113,7 +117,9 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 	}
 	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
 	if err != nil {
-		return cfg, place{}, fmt.Errorf("AWS does not accept the environment's credentials: run aws login or aws configure, or set AWS_PROFILE (%w)", err)
+		return cfg, place{}, fmt.Errorf(
+			"AWS does not accept the environment's credentials: run aws login or aws configure, or set AWS_PROFILE (%w)", err,
+		)
 	}
 	return cfg, place{*caller.Account, cfg.Region}, nil
 }

@@ -86,7 +86,8 @@ func TestConcurrency(t *testing.T) {
 	if said := fewFunctions(400, "eu-west-1"); said != "" {
 		t.Errorf("of 400 is said %s", said)
 	}
-	if said := fewFunctions(10, "eu-west-1"); !strings.Contains(said, "at most 10 functions") || !strings.Contains(said, "--region eu-west-1") {
+	if said := fewFunctions(10, "eu-west-1"); !strings.Contains(said, "at most 10 functions") ||
+		!strings.Contains(said, "--region eu-west-1") {
 		t.Errorf("of 10 is said %s", said)
 	}
 }

@@ -161,8 +161,9 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 // addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
-	return directory.New(store.New(cfg, table, time.Now, rand.Reader)).EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
-		devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
+	return directory.New(store.New(cfg, table, time.Now, rand.Reader)).
+		EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
+			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }
 
 func (d *deployment) destroyLocal(ctx context.Context) error {

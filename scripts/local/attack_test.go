@@ -67,21 +67,40 @@ func attacks(threads int) []attack {
 	}
 	notification := func(template, value int, to string) call {
 		return call{"/v2/notifications/add", `{` + target + `,"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":` +
-			strconv.Quote(strings.Repeat("{a}", template)) + `,"displayHeadlineMessageTemplateData":{"a":` + strconv.Quote(strings.Repeat("v", value)) + `},` + to + `}`}
+			strconv.Quote(
+				strings.Repeat("{a}", template),
+			) + `,"displayHeadlineMessageTemplateData":{"a":` + strconv.Quote(strings.Repeat("v", value)) + `},` + to + `}`}
 	}
 	inbox := notification(20_000, 30_000, `"notifyAll":true`)
 	thread := `{"commentData":[{"commentText":"x","from":{"userId":"ann"},"triggerNotification":true}]}`
-	events := call{"/v2/commentannotations/add", `{` + target + `,"commentAnnotations":[` + strings.Join(slices.Repeat([]string{thread}, threads), ",") + `]}`}
+	events := call{
+		"/v2/commentannotations/add",
+		`{` + target + `,"commentAnnotations":[` + strings.Join(slices.Repeat([]string{thread}, threads), ",") + `]}`,
+	}
 	return []attack{
-		{name: "template", clients: 8, calls: []call{notification(4_333, 13_000, `"notifyAll":false,"notifyUsers":[`+strings.Join(readers, ",")+`]`)}},
+		{
+			name:    "template",
+			clients: 8,
+			calls:   []call{notification(4_333, 13_000, `"notifyAll":false,"notifyUsers":[`+strings.Join(readers, ",")+`]`)},
+		},
 		{name: "html", clients: 8, calls: []call{comments("a", 10), comments("b", 32)}},
-		{name: "inbox", clients: 4, calls: []call{{"/v2/notifications/get", `{"organizationId":"acme","userId":"bob"}`}}, prepare: func(a *arena) error {
-			return a.addAll(slices.Repeat([]call{inbox}, 50))
-		}},
+		{
+			name:    "inbox",
+			clients: 4,
+			calls:   []call{{"/v2/notifications/get", `{"organizationId":"acme","userId":"bob"}`}},
+			prepare: func(a *arena) error {
+				return a.addAll(slices.Repeat([]call{inbox}, 50))
+			},
+		},
 		{name: "slow-endpoints", clients: 1, webhooks: slow, calls: []call{events}},
 		{name: "closed-ports", clients: 1, webhooks: closed, calls: []call{events}},
 		{name: "update-all", clients: 1, webhooks: closed,
-			calls: []call{{"/v2/commentannotations/update", `{"organizationId":"acme","documentId":"plan","triggerNotification":true,"updatedData":{"priority":{"id":"high","name":"High"}}}`}},
+			calls: []call{
+				{
+					"/v2/commentannotations/update",
+					`{"organizationId":"acme","documentId":"plan","triggerNotification":true,"updatedData":{"priority":{"id":"high","name":"High"}}}`,
+				},
+			},
 			prepare: func(a *arena) error {
 				quiet := call{events.path, strings.ReplaceAll(events.data, `,"triggerNotification":true`, "")}
 				return a.addAll(slices.Repeat([]call{quiet}, 20))
@@ -128,7 +147,13 @@ func newArena(t testing.TB) *arena {
 	hook := httptest.NewServer(http.HandlerFunc(a.receive))
 	t.Cleanup(hook.Close)
 	a.must(a.victim, call{"/v2/webhooks/add", `{"webhookId":"crm","url":"` + hook.URL + `"}`})
-	a.must(a.victim, call{"/v2/commentannotations/add", `{` + target + `,"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"ann"}}]}]}`})
+	a.must(
+		a.victim,
+		call{
+			"/v2/commentannotations/add",
+			`{` + target + `,"commentAnnotations":[{"commentData":[{"commentText":"x","from":{"userId":"ann"}}]}]}`,
+		},
+	)
 	return a
 }
 
@@ -174,7 +199,8 @@ func (a *arena) attack(ctx context.Context, c call) (status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.codes[status]++
-	if refused := status == http.StatusTooManyRequests && bytes.Contains(body, []byte(`"RESOURCE_EXHAUSTED"`)); status != http.StatusOK && !refused {
+	if refused := status == http.StatusTooManyRequests && bytes.Contains(body, []byte(`"RESOURCE_EXHAUSTED"`)); status != http.StatusOK &&
+		!refused {
 		a.strange = fmt.Sprintf("%s: %d %.300s", c.path, status, body)
 	}
 	return status

@@ -16,18 +16,26 @@ func curl(url, path, data string) string {
 
 // firstCurl adds a thread, making all that it needs.
 func firstCurl(url string) string {
-	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
-       "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}`)
+	return curl(
+		url,
+		"/v2/commentannotations/add",
+		`{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+       "commentAnnotations": [{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}}`,
+	)
 }
 
 // tagCurl adds a thread that tells someone by mail.
 func tagCurl(url string) string {
-	return curl(url, "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
+	return curl(
+		url,
+		"/v2/commentannotations/add",
+		`{"data": {"organizationId": "acme", "createOrganization": true, "documentId": "plan", "createDocument": true,
        "commentAnnotations": [{"commentData": [{
          "commentText": "Is this final, {{bob}}?", "from": {"userId": "ann", "name": "Ann"}, "triggerNotification": true,
          "taggedUserContacts": [{"userId": "bob",
            "contact": {"userId": "bob", "name": "Bob", "email": "bob@example.com"}}]
-       }]}]}}`)
+       }]}]}}`,
+	)
 }
 
 // threadCurl reads a thread, or a document where annotation is "".
@@ -42,5 +50,9 @@ func threadCurl(url, organization, document, annotation string) string {
 
 // webhookCurl adds a webhook that leads to the receiver, and something to tell it.
 func webhookCurl(url string) string {
-	return curl(url, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"webhookId": "first", "url": "%s/webhooks/first"}}`, url)) + "\n\n" + tagCurl(url)
+	return curl(
+		url, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"webhookId": "first", "url": "%s/webhooks/first"}}`, url),
+	) + "\n\n" + tagCurl(
+		url,
+	)
 }

@@ -35,7 +35,9 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	organization := func(id, more string) string {
-		return fmt.Sprintf(`{"data": {"organizationId": %q, "createOrganization": true, "documentId": "d", "createDocument": true, %s}}`, id, more)
+		return fmt.Sprintf(
+			`{"data": {"organizationId": %q, "createOrganization": true, "documentId": "d", "createDocument": true, %s}}`, id, more,
+		)
 	}
 	const threads = `"commentAnnotations": [{"commentData": [{"commentText": "a", "from": {"userId": "ann"}}]},
 		{"commentData": [{"commentText": "b", "from": {"userId": "ann"}}]}]`
@@ -50,12 +52,21 @@ func TestFigures(t *testing.T) {
 	const delivered = "Organizations: 1. Threads: 2. Unread notifications: 2.</p>"
 	for deadline := time.Now().Add(30 * time.Second); shown()[0] != delivered && time.Now().Before(deadline); {
 	}
-	want(delivered, "<tr><td><a href=\"/console/organization?account=dev-2&amp;organization=zeta\">zeta</a></td><td>2</td><td>2</td><td>dev-2</td></tr>")
+	want(
+		delivered,
+		"<tr><td><a href=\"/console/organization?account=dev-2&amp;organization=zeta\">zeta</a></td><td>2</td><td>2</td><td>dev-2</td></tr>",
+	)
 	s.post(t, "dev-key-2", "dev-token-2", "/v2/notifications/update", `{"data": {"organizationId": "zeta", "documentId": "d", "userId": "bob",
 		"notifications": [{"id": "to-bob", "readByUserIds": ["bob"]}]}}`)
-	want("Organizations: 1. Threads: 2. Unread notifications: 1.</p>", "<tr><td><a href=\"/console/organization?account=dev-2&amp;organization=zeta\">zeta</a></td><td>2</td><td>1</td><td>dev-2</td></tr>")
+	want(
+		"Organizations: 1. Threads: 2. Unread notifications: 1.</p>",
+		"<tr><td><a href=\"/console/organization?account=dev-2&amp;organization=zeta\">zeta</a></td><td>2</td><td>1</td><td>dev-2</td></tr>",
+	)
 	for i := range figureOrganizations {
 		s.post(t, "dev-key", "dev-token", "/v2/commentannotations/add", organization(fmt.Sprintf("o%d", i), threads))
 	}
-	want("Organizations: 10 or more. Threads: 20 or more. Unread notifications: 0 or more.</p>", "<tr><td><a href=\"/console/organization?account=dev&amp;organization=o0\">o0</a></td><td>2</td><td>0</td><td>dev</td></tr>")
+	want(
+		"Organizations: 10 or more. Threads: 20 or more. Unread notifications: 0 or more.</p>",
+		"<tr><td><a href=\"/console/organization?account=dev&amp;organization=o0\">o0</a></td><td>2</td><td>0</td><td>dev</td></tr>",
+	)
 }

@@ -28,7 +28,9 @@ type mail struct {
 	html           string
 }
 
-var errNoMailService = errors.New("no mail is sent, as the environment names no mail service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2")
+var errNoMailService = errors.New(
+	"no mail is sent, as the environment names no mail service: unset AWS_ENDPOINT_URL_SQS, or set AWS_ENDPOINT_URL_SESV2",
+)
 
 // sent returns the mails that were sent, newest first.
 func (c *clouds) sent(r *http.Request) ([]mail, error) {

@@ -205,7 +205,8 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const sourced = `. "$0" && echo "$AWS_REGION $AWS_DEFAULT_REGION $TABLE_NAME"`
-	if out, err := exec.Command("sh", "-c", sourced, filepath.Join(data, "env")).CombinedOutput(); err != nil || string(out) != "us-east-1 us-east-1 collabdata\n" {
+	if out, err := exec.Command("sh", "-c", sourced, filepath.Join(data, "env")).CombinedOutput(); err != nil ||
+		string(out) != "us-east-1 us-east-1 collabdata\n" {
 		t.Errorf("the file of the environment says %s, %v", out, err)
 	}
 	if len(entries) != 2 || entries[0].Name() != "env" || entries[1].Name() != "lock" {

@@ -115,7 +115,8 @@ func (n *newcomer) environment() []string {
 	// With -trimpath what was compiled in another folder is compiled here.
 	env := []string{"PORT=" + n.port, "COLLABDATA_URL=http://127.0.0.1:" + n.port, "GOFLAGS=-trimpath"}
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "AWS_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "GOFLAGS=") && !strings.HasPrefix(v, asProgram) {
+		if !strings.HasPrefix(v, "AWS_") && !strings.HasPrefix(v, "MAKE") && !strings.HasPrefix(v, "GOFLAGS=") &&
+			!strings.HasPrefix(v, asProgram) {
 			env = append(env, v)
 		}
 	}
@@ -197,10 +198,14 @@ func TestNewcomer(t *testing.T) {
 		if got, want := strings.Count(out, `"result":{"status":"success"`), len(calls.FindAllString(n.examples(t), -1)); got != want {
 			t.Errorf("the %s time %d of %d examples of the README succeed:\n%s", which, got, want, out)
 		}
-		if out := n.do(t, "", filepath.Join(n.dir, ".local", "bin", "example"), "-url", "http://127.0.0.1:"+n.port); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
+		if out := n.do(t, "", filepath.Join(n.dir, ".local", "bin", "example"), "-url", "http://127.0.0.1:"+n.port); !strings.HasSuffix(
+			out, "120 threads\nverified comment_annotation.added\n",
+		) {
 			t.Errorf("the %s time the example in Go prints\n%s", which, out)
 		}
-		if out := n.do(t, typescript, "npm", "run", "--silent", "example"); !strings.HasSuffix(out, "120 threads\nverified comment_annotation.added\n") {
+		if out := n.do(t, typescript, "npm", "run", "--silent", "example"); !strings.HasSuffix(
+			out, "120 threads\nverified comment_annotation.added\n",
+		) {
 			t.Errorf("the %s time the example in TypeScript prints\n%s", which, out)
 		}
 		for _, p := range projects {

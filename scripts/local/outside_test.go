@@ -149,7 +149,10 @@ func (n *newcomer) npmProject(t *testing.T) *outside {
 	packed := n.pack(t, "client-ts", app)
 	app.do(t, "npm", "init", "--yes")
 	app.do(t, "npm", "pkg", "set", "type=module")
-	app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed, "typescript@5.9.3", "@types/node@20.19.43")
+	app.do(
+		t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", packed, "typescript@5.9.3",
+		"@types/node@20.19.43",
+	)
 	app.write(t, "main.ts", n.block(t, filepath.Join(app.dir, "node_modules", "collabdata-client", "README.md"), "ts"))
 	app.compile(t, "main.ts")
 	return app

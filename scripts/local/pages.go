@@ -43,7 +43,14 @@ type link struct{ Path, Name string }
 
 // header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
 // share pages/page.js and the styles of package page.
-var header = []link{{"/", "collabdata"}, {"/demo", "Demo"}, {"/docs", "Reference"}, {"/mail", "Mail"}, {"/webhooks", "Webhooks"}, {console.Path, "Console"}}
+var header = []link{
+	{"/", "collabdata"},
+	{"/demo", "Demo"},
+	{"/docs", "Reference"},
+	{"/mail", "Mail"},
+	{"/webhooks", "Webhooks"},
+	{console.Path, "Console"},
+}
 
 func (p *pages) routes() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{

@@ -39,7 +39,9 @@ func handler(t *testing.T, secret string) http.Handler {
 			if account != "dev" {
 				return nil, nil
 			}
-			return []collab.Webhook{{ID: "first", URL: "http://127.0.0.1:8080/webhooks/first", Secrets: []collab.WebhookSecret{{Secret: secret}}}}, nil
+			return []collab.Webhook{
+				{ID: "first", URL: "http://127.0.0.1:8080/webhooks/first", Secrets: []collab.WebhookSecret{{Secret: secret}}},
+			}, nil
 		}},
 		demo:    newDemo("http://127.0.0.1:8080"),
 		console: http.NotFoundHandler(),
@@ -48,7 +50,10 @@ func handler(t *testing.T, secret string) http.Handler {
 	}
 	h, err := p.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
-		io.WriteString(w, `{"error":{"message":"m","status":"INVALID_ARGUMENT","details":[{"field":"data.a","message":"is required"},{"field":"data.b","message":"is no\u001b[31m field"}]}}`)
+		io.WriteString(
+			w,
+			`{"error":{"message":"m","status":"INVALID_ARGUMENT","details":[{"field":"data.a","message":"is required"},{"field":"data.b","message":"is no\u001b[31m field"}]}}`,
+		)
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -108,11 +113,13 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s at %s: a request id: %t, want %t", test.path, test.host, !refused, refused)
 		}
 		policy := w.Header().Get("Content-Security-Policy")
-		if w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && !strings.HasPrefix(policy, "default-src 'none'; ") {
+		if w.Code == http.StatusOK && strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") &&
+			!strings.HasPrefix(policy, "default-src 'none'; ") {
 			t.Errorf("%s has the policy %q", test.path, policy)
 		}
 	}
-	if policy := get(h, "/mail/1/html", "localhost").Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") || strings.Contains(policy, "script") {
+	if policy := get(h, "/mail/1/html", "localhost").Header().Get("Content-Security-Policy"); !strings.Contains(policy, "sandbox") ||
+		strings.Contains(policy, "script") {
 		t.Errorf("the HTML of a mail has the policy %q", policy)
 	}
 }

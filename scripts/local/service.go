@@ -114,7 +114,11 @@ func prepareDelivery(
 		if err := sender.CreateIdentity(ctx, c.ses.config, mailFrom); err != nil {
 			return nil, fmt.Errorf("making the mail's sender known: %w", err)
 		}
-		d.SES, d.Mail = c.ses.config, sender.Options{From: mailFrom, Unsubscribe: url + unsubscribe.Path, Look: collab.MailLook{Link: url + mailLink}}
+		d.SES, d.Mail = c.ses.config, sender.Options{
+			From:        mailFrom,
+			Unsubscribe: url + unsubscribe.Path,
+			Look:        collab.MailLook{Link: url + mailLink},
+		}
 		if short != nil {
 			d.SES = watchMails(d.SES, func(to, subject string) { short.line("mail to %s: %s  %s/mail", to, subject, url) })
 		}

@@ -87,7 +87,10 @@ func pieces(root, path string) ([]piece, error) {
 	}
 	service := regexp.MustCompile(`(?m)^func (\w+)\(d Deps\) \*` + pkg + `\.Service `).FindSubmatch(deps)
 	if service == nil {
-		return nil, fmt.Errorf("api.Deps has no %s.Service: write the package shared/api/%s with its Service, its field of Deps and the function that returns that, and its value in shared/app, first", pkg, pkg)
+		return nil, fmt.Errorf(
+			"api.Deps has no %s.Service: write the package shared/api/%s with its Service, its field of Deps and the function that returns that, and its value in shared/app, first",
+			pkg, pkg,
+		)
 	}
 	rows := "shared/api/" + pkg + ".go"
 	others, err := os.ReadFile(filepath.Join(root, rows))
@@ -99,7 +102,22 @@ func pieces(root, path string) ([]piece, error) {
 	if words[len(words)-1] != "get" {
 		grants += " | WriteTable"
 	}
-	fill := strings.NewReplacer("PATH", path, "PACKAGE", pkg, "FIELD", string(service[1]), "METHOD", name(words), "ROW", row, "GRANTS", grants, "'", "`").Replace
+	fill := strings.NewReplacer(
+		"PATH",
+		path,
+		"PACKAGE",
+		pkg,
+		"FIELD",
+		string(service[1]),
+		"METHOD",
+		name(words),
+		"ROW",
+		row,
+		"GRANTS",
+		grants,
+		"'",
+		"`",
+	).Replace
 	return []piece{
 		{operation, fill(operationText), "write the request's fields, the rule and the answer"},
 		{rows, string(others) + fill(rowText), "say what it does, and what rights it has"},

@@ -51,7 +51,8 @@ func TestPieces(t *testing.T) {
 	run := exec.Command("go", "test", "-overlay", file, "-count=1", "-run", "TestScripts"+path, "./shared/testing/apitest")
 	run.Dir = root
 	out, err := run.CombinedOutput()
-	if err == nil || strings.Count(string(out), "--- FAIL: TestScripts/") != 1 || !strings.Contains(string(out), "--- FAIL: TestScripts"+path+"/first") ||
+	if err == nil || strings.Count(string(out), "--- FAIL: TestScripts/") != 1 ||
+		!strings.Contains(string(out), "--- FAIL: TestScripts"+path+"/first") ||
 		!strings.Contains(string(out), "the status is 500, want 200") {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -37,7 +37,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s is %s now, in %d files. Commit and push that; then, in other modules: go get %s/shared/client\n", old, args[0], changed, args[0])
+	fmt.Printf(
+		"%s is %s now, in %d files. Commit and push that; then, in other modules: go get %s/shared/client\n", old, args[0], changed, args[0],
+	)
 	return nil
 }
 

@@ -70,5 +70,8 @@ func TestRename(t *testing.T) {
 	}
 	sh(copied, `test -z "$(gofmt -l */)"`)
 	sh(copied, "go vet ./shared/api/... ./shared/client/... ./scripts/... ./localstack/... ./functions")
-	sh(copied, "go test -vet=off ./shared/importtest ./shared/api/openapi ./scripts/bench -run 'TestModule|TestRules|TestDocument|TestGoClient|TestReadme|TestParse|TestCompare'")
+	sh(
+		copied,
+		"go test -vet=off ./shared/importtest ./shared/api/openapi ./scripts/bench -run 'TestModule|TestRules|TestDocument|TestGoClient|TestReadme|TestParse|TestCompare'",
+	)
 }

@@ -114,7 +114,9 @@ func (s *seeder) notifications(ctx context.Context) error {
 		for _, id := range ids[len(ids)/2:] {
 			read = append(read, client.NotificationUpdate{ID: id, ReadByUserIDs: []string{p.id}})
 		}
-		_, err = s.client.Notifications.Update(ctx, &client.NotificationsUpdateRequest{OrganizationID: organization, UserID: p.id, Notifications: read})
+		_, err = s.client.Notifications.Update(
+			ctx, &client.NotificationsUpdateRequest{OrganizationID: organization, UserID: p.id, Notifications: read},
+		)
 		if err != nil {
 			return err
 		}

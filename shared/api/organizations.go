@@ -11,8 +11,8 @@ func V2OrganizationsGet() Endpoint {
 		Path:    "/v2/organizations/get",
 		Summary: "Lists organizations, in pages",
 		Description: `
-Returns organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An organization
-may have further fields, which its operator gave it.`,
+Returns organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed. An
+organization may have further fields, which its operator gave it.`,
 		Grants:    ReadTable,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).Get),
@@ -25,9 +25,9 @@ func V1OrganizationsFoldersGet() Endpoint {
 		Path:    "/v1/organizations/folders/get",
 		Summary: "Lists the folders of an organization, or one with its subfolders",
 		Description: `
-Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly in it by
-id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the
-organization is disabled, or when one response of 5 MB does not hold the folders.`,
+Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the folders directly
+in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist (root is none);
+FAILED_PRECONDITION when the organization is disabled, or when one response of 5 MB does not hold the folders.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersGetV1),
@@ -40,9 +40,10 @@ func V2OrganizationsAdd() Endpoint {
 		Path:    "/v2/organizations/add",
 		Summary: "Adds organizations, or updates those that are there",
 		Description: `
-Makes organizations, or updates those that are there: a name or further field that is not sent stays, null takes a further field away. At most 500, each
-with any further fields (100,000 bytes of them), which organizations/get returns beside its own; names that the service uses itself are refused. An
-organization that was deleted may be added again a few seconds later, and is empty; until then it fails with UNAVAILABLE.`,
+Makes organizations, or updates those that are there: a name or further field that is not sent stays, null takes a further field away. At
+most 500, each with any further fields (100,000 bytes of them), which organizations/get returns beside its own; names that the service uses
+itself are refused. An organization that was deleted may be added again a few seconds later, and is empty; until then it fails with
+UNAVAILABLE.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).Add),
 	}
@@ -66,8 +67,8 @@ func V2OrganizationsAccessDisablestateUpdate() Endpoint {
 		Path:    "/v2/organizations/access/disablestate/update",
 		Summary: "Disables organizations, or enables them again",
 		Description: `
-Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written: FAILED_PRECONDITION; only
-operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.`,
+Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written:
+FAILED_PRECONDITION; only operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).DisableStateUpdate),
 	}
@@ -79,8 +80,8 @@ func V2OrganizationsFoldersAdd() Endpoint {
 		Path:    "/v2/organizations/folders/add",
 		Summary: "Adds folders",
 		Description: `
-Makes folders, in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with ALREADY_EXISTS when it
-exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.`,
+Makes folders, in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
+ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.`,
 		Grants:    ReadTable | WriteTable,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersAdd),
@@ -93,9 +94,9 @@ func V2OrganizationsFoldersGet() Endpoint {
 		Path:    "/v2/organizations/folders/get",
 		Summary: "Lists the folders of an organization, in pages, or one with its subfolders",
 		Description: `
-Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with those in it, to maxDepth levels,
-each by id. Which folders are in another may be known a second late. NOT_FOUND when the organization or the folder does not exist (root is none);
-FAILED_PRECONDITION when one response of 5 MB does not hold the subfolders, or there are more than 10,000.`,
+Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with those in it, to
+maxDepth levels, each by id. Which folders are in another may be known a second late. NOT_FOUND when the organization or the folder does
+not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does not hold the subfolders, or there are more than 10,000.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersGet),
@@ -108,9 +109,9 @@ func V2OrganizationsFoldersUpdate() Endpoint {
 		Path:    "/v2/organizations/folders/update",
 		Summary: "Renames folders, or moves them",
 		Description: `
-Changes folders, one after the other: a field left out stays. Another parent moves a folder with all that is in it; what inherits its access from above
-then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist, and with FAILED_PRECONDITION when it would lie in
-itself, or have levels beyond the tenth.`,
+Changes folders, one after the other: a field left out stays. Another parent moves a folder with all that is in it; what inherits its
+access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist, and with
+FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).FoldersUpdate),
@@ -123,8 +124,9 @@ func V2OrganizationsFoldersAccessUpdate() Endpoint {
 		Path:    "/v2/organizations/folders/access/update",
 		Summary: "Says who may see what is in folders",
 		Description: `
-Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with inheritFromParent, so that the parent's
-holds. With inheritFromParent false alone a folder keeps the type that holds for it as its own. A folder that does not exist fails with NOT_FOUND.`,
+Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with inheritFromParent, so that
+the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as its own. A folder that does not exist
+fails with NOT_FOUND.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable,
 		Operation: operation(organization, (*organizations.Service).FoldersAccessUpdate),
 	}
@@ -136,9 +138,9 @@ func V2OrganizationsDocumentsAdd() Endpoint {
 		Path:    "/v2/organizations/documents/add",
 		Summary: "Adds documents",
 		Description: `
-Makes documents: each with any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the service uses itself are
-refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds later, and is empty. NOT_FOUND when the
-folder does not exist.`,
+Makes documents: each with any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the service
+uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds later, and
+is empty. NOT_FOUND when the folder does not exist.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).DocumentsAdd),
 	}
@@ -150,8 +152,8 @@ func V2OrganizationsDocumentsGet() Endpoint {
 		Path:    "/v2/organizations/documents/get",
 		Summary: "Lists documents, in pages",
 		Description: `
-Returns documents: those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id. Disabled ones are listed.
-A list by folder may be a second behind. NOT_FOUND when the folder does not exist.`,
+Returns documents: those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id. Disabled
+ones are listed. A list by folder may be a second behind. NOT_FOUND when the folder does not exist.`,
 		Grants:    ReadTable | ReadIndexes,
 		Requires:  collab.AdvancedQueries,
 		Operation: operation(organization, (*organizations.Service).DocumentsGet),
@@ -164,7 +166,8 @@ func V2OrganizationsDocumentsUpdate() Endpoint {
 		Path:    "/v2/organizations/documents/update",
 		Summary: "Updates documents",
 		Description: `
-Changes documents: a name or further field that is not sent stays, null takes a further field away. A document that does not exist fails with NOT_FOUND.`,
+Changes documents: a name or further field that is not sent stays, null takes a further field away. A document that does not exist fails
+with NOT_FOUND.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).DocumentsUpdate),
 	}
@@ -176,8 +179,8 @@ func V2OrganizationsDocumentsMove() Endpoint {
 		Path:    "/v2/organizations/documents/move",
 		Summary: "Moves documents to another folder",
 		Description: `
-Puts documents into a folder, or with root into none. A document keeps its own access type; one without has the new folder's. A document that does not
-exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.`,
+Puts documents into a folder, or with root into none. A document keeps its own access type; one without has the new folder's. A document
+that does not exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).DocumentsMove),
 	}
@@ -201,8 +204,8 @@ func V2OrganizationsDocumentsAccessDisablestateUpdate() Endpoint {
 		Path:    "/v2/organizations/documents/access/disablestate/update",
 		Summary: "Disables documents, or enables them again",
 		Description: `
-Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION; those about its organization
-or folder leave it out. One that does not exist fails with NOT_FOUND.`,
+Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION; those about
+its organization or folder leave it out. One that does not exist fails with NOT_FOUND.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).DocumentsDisableStateUpdate),
 	}
@@ -238,8 +241,8 @@ func V2OrganizationsUsergroupsUsersDelete() Endpoint {
 		Path:    "/v2/organizations/usergroups/users/delete",
 		Summary: "Takes users out of a group",
 		Description: `
-Takes users out of a group, or all of it; one who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION when deleteAll
-meets more than 10,000 users.`,
+Takes users out of a group, or all of it; one who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION
+when deleteAll meets more than 10,000 users.`,
 		Grants:    ReadTable | WriteTable,
 		Operation: operation(organization, (*organizations.Service).UsergroupsUsersDelete),
 	}
@@ -251,9 +254,10 @@ func V2OrganizationsDelete() Endpoint {
 		Path:    "/v2/organizations/delete",
 		Summary: "Deletes organizations",
 		Description: `
-Deletes organizations with all that is in them: folders, documents, users, groups, grants, comments, notifications and preferences. They are out of reach
-at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted
-to webhooks as organization.deleted. The same id may be added again a few seconds later: new and empty.`,
+Deletes organizations with all that is in them: folders, documents, users, groups, grants, comments, notifications and preferences. They
+are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not exist
+fails with NOT_FOUND. Each is posted to webhooks as organization.deleted. The same id may be added again a few seconds later: new and
+empty.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		LeavesJob: true,
 		Operation: operation(organization, (*organizations.Service).Delete),
@@ -266,8 +270,8 @@ func V2OrganizationsFoldersDelete() Endpoint {
 		Path:    "/v2/organizations/folders/delete",
 		Summary: "Deletes a folder with what is in it",
 		Description: `
-Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the rest: see jobs/get. Posted to
-webhooks as folder.deleted. NOT_FOUND when the folder does not exist.`,
+Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the rest: see
+jobs/get. Posted to webhooks as folder.deleted. NOT_FOUND when the folder does not exist.`,
 		Grants:    ReadTable | ReadIndexes | WriteTable | SendEvents,
 		Requires:  collab.AdvancedQueries,
 		LeavesJob: true,
@@ -281,9 +285,9 @@ func V2OrganizationsDocumentsDelete() Endpoint {
 		Path:    "/v2/organizations/documents/delete",
 		Summary: "Deletes documents",
 		Description: `
-Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see
-jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be added again a few seconds later:
-new and empty.`,
+Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps
+the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be
+added again a few seconds later: new and empty.`,
 		Grants:    ReadTable | WriteTable | SendEvents,
 		LeavesJob: true,
 		Operation: operation(organization, (*organizations.Service).DocumentsDelete),

@@ -155,7 +155,8 @@ func TestCosts(t *testing.T) {
 		t.Logf("%s: %.2f write units, %.2f read units", r.name, r.write, r.read)
 		half := units{math.Round(2*r.write)/2 + 0, math.Round(2*r.read)/2 + 0} // not -0
 		fresh += fmt.Sprintf("| %s | %g | %g | $%.2f |\n", r.name, half.write, half.read, half.price())
-		stated := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(r.name) + ` \| ([0-9.]+) \| ([0-9.]+) \| \$([0-9.]+) \|$`).FindStringSubmatch(table)
+		stated := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(r.name) + ` \| ([0-9.]+) \| ([0-9.]+) \| \$([0-9.]+) \|$`).
+			FindStringSubmatch(table)
 		if stated == nil {
 			if !*update {
 				t.Errorf("the table has no row %q", r.name)
@@ -173,8 +174,10 @@ func TestCosts(t *testing.T) {
 	// What a million comments come to: by the rows above, and by what the sentence adds to them.
 	const requests, deliveries, mails = 5.20, 5.00, 100.0
 	sum := comment.price() + commentEvent.price() + grouped.price()
-	fresh += fmt.Sprintf("| **in all: comments, of which each tells one person by a mail that waits for others** | | | **$%.0f, and $%.0f for SES** |\n",
-		sum+requests+deliveries, mails)
+	fresh += fmt.Sprintf(
+		"| **in all: comments, of which each tells one person by a mail that waits for others** | | | **$%.0f, and $%.0f for SES** |\n",
+		sum+requests+deliveries, mails,
+	)
 	if *update {
 		if err := os.WriteFile(file, []byte(head+begin+fresh+end+tail), 0o644); err != nil {
 			t.Fatal(err)
@@ -223,7 +226,8 @@ func budget(t *testing.T, name string) units {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`\{` + regexp.QuoteMeta(strconv.Quote(name)) + `, \d+, \d+, (?:true|false), ([0-9.]+), ([0-9.]+), \d+\}`).FindSubmatch(source)
+	found := regexp.MustCompile(`\{` + regexp.QuoteMeta(strconv.Quote(name)) + `, \d+, \d+, (?:true|false), ([0-9.]+), ([0-9.]+), \d+\}`).
+		FindSubmatch(source)
 	if found == nil {
 		t.Fatalf("the test of delivery's budgets has no case %q", name)
 	}

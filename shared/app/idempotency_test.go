@@ -110,7 +110,9 @@ func (d *deployment) send(ctx context.Context, path, key, settings, data string)
 		}
 		answer, err := lambdahttp.Handler(e.Handler(d.service.deps()))(ctx, events.APIGatewayProxyRequest{
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
-			RequestContext: events.APIGatewayProxyRequestContext{Authorizer: map[string]any{"accountId": "acme", "apiKey": "key", "settings": settings}},
+			RequestContext: events.APIGatewayProxyRequestContext{
+				Authorizer: map[string]any{"accountId": "acme", "apiKey": "key", "settings": settings},
+			},
 		})
 		return answer.StatusCode, answer.Body, err
 	}
@@ -158,12 +160,14 @@ func TestKeyAndPassingFailure(t *testing.T) {
 			d := newDeployment(t)
 			second := "second"
 			d.table.text.Store(&second)
-			if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, short); status != 200 || strings.Count(body, `"success":false`) != 1 {
+			if status, body := d.call("/v2/commentannotations/add", "k", "{}", threeThreads, short); status != 200 ||
+				strings.Count(body, `"success":false`) != 1 {
 				t.Fatalf("%d %s", status, body)
 			}
 			d.table.text.Store(nil)
 			for range 2 {
-				if status, body := d.call("/v2/commentannotations/add", "k", settings, threeThreads, long); status != 200 || strings.Contains(body, `"success":false`) {
+				if status, body := d.call("/v2/commentannotations/add", "k", settings, threeThreads, long); status != 200 ||
+					strings.Contains(body, `"success":false`) {
 					t.Errorf("again: %d %s", status, body)
 				}
 			}

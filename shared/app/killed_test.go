@@ -61,8 +61,11 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","documentId":"NAME","locationIds":["l"],"updatedData":{"location":{"id":"elsewhere"}}}`, left: true},
 	"/v2/commentannotations/comments/add": {before: makeThread,
 		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentData":[{"commentId":3,"commentText":"y","from":{"userId":"u"}}]}`},
-	"/v2/commentannotations/comments/add with an event": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","annotationId":"a",
-		"commentData":[{"commentId":3,"commentText":"y","from":{"userId":"u"},"triggerNotification":true}]}`},
+	"/v2/commentannotations/comments/add with an event": {
+		before: makeThread,
+		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a",
+		"commentData":[{"commentId":3,"commentText":"y","from":{"userId":"u"},"triggerNotification":true}]}`,
+	},
 	"/v2/commentannotations/comments/update": {before: makeThread,
 		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[1,2],"updatedData":{"commentText":"z"}}`},
 	"/v2/commentannotations/read/set": {before: makeThread,
@@ -74,11 +77,18 @@ var effects = map[string]effect{
 	"/v2/commentannotations/delete of all": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME"}`},
 	"/v2/commentannotations/comments/delete": {before: makeThread,
 		data: `{"organizationId":"o","documentId":"NAME","annotationId":"a","commentIds":[2,1]}`},
-	"/v2/commentannotations/comments/delete of all": {before: makeThread, data: `{"organizationId":"o","documentId":"NAME","annotationId":"a"}`},
-	"/v2/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
-		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
-	"/v1/notifications/add": {data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
-		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`},
+	"/v2/commentannotations/comments/delete of all": {
+		before: makeThread,
+		data:   `{"organizationId":"o","documentId":"NAME","annotationId":"a"}`,
+	},
+	"/v2/notifications/add": {
+		data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`,
+	},
+	"/v1/notifications/add": {
+		data: `{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"notificationId":"NAME",
+		"actionUser":{"userId":"ann"},"displayHeadlineMessageTemplate":"x"}`,
+	},
 	"/v2/notifications/update": {before: makeThread, inbox: []string{"NAME-1", "NAME-2"},
 		data: `{"organizationId":"o","userId":"NAME","notifications":[
 		{"id":"NAME-1","clickedByUserIds":["NAME"],"displayBodyMessage":"x"},{"id":"NAME-2","clickedByUserIds":["NAME"]}]}`},
@@ -90,40 +100,77 @@ var effects = map[string]effect{
 		data: `{"organizationId":"o","userId":"NAME"}`},
 	"/v2/notifications/config/set": {before: makeThread,
 		data: `{"organizationId":"o","userIds":["NAME","u"],"documentIds":["d","e"],"config":{"email":"NONE"}}`},
-	"/v2/organizations/add": {data: `{"organizations":[{"organizationId":"NAME","organizationName":"x"},{"organizationId":"NAME-2","tier":1}]}`},
+	"/v2/organizations/add": {
+		data: `{"organizations":[{"organizationId":"NAME","organizationName":"x"},{"organizationId":"NAME-2","tier":1}]}`,
+	},
 	"/v2/organizations/update": {before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME","a":1,"b":2}]}`,
 		data: `{"organizations":[{"organizationId":"NAME","a":null,"c":3}]}`},
-	"/v2/organizations/access/disablestate/update": {before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME"},{"organizationId":"NAME-2"}]}`,
-		data: `{"organizationIds":["NAME","NAME-2"],"disabled":true}`},
+	"/v2/organizations/access/disablestate/update": {
+		before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME"},{"organizationId":"NAME-2"}]}`,
+		data:   `{"organizationIds":["NAME","NAME-2"],"disabled":true}`,
+	},
 	"/v2/organizations/folders/add": {data: `{"organizationId":"NAME","createOrganization":true,
 		"folders":[{"folderId":"a"},{"folderId":"b","parentFolderId":"a"}]}`},
 	"/v2/organizations/folders/update": {before: makeFolders,
 		data: `{"organizationId":"NAME","folders":[{"folderId":"b","parentFolderId":"root"},{"folderId":"a","parentFolderId":"b","folderName":"x"}]}`},
-	"/v2/organizations/folders/access/update": {before: makeFolders, data: `{"organizationId":"NAME","folderIds":["a","b"],"accessType":"public"}`},
+	"/v2/organizations/folders/access/update": {
+		before: makeFolders,
+		data:   `{"organizationId":"NAME","folderIds":["a","b"],"accessType":"public"}`,
+	},
 	"/v2/organizations/documents/add": {data: `{"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
 		"documents":[{"documentId":"a"},{"documentId":"b"}]}`},
-	"/v2/organizations/documents/update":                     {before: makeDocuments, data: `{"organizationId":"NAME","documents":[{"documentId":"a","x":1},{"documentId":"b"}]}`},
-	"/v2/organizations/documents/move":                       {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"folderId":"root"}`},
-	"/v2/organizations/documents/access/update":              {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"accessType":"public"}`},
-	"/v2/organizations/documents/access/disablestate/update": {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"],"disabled":true}`},
+	"/v2/organizations/documents/update": {
+		before: makeDocuments,
+		data:   `{"organizationId":"NAME","documents":[{"documentId":"a","x":1},{"documentId":"b"}]}`,
+	},
+	"/v2/organizations/documents/move": {
+		before: makeDocuments,
+		data:   `{"organizationId":"NAME","documentIds":["a","b"],"folderId":"root"}`,
+	},
+	"/v2/organizations/documents/access/update": {
+		before: makeDocuments,
+		data:   `{"organizationId":"NAME","documentIds":["a","b"],"accessType":"public"}`,
+	},
+	"/v2/organizations/documents/access/disablestate/update": {
+		before: makeDocuments,
+		data:   `{"organizationId":"NAME","documentIds":["a","b"],"disabled":true}`,
+	},
 	"/v2/organizations/usergroups/add": {data: `{"organizationId":"NAME","createOrganization":true,
 		"organizationUserGroups":[{"groupId":"a"},{"groupId":"b"}]}`},
-	"/v2/organizations/usergroups/users/add":    {before: makeGroup, data: `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`},
-	"/v2/organizations/usergroups/users/delete": {before: makeGroup, data: `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`},
+	"/v2/organizations/usergroups/users/add": {
+		before: makeGroup,
+		data:   `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`,
+	},
+	"/v2/organizations/usergroups/users/delete": {
+		before: makeGroup,
+		data:   `{"organizationId":"NAME","organizationUserGroupId":"g","userIds":["a","b"]}`,
+	},
 	"/v2/organizations/delete": {before: `/v2/organizations/add {"organizations":[{"organizationId":"NAME"},{"organizationId":"NAME-2"}]}`,
 		data: `{"organizationIds":["NAME","NAME-2"]}`},
 	"/v2/organizations/documents/delete": {before: makeDocuments, data: `{"organizationId":"NAME","documentIds":["a","b"]}`},
 	"/v2/organizations/folders/delete":   {before: makeFolders, data: `{"organizationId":"NAME","folderId":"a"}`},
 	"/v2/users/add": {data: `{"organizationId":"NAME","createOrganization":true,"documentId":"d","createDocument":true,
 		"users":[{"userId":"ann","name":"Ann"},{"userId":"bob"}]}`},
-	"/v2/users/update": {before: makeUsers, data: `{"organizationId":"NAME","users":[{"userId":"ann","name":"Ann"},{"userId":"bob","accessRole":"viewer"}]}`},
+	"/v2/users/update": {
+		before: makeUsers,
+		data:   `{"organizationId":"NAME","users":[{"userId":"ann","name":"Ann"},{"userId":"bob","accessRole":"viewer"}]}`,
+	},
 	"/v2/users/delete": {before: makeUsers, data: `{"organizationId":"NAME","userIds":["ann","bob"]}`},
-	"/v2/users/delete at a folder": {before: `/v2/users/add {"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
-		"users":[{"userId":"ann"},{"userId":"bob"}]}`, data: `{"organizationId":"NAME","folderId":"f","userIds":["ann","bob"]}`},
-	"/v2/auth/permissions/add": {before: makeDocuments, data: `{"user":{"userId":"ann"},"permissions":{"resources":[{"type":"organization","id":"NAME"},
-		{"type":"folder","id":"f","organizationId":"NAME"},{"type":"document","id":"a","organizationId":"NAME"}]}}`},
-	"/v2/auth/permissions/remove": {before: makeUsers, data: `{"userId":"ann","permissions":{"resources":[{"type":"organization","id":"NAME"}]}}`},
-	"/v2/webhooks/add":            {data: `{"webhookId":"NAME","url":"https://example.com"}`},
+	"/v2/users/delete at a folder": {
+		before: `/v2/users/add {"organizationId":"NAME","createOrganization":true,"folderId":"f","createFolder":true,
+		"users":[{"userId":"ann"},{"userId":"bob"}]}`,
+		data: `{"organizationId":"NAME","folderId":"f","userIds":["ann","bob"]}`,
+	},
+	"/v2/auth/permissions/add": {
+		before: makeDocuments,
+		data: `{"user":{"userId":"ann"},"permissions":{"resources":[{"type":"organization","id":"NAME"},
+		{"type":"folder","id":"f","organizationId":"NAME"},{"type":"document","id":"a","organizationId":"NAME"}]}}`,
+	},
+	"/v2/auth/permissions/remove": {
+		before: makeUsers,
+		data:   `{"userId":"ann","permissions":{"resources":[{"type":"organization","id":"NAME"}]}}`,
+	},
+	"/v2/webhooks/add": {data: `{"webhookId":"NAME","url":"https://example.com"}`},
 	"/v2/webhooks/update": {before: makeWebhook,
 		data: `{"webhookId":"NAME","updatedData":{"disabled":true}}`},
 	"/v2/webhooks/delete":            {before: makeWebhook, data: `{"webhookId":"NAME"}`},
@@ -149,7 +196,9 @@ func (d *deployment) deliver(user, id string) {
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
 	for shard := range table.DueShards {
-		items, err := d.service.Outbox.Query(d.Context(), store.Scan{PK: table.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true})
+		items, err := d.service.Outbox.Query(
+			d.Context(), store.Scan{PK: table.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
+		)
 		if err != nil {
 			d.Fatal(err)
 		}

@@ -94,7 +94,10 @@ func TestLargeUpdate(t *testing.T) {
 	wait = seconds(t, "events", post(t, s, update, all))
 	mustPost(t, "what raises no event", post(t, app.New(config), update, quiet))
 	now = now.Add(wait)
-	mustPost(t, "when the events are paid", post(t, app.New(config), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)))
+	mustPost(
+		t, "when the events are paid",
+		post(t, app.New(config), update, strings.Replace(all, `"updatedData"`, `"annotationIds": ["a001"], "updatedData"`, 1)),
+	)
 }
 
 // TestSmallRequests holds that a small request makes no call for the quota, but the first one of a process in a minute.
@@ -133,7 +136,10 @@ func TestRefusedWritesCount(t *testing.T) {
 	s, _ := limited(t, collab.Settings{WriteUnitsPerSecond: 1000}, func() time.Time { return now }, new(bytes.Buffer))
 	comment := `{"commentText":"` + strings.Repeat("x", 25_000) + `","from":{"userId":"u"}}`
 	body := `{"data":{"organizationId":"o","createOrganization":true,"documentId":"d","createDocument":true,"commentAnnotations":[{"annotationId":"a",
-		"commentData":[` + strings.Join(slices.Repeat([]string{comment}, 80), ",") + `]}]}}`
+		"commentData":[` + strings.Join(
+		slices.Repeat([]string{comment}, 80),
+		",",
+	) + `]}]}}`
 	mustPost(t, "the first", post(t, s, "/v2/commentannotations/add", body))
 	now = now.Add(time.Hour)
 	for n := range 10 {

@@ -84,7 +84,8 @@ func TestSilentConnection(t *testing.T) {
 			}
 			cfg.HTTPClient = awsconfig.Client{Next: http.DefaultClient, AttemptTime: time.Nanosecond}
 			silences.Store(0)
-			_, err = sqs.NewFromConfig(cfg).GetQueueUrl(awsconfig.WithAttemptTime(t.Context(), time.Minute), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
+			_, err = sqs.NewFromConfig(cfg).
+				GetQueueUrl(awsconfig.WithAttemptTime(t.Context(), time.Minute), &sqs.GetQueueUrlInput{QueueName: aws.String("q")})
 			if err != nil {
 				t.Errorf("with a time of the call's own: %v", err)
 			}

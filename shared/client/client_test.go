@@ -197,14 +197,20 @@ func TestItems(t *testing.T) {
 	if ids, asked, err := read(1, page(`{"annotationId":"a"}`, "t1")); len(ids) != 1 || len(asked) != 1 || err != nil {
 		t.Errorf("for one item %d pages were read: %v, %v", len(asked), ids, err)
 	}
-	if ids, _, err := read(9, page(`{"annotationId":"a"}`, "t1"), exchange{status: 404, body: failure(collab.NotFound)}); len(ids) != 1 || collab.CodeOf(err) != collab.NotFound {
+	if ids, _, err := read(9, page(`{"annotationId":"a"}`, "t1"), exchange{status: 404, body: failure(collab.NotFound)}); len(ids) != 1 ||
+		collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("the pages end with %v, %v", ids, err)
 	}
 }
 
 // TestUpdate holds that absent, null and value of an update are sent as such, and that a page ends where the answer has no token.
 func TestUpdate(t *testing.T) {
-	s := &service{exchanges: []exchange{{status: 200, body: `{"result":{"data":{}}}`}, {status: 200, body: `{"result":{"data":{"replayed":2},"nextPageToken":"t"}}`}}}
+	s := &service{
+		exchanges: []exchange{
+			{status: 200, body: `{"result":{"data":{}}}`},
+			{status: 200, body: `{"result":{"data":{"replayed":2},"nextPageToken":"t"}}`},
+		},
+	}
 	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})
 	_, err := c.CommentAnnotations.Update(t.Context(), &client.CommentAnnotationsUpdateRequest{
 		OrganizationID: "acme", DocumentID: "plan",
@@ -218,7 +224,9 @@ func TestUpdate(t *testing.T) {
 	if got := s.exchanges[0]; err != nil || got.sent != want || got.key != "mine" {
 		t.Errorf("%v, key %q\n%s, want\n%s", err, got.key, got.sent, want)
 	}
-	replayed, next, err := c.Webhooks.ReplayDeliveries(t.Context(), &client.WebhooksReplayDeliveriesRequest{WebhookID: "crm", Since: time.UnixMilli(1500)})
+	replayed, next, err := c.Webhooks.ReplayDeliveries(
+		t.Context(), &client.WebhooksReplayDeliveriesRequest{WebhookID: "crm", Since: time.UnixMilli(1500)},
+	)
 	if err != nil || replayed.Replayed != 2 || next != "t" {
 		t.Errorf("%+v, %q, %v", replayed, next, err)
 	}
@@ -231,7 +239,10 @@ func TestUpdate(t *testing.T) {
 func TestAnswers(t *testing.T) {
 	s := &service{exchanges: []exchange{
 		{status: 200, body: `{"result":{"data":[{"folderId":"f","createdAt":1500,"lastUpdated":2500,"later":true}]}}`},
-		{status: 200, body: `{"result":{"data":[{"annotationId":"a","createdAt":"1970-01-01T00:00:01.500Z","context":{"n":12345678901234567890}}]}}`},
+		{
+			status: 200,
+			body:   `{"result":{"data":[{"annotationId":"a","createdAt":"1970-01-01T00:00:01.500Z","context":{"n":12345678901234567890}}]}}`,
+		},
 		{status: 200, body: `{"result":{"data":[{"id":"o","disabled":true,"tier":"gold"}]}}`},
 	}}
 	c := client.New(client.Config{BaseURL: "http://service.test", HTTP: &http.Client{Transport: s}})

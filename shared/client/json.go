@@ -10,9 +10,12 @@ import (
 )
 
 // encoding writes requests: times in milliseconds since epoch, and the same text for the same request.
-var encoding = json.JoinOptions(json.Deterministic(true), json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
-	return enc.WriteToken(jsontext.Int(t.UnixMilli()))
-})))
+var encoding = json.JoinOptions(
+	json.Deterministic(true),
+	json.WithMarshalers(json.MarshalToFunc(func(enc *jsontext.Encoder, t time.Time) error {
+		return enc.WriteToken(jsontext.Int(t.UnixMilli()))
+	})),
+)
 
 // decoding reads answers: times as ISO 8601 or in milliseconds since epoch.
 var decoding = json.WithUnmarshalers(json.UnmarshalFromFunc(func(dec *jsontext.Decoder, t *time.Time) error {

@@ -29,7 +29,11 @@ const minSecret = len("whsec_") + 32
 func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEvent, error) {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < minSecret {
-		return nil, &collab.Error{Code: collab.FailedPrecondition, Message: "the secret of the webhook is not one that the service gave", Err: err}
+		return nil, &collab.Error{
+			Code:    collab.FailedPrecondition,
+			Message: "the secret of the webhook is not one that the service gave",
+			Err:     err,
+		}
 	}
 	if err := verifier.Verify(body, header); err != nil {
 		return nil, &collab.Error{Code: collab.PermissionDenied, Message: "the webhook is not signed with this secret", Err: err}

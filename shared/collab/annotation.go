@@ -115,7 +115,21 @@ func (c *Comment) HasContent() bool {
 
 // Content is about how many bytes the comment adds to an answer.
 func (c *Comment) Content() int {
-	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) + len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept)
+	return len(
+		Deref(c.Text),
+	) + len(
+		Deref(c.HTML),
+	) + len(
+		c.Context,
+	) + len(
+		c.From,
+	) + len(
+		c.TaggedUserContacts,
+	) + len(
+		c.Attachments,
+	) + len(
+		c.Kept,
+	)
 }
 
 // Thread is an annotation with its comments by comment id.

@@ -12,7 +12,8 @@ type Code string
 
 // The codes, with the HTTP status that package rpc answers for each.
 const (
-	InvalidArgument    Code = "INVALID_ARGUMENT"    // 400 (413 for size, 415 for content type, 405 for method): the request can never succeed as sent
+	// 400 (413 for size, 415 for content type, 405 for method): the request can never succeed as sent
+	InvalidArgument    Code = "INVALID_ARGUMENT"
 	FailedPrecondition Code = "FAILED_PRECONDITION" // 400: refused by a setting, by a state, or as more than one request or account may have
 	Unauthenticated    Code = "UNAUTHENTICATED"     // 401: a credential header is missing
 	PermissionDenied   Code = "PERMISSION_DENIED"   // 403: the credentials are not valid

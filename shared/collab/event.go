@@ -71,7 +71,8 @@ type Event struct {
 	Previous       *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
 	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
 	RecentComments []EventComment   `json:"recentComments,omitempty"`
-	People         []User           `json:"people,omitempty"` // tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list beside the event
+	// tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list beside the event
+	People []User `json:"people,omitempty"`
 
 	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
 	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization

@@ -112,7 +112,9 @@ func TestShorten(t *testing.T) {
 				}
 				checkPeople(t, &test.event, &ev)
 				if n := ev.Notification; n != nil {
-					if got, want := n.RenderHeadline().For(User{UserID: "r"}), test.event.Notification.RenderHeadline().For(User{UserID: "r"}); !strings.HasPrefix(want, got[:150]) {
+					if got, want := n.RenderHeadline().For(User{UserID: "r"}), test.event.Notification.RenderHeadline().For(User{UserID: "r"}); !strings.HasPrefix(
+						want, got[:150],
+					) {
 						t.Errorf("headline %q", got)
 					}
 				}
@@ -182,7 +184,8 @@ func FuzzCutEncoded(f *testing.F) {
 		if !strings.HasPrefix(s, got) || size(got) > limit {
 			t.Errorf("%q cut to %d is %q of %d", s, limit, got, size(got))
 		}
-		if _, n := utf8.DecodeRuneInString(s[len(got):]); n > 0 && utf8.ValidString(s) && !strings.Contains(s, "\uFFFD") && size(s[:len(got)+n]) <= limit {
+		if _, n := utf8.DecodeRuneInString(s[len(got):]); n > 0 && utf8.ValidString(s) && !strings.Contains(s, "\uFFFD") &&
+			size(s[:len(got)+n]) <= limit {
 			t.Errorf("%q cut to %d is %q, too short", s, limit, got)
 		}
 	})

@@ -74,13 +74,16 @@ type Identity struct {
 
 // Settings are what an operator sets for an account. The zero value of each field is its default.
 type Settings struct {
-	AdvancedQueriesOff         bool     `json:"advancedQueriesOff,omitempty"`         // the operations whose Endpoint requires AdvancedQueries are FailedPrecondition
-	NotificationPreferencesOff bool     `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
-	AllEvents                  bool     `json:"allEvents,omitempty"`                  // webhook events for every change, not only where triggerNotification is true
-	MailGroupingOff            bool     `json:"mailGroupingOff,omitempty"`            // one mail per event, not one per thread and 5 minutes
-	MailToMembersOnly          bool     `json:"mailToMembersOnly,omitempty"`          // no mail to addresses that members do not have
-	MailLook                   MailLook `json:"mailLook,omitzero"`                    // what is empty is as the deployment has it
-	DefaultAccess              Access   `json:"defaultAccess,omitempty"`              // of folders and documents that inherit none; "" is AccessOrganizationPrivate
+	// the operations whose Endpoint requires AdvancedQueries are FailedPrecondition
+	AdvancedQueriesOff         bool `json:"advancedQueriesOff,omitempty"`
+	NotificationPreferencesOff bool `json:"notificationPreferencesOff,omitempty"` // config get and set are FailedPrecondition
+	// webhook events for every change, not only where triggerNotification is true
+	AllEvents         bool     `json:"allEvents,omitempty"`
+	MailGroupingOff   bool     `json:"mailGroupingOff,omitempty"`   // one mail per event, not one per thread and 5 minutes
+	MailToMembersOnly bool     `json:"mailToMembersOnly,omitempty"` // no mail to addresses that members do not have
+	MailLook          MailLook `json:"mailLook,omitzero"`           // what is empty is as the deployment has it
+	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
+	DefaultAccess Access `json:"defaultAccess,omitempty"`
 
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number
 	ReadUnitsPerSecond  int64 `json:"readUnitsPerSecond,omitempty"`  // the same of reads

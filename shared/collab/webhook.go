@@ -114,7 +114,9 @@ func (w *Webhook) Rotate(id, secret string, now Millis) error {
 		}
 	}
 	if len(secrets) > MaxWebhookSecrets {
-		return Errorf(FailedPrecondition, "webhook %q has %d secrets that sign: rotate again when one of them has expired", w.ID, MaxWebhookSecrets)
+		return Errorf(
+			FailedPrecondition, "webhook %q has %d secrets that sign: rotate again when one of them has expired", w.ID, MaxWebhookSecrets,
+		)
 	}
 	w.Secrets = secrets
 	return nil
@@ -128,7 +130,8 @@ const (
 	DeliveryPending   DeliveryState = "pending"   // an attempt is to come
 	DeliveryDelivered DeliveryState = "delivered" // the endpoint answered 2xx
 	DeliveryExhausted DeliveryState = "exhausted" // every attempt failed
-	DeliveryCanceled  DeliveryState = "canceled"  // there was nothing to post any more: the event had expired or could not be read, or its type was not wanted any more
+	// there was nothing to post any more: the event had expired or could not be read, or its type was not wanted any more
+	DeliveryCanceled DeliveryState = "canceled"
 )
 
 // Values returns all states.
@@ -138,12 +141,13 @@ func (DeliveryState) Values() []string {
 
 // Delivery is one event on its way to one webhook endpoint. It is kept for 30 days.
 type Delivery struct {
-	WebhookID   string            `dynamodbav:"-"`
-	EventID     string            `dynamodbav:"-"` // also the webhook-id of its posts
-	Type        EventType         `dynamodbav:"typ"`
-	State       DeliveryState     `dynamodbav:"sta"`
-	Tries       int               `dynamodbav:"tries"`         // attempts since it was added, or replayed last
-	NextAttempt Millis            `dynamodbav:"next"`          // pending: the time of the next attempt, unless the endpoint rests or is disabled
+	WebhookID string        `dynamodbav:"-"`
+	EventID   string        `dynamodbav:"-"` // also the webhook-id of its posts
+	Type      EventType     `dynamodbav:"typ"`
+	State     DeliveryState `dynamodbav:"sta"`
+	Tries     int           `dynamodbav:"tries"` // attempts since it was added, or replayed last
+	// pending: the time of the next attempt, unless the endpoint rests or is disabled
+	NextAttempt Millis            `dynamodbav:"next"`
 	Attempts    []DeliveryAttempt `dynamodbav:"try,omitempty"` // oldest first, the last MaxDeliveryAttempts
 	CreatedAt   Millis            `dynamodbav:"ca"`
 	LastUpdated Millis            `dynamodbav:"lu"`

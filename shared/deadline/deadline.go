@@ -8,8 +8,9 @@ import "time"
 const (
 	Function  = 28 * time.Second                           // all of it; the gateway waits a second longer
 	Operation = Function - Send - Settle - Charge - Answer // the operation's context ends then
-	Send      = 3 * time.Second                            // telling the queue of the operation's events, once; the relay tells it what was not told
-	Settle    = 1 * time.Second                            // keeping or freeing the Idempotency-Key
-	Charge    = time.Second / 2                            // charging the account's quota
-	Answer    = 1 * time.Second                            // writing the answer, which the function's end must not cut off
+	// telling the queue of the operation's events, once; the relay tells it what was not told
+	Send   = 3 * time.Second
+	Settle = 1 * time.Second // keeping or freeing the Idempotency-Key
+	Charge = time.Second / 2 // charging the account's quota
+	Answer = 1 * time.Second // writing the answer, which the function's end must not cut off
 )

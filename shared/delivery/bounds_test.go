@@ -21,7 +21,13 @@ func TestLargeIcon(t *testing.T) {
 	text := "please look"
 	ev := a.event(collab.AnnotationAssigned)
 	ev.AnnotationID = "thread"
-	ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: collab.JSON(`{"userId":"ann"}`), AssignedTo: collab.JSON(`{"userId":"bob","email":"` + a.address("bob") + `"}`), Status: collab.JSON(`{"id":"REVIEW","name":"In review","svg":"` + strings.Repeat("<", 33_000) + `"}`)}}
+	ev.Annotation = &collab.EventAnnotation{
+		AnnotationObjects: collab.AnnotationObjects{
+			From:       collab.JSON(`{"userId":"ann"}`),
+			AssignedTo: collab.JSON(`{"userId":"bob","email":"` + a.address("bob") + `"}`),
+			Status:     collab.JSON(`{"id":"REVIEW","name":"In review","svg":"` + strings.Repeat("<", 33_000) + `"}`),
+		},
+	}
 	ev.Comments = []collab.EventComment{{CommentID: 1, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}}
 	thread := &collab.Thread{Annotation: collab.Annotation{
 		ID: "thread", Status: ev.Annotation.Status, StatusID: "REVIEW", AssignedTo: ev.Annotation.AssignedTo, CreatedAt: ev.Time, LastUpdated: ev.Time,

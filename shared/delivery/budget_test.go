@@ -42,7 +42,9 @@ func TestBudget(t *testing.T) {
 			read, write, calls := usage.Total()
 			t.Logf("%.1f read units, %.1f write units, %d calls to the table, %d to AWS", read, write, calls, len(p.calls))
 			if read > test.read || write > test.write || calls > test.calls {
-				t.Errorf("%.1f read units, %.1f write units, %d calls; want at most %.1f, %.1f, %d", read, write, calls, test.read, test.write, test.calls)
+				t.Errorf(
+					"%.1f read units, %.1f write units, %d calls; want at most %.1f, %.1f, %d", read, write, calls, test.read, test.write, test.calls,
+				)
 			}
 		})
 	}

@@ -69,7 +69,11 @@ func TestDeletedBeforeTold(t *testing.T) {
 	for name, inbox := range map[string]collab.Preference{"inbox and mail": collab.PreferAll, "mail alone": collab.PreferNone} {
 		t.Run(name, func(t *testing.T) {
 			a := w.account()
-			w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: inbox, Email: collab.PreferAll}))
+			w.must(
+				w.directory.SetPreferences(
+					t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: inbox, Email: collab.PreferAll},
+				),
+			)
 			ev := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("bob")} })
 			other := a.notification(func(ev *collab.Event) { ev.People = []collab.User{a.user("cid")} })
 			a.deleteNotification("", ev.ID)

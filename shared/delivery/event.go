@@ -142,7 +142,9 @@ var errDisabled = errors.New("disabled")
 
 func (d *Deliverer) quarantine(ctx context.Context, at outbox.Work, reason string) error {
 	d.Metrics.Add(metrics.Quarantined, "", 1)
-	d.Log.LogAttrs(ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", at.Account), slog.String("event", at.ID))
+	d.Log.LogAttrs(
+		ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", at.Account), slog.String("event", at.ID),
+	)
 	return d.Outbox.Quarantine(ctx, at, reason)
 }
 

@@ -38,7 +38,8 @@ func TestCommentReachesEveryone(t *testing.T) {
 		t.Error("a mail about a thread did not wait")
 	}
 	w.settle(p)
-	if waited := time.Duration(w.millis()-ev.Time) * time.Millisecond; waited < delivery.MailWindow || waited > delivery.MailWindow+time.Minute {
+	if waited := time.Duration(w.millis()-ev.Time) * time.Millisecond; waited < delivery.MailWindow ||
+		waited > delivery.MailWindow+time.Minute {
 		t.Errorf("it was over after %v", waited)
 	}
 	mails := w.mails()

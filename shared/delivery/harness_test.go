@@ -188,7 +188,8 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(name, "/outbound-emails") {
 		p.mails++
 	}
-	if bytes.Contains(body, []byte(`"`+table.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) && !bytes.Contains(body, []byte("ConditionExpression")) {
+	if bytes.Contains(body, []byte(`"`+table.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) &&
+		!bytes.Contains(body, []byte("ConditionExpression")) {
 		p.marked++
 	}
 	return response, err
@@ -489,7 +490,9 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 		set(&c.Settings)
 	}
 	w.must(w.directory.AddAccount(w.Context(), c))
-	_, err := w.directory.OpenDocument(w.Context(), a.doc.Account, a.doc.Organization, a.doc.Document, collab.CreateFlags{Organization: true, Document: true})
+	_, err := w.directory.OpenDocument(
+		w.Context(), a.doc.Account, a.doc.Organization, a.doc.Document, collab.CreateFlags{Organization: true, Document: true},
+	)
 	w.must(err)
 	return a
 }
@@ -575,7 +578,13 @@ func (a *account) add(t *collab.Thread, ev *collab.Event) {
 func (a *account) notification(change func(*collab.Event)) *collab.Event {
 	a.Helper()
 	ev := a.event(collab.NotificationAdded)
-	n := collab.Notification{ID: ev.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time}
+	n := collab.Notification{
+		ID:         ev.ID,
+		DocumentID: "doc",
+		ActionUser: collab.User{UserID: "ann"},
+		Headline:   "{actionUser} to {recipientUser}",
+		CreatedAt:  ev.Time,
+	}
 	ev.Actor, ev.Notification = &n.ActionUser, &n
 	change(ev)
 	_, err := a.outbox.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, ev)
@@ -603,7 +612,9 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 // inbox returns the ids of the notifications that a user has, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
-	list, next, err := a.outbox.Notifications(a.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, "", 1000)
+	list, next, err := a.outbox.Notifications(
+		a.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, "", 1000,
+	)
 	a.must(err)
 	if next != "" {
 		a.Fatal("the inbox goes on")

@@ -71,7 +71,9 @@ func scenarios() []scenario {
 					a.member(user)
 				}
 				for _, user := range []string{"ann", "bob"} {
-					a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, nil, collab.Preferences{Email: collab.PreferAll}))
+					a.must(
+						a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{user}, nil, collab.Preferences{Email: collab.PreferAll}),
+					)
 				}
 				return a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
 			},
@@ -272,7 +274,11 @@ func TestDone(t *testing.T) {
 	for _, grouped := range []bool{true, false} {
 		a := w.account(grouping(!grouped))
 		a.webhook("hook", r.URL+"/"+a.id)
-		evs := []*collab.Event{a.comment("thread", a.user("bob")), a.comment("other"), a.notification(func(ev *collab.Event) { ev.NotifyAll = true })}
+		evs := []*collab.Event{
+			a.comment("thread", a.user("bob")),
+			a.comment("other"),
+			a.notification(func(ev *collab.Event) { ev.NotifyAll = true }),
+		}
 		w.send(evs...)
 		p := w.start()
 		w.settle(p)

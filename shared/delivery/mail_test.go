@@ -122,7 +122,9 @@ func TestMailSays(t *testing.T) {
 	thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
 	for i := range 5 {
 		text := fmt.Sprintf("earlier %d", i+1)
-		thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: collab.JSON(`{"userId":"cid","name":"Cid"}`)})
+		thread.Comments = append(
+			thread.Comments, collab.Comment{ID: int64(i + 1), Text: &text, From: collab.JSON(`{"userId":"cid","name":"Cid"}`)},
+		)
 	}
 	a.add(thread, nil)
 	name := "Ann"
@@ -173,7 +175,8 @@ func TestMailSays(t *testing.T) {
 		t.Errorf("HTML\n%s", m.HTML)
 	}
 	m = only("dan")
-	if want := "ann says {actionUser} <script>alert(1)</script>"; m.Subject != want || !strings.Contains(m.Text, want) || !strings.Contains(m.Text, "body") {
+	if want := "ann says {actionUser} <script>alert(1)</script>"; m.Subject != want || !strings.Contains(m.Text, want) ||
+		!strings.Contains(m.Text, "body") {
 		t.Errorf("subject %q, text\n%s", m.Subject, m.Text)
 	}
 	if strings.Contains(m.HTML, "<script") {
@@ -188,7 +191,12 @@ func TestNotificationSays(t *testing.T) {
 	name := "Ann"
 	html := "<p>Hello <b>{{bob}}</b></p>"
 	long := strings.Repeat("ä", 600)
-	open := &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(`{"id":"OPEN","name":"Open {x}"}`), AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`)}}
+	open := &collab.EventAnnotation{
+		AnnotationObjects: collab.AnnotationObjects{
+			Status:     collab.JSON(`{"id":"OPEN","name":"Open {x}"}`),
+			AssignedTo: collab.JSON(`{"userId":"zoe","email":"zoe@example.com"}`),
+		},
+	}
 	comment := func(c collab.EventComment) func(*collab.Event) {
 		return func(ev *collab.Event) {
 			ev.Actor, ev.Comments = &collab.User{UserID: "ann", Name: &name}, []collab.EventComment{c}
@@ -217,7 +225,9 @@ func TestNotificationSays(t *testing.T) {
 		w.send(ev)
 		w.settle(w.start())
 		w.add(time.Millisecond)
-		list, _, err := w.outbox.Notifications(t.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}, "", 1)
+		list, _, err := w.outbox.Notifications(
+			t.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}, "", 1,
+		)
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}

@@ -106,7 +106,8 @@ func TestUnparked(t *testing.T) {
 	if err := w.startWithoutMail().Event(t.Context(), queue.Event{EventRef: ref(ev), Kind: collab.ParkedWork}); err == nil {
 		t.Fatal("a mail was sent")
 	}
-	if work := w.work(ev); work == nil || work.Kind != collab.EventWork || work.Next > w.Now().Add(2*time.Minute).UnixMilli() || work.Since < w.millis() {
+	if work := w.work(ev); work == nil || work.Kind != collab.EventWork || work.Next > w.Now().Add(2*time.Minute).UnixMilli() ||
+		work.Since < w.millis() {
 		t.Errorf("pending %+v", work)
 	}
 	w.settle(w.start())

@@ -83,14 +83,21 @@ func TestWhoIsConcerned(t *testing.T) {
 			a.member("moved")
 			thread := &collab.Thread{Annotation: collab.Annotation{ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
 			thread.Comments = []collab.Comment{
-				comment(1, "author", nil), comment(2, "ann", collab.JSON(`[{"userId":"mentioned","contact":`+string(object("mentioned", a.address("mentioned")))+`}]`)),
+				comment(
+					1, "author", nil,
+				), comment(2, "ann", collab.JSON(`[{"userId":"mentioned","contact":`+string(object("mentioned", a.address("mentioned")))+`}]`)),
 				comment(3, "author", nil), {ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example")}, comment(9, "other", nil),
 			}
 			a.add(thread, nil)
 			ev := a.event(test.kind)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
 			ev.People = []collab.User{a.user("tagged"), a.user("ann")}
-			ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: object("creator", a.address("creator")), AssignedTo: collab.JSON(`{"userId":"assignee"}`)}}
+			ev.Annotation = &collab.EventAnnotation{
+				AnnotationObjects: collab.AnnotationObjects{
+					From:       object("creator", a.address("creator")),
+					AssignedTo: collab.JSON(`{"userId":"assignee"}`),
+				},
+			}
 			ev.Comments = []collab.EventComment{{CommentID: 9}}
 			test.edit(ev)
 			if ev.Comments == nil {
@@ -465,7 +472,11 @@ func TestRecipientPageIsKept(t *testing.T) {
 	if err := p.Event(p.ctx, event(ev)); err == nil || !slices.Equal(p.calls[len(p.calls)-2:], []string{"PutItem", "BatchGetItem"}) {
 		t.Fatalf("%v after %v", err, p.calls)
 	}
-	w.must(w.directory.SetPreferences(t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone}))
+	w.must(
+		w.directory.SetPreferences(
+			t.Context(), a.doc.OrganizationRef, []string{"bob"}, nil, collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone},
+		),
+	)
 	w.send(ev)
 	w.settle(w.start())
 	if inbox, mail := a.reached(ev, "bob", "cid"); len(inbox) != 2 || len(mail) != 2 {

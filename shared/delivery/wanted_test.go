@@ -164,7 +164,9 @@ func TestMailLook(t *testing.T) {
 		}
 	}
 	_, token, found := strings.Cut(mails[0].Text, unsubscribePage+"?token=")
-	got, err := unsubscribe.Read(strings.TrimSpace(token), func(account string) ([]byte, error) { return w.directory.MailSecret(t.Context(), account) })
+	got, err := unsubscribe.Read(
+		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.directory.MailSecret(t.Context(), account) },
+	)
 	want := a.recipient("bob", a.address("bob"))
 	want.Sender = "Ledger"
 	if got != want || err != nil || !found {

@@ -263,7 +263,8 @@ func TestDisabled(t *testing.T) {
 	missed := a.quiet()
 	w.send(missed)
 	w.settle(p)
-	if _, err := w.outbox.Delivery(t.Context(), a.endpoint("down"), missed.ID); collab.CodeOf(err) != collab.NotFound || len(r.posts) != before {
+	if _, err := w.outbox.Delivery(t.Context(), a.endpoint("down"), missed.ID); collab.CodeOf(err) != collab.NotFound ||
+		len(r.posts) != before {
 		t.Errorf("after it was disabled: %v, %d posts more", err, len(r.posts)-before)
 	}
 	mended.Store(true)

@@ -141,7 +141,8 @@ func check(folders map[string]*folder) []string {
 			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
 		}
 		for _, p := range f.imports {
-			if under(f.path, "shared/collab", "shared/table", "shared/env") && !standard(p) && !(f.path == "shared/table" && p == module+"/shared/collab") {
+			if under(f.path, "shared/collab", "shared/table", "shared/env") && !standard(p) &&
+				!(f.path == "shared/table" && p == module+"/shared/collab") {
 				report("imports %s: it may import the standard library only", p)
 			}
 			if under(f.path, "functions") && !under(p, module+"/shared/app") && p != module+"/shared/api" {

@@ -73,7 +73,18 @@ func TestRequest(t *testing.T) {
 			}
 			deadline, _ := r.Context().Deadline()
 			identity, _ := collab.IdentityOf(r.Context())
-			got = seen{r.Method, r.URL.Path, r.URL.RawQuery, string(body), r.Header.Get("Content-Type"), r.Header["X-Twice"], collab.RequestIDOf(r.Context()), r.ContentLength, identity, deadline.Sub(start)}
+			got = seen{
+				r.Method,
+				r.URL.Path,
+				r.URL.RawQuery,
+				string(body),
+				r.Header.Get("Content-Type"),
+				r.Header["X-Twice"],
+				collab.RequestIDOf(r.Context()),
+				r.ContentLength,
+				identity,
+				deadline.Sub(start),
+			}
 		}))
 		if _, err := h(ctx, e); err != nil {
 			t.Fatal(err)
@@ -129,7 +140,10 @@ func TestResponse(t *testing.T) {
 			io.WriteString(w, "abc")
 			io.WriteString(w, "dé")
 		}, events.APIGatewayProxyResponse{StatusCode: 503, Headers: map[string]string{"Retry-After": "3", "X-Request-Id": "request-1"}, Body: "abcdé"}},
-		"status left out": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }, events.APIGatewayProxyResponse{StatusCode: 200, Headers: id, Body: "x"}},
+		"status left out": {
+			func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") },
+			events.APIGatewayProxyResponse{StatusCode: 200, Headers: id, Body: "x"},
+		},
 	}
 	for name, test := range tests {
 		got, err := lambdahttp.Handler(test.handler)(t.Context(), event(""))

@@ -106,7 +106,8 @@ func checkAddress(address string) error {
 func checkUnsubscribe(text string) error {
 	u, err := url.Parse(text)
 	here := err == nil && u.Scheme == "http" && slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
-	if text != "" && (err != nil || u.Scheme != "https" && !here || u.RawQuery != "" || !isPrintable(text) || strings.ContainsAny(text, `<>," `) || len(text) > maxPage) {
+	if text != "" &&
+		(err != nil || u.Scheme != "https" && !here || u.RawQuery != "" || !isPrintable(text) || strings.ContainsAny(text, `<>," `) || len(text) > maxPage) {
 		return fmt.Errorf("the URL %q to unsubscribe by is not an https URL of at most %d characters", text, maxPage)
 	}
 	return nil

@@ -141,7 +141,12 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	shown := make(map[int64]bool)
 	left := maxShown
 	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
-		ev := eventView{Headline: line(collab.Cut(e.Headline, collab.MaxHeadline)), Body: lines(collab.Cut(e.Body, maxText)), Time: utc(e.Time), Truncated: e.Truncated}
+		ev := eventView{
+			Headline:  line(collab.Cut(e.Headline, collab.MaxHeadline)),
+			Body:      lines(collab.Cut(e.Body, maxText)),
+			Time:      utc(e.Time),
+			Truncated: e.Truncated,
+		}
 		if left -= len(ev.Headline) + len(ev.Body); left < 0 && i > 0 {
 			break
 		}

@@ -72,7 +72,9 @@ func TestRender(t *testing.T) {
 		}, Truncated: true},
 	)
 	grouped.Earlier = []Comment{
-		comment(1, "First", ""), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(collab.EventComment{}),
+		comment(
+			1, "First", "",
+		), comment(2, "Second", ""), comment(3, "", "<p>Third</p>"), comment(4, "Fourth", ""), NewComment(collab.EventComment{}),
 	}
 	spoofed := notice(Event{Time: noon, Headline: hostile, Body: hostile, Comments: []Comment{
 		comment(1, hostile, ""),
@@ -80,9 +82,19 @@ func TestRender(t *testing.T) {
 			`<p style="position:fixed" class="x">styled</p><form action="https://evil.example"><input name=q></form><b>never closed`),
 	}})
 	spoofed.Document = hostile
-	thread := notice(Event{Time: noon, Headline: "Ada Lovelace mentioned you in Quarterly report", Comments: []Comment{comment(7, "Is this right, {{u2}}?", "")}})
+	thread := notice(
+		Event{
+			Time:     noon,
+			Headline: "Ada Lovelace mentioned you in Quarterly report",
+			Comments: []Comment{comment(7, "Is this right, {{u2}}?", "")},
+		},
+	)
 	thread.AnnotationID, thread.DocumentID, thread.Quote, thread.Unsubscribe = "thread 1", "doc", "Sales <grew> by 4 %", "TOKEN"
-	thread.Look = collab.MailLook{FromName: "Ledger", Product: "Ledger & Co", Link: "https://app.example/{organizationId}/{documentId}#{annotationId}:{commentId}"}
+	thread.Look = collab.MailLook{
+		FromName: "Ledger",
+		Product:  "Ledger & Co",
+		Link:     "https://app.example/{organizationId}/{documentId}#{annotationId}:{commentId}",
+	}
 	var many []Event
 	for i := range maxEvents + 2 {
 		e := Event{Time: noon, Headline: fmt.Sprintf("Event %d", i)}
@@ -145,8 +157,31 @@ func checkHTML(t *testing.T, text string) {
 			continue
 		}
 		switch node.DataAtom {
-		case atom.Html, atom.Head, atom.Meta, atom.Title, atom.Body, atom.Div, atom.H2, atom.H3, atom.Span, atom.P, atom.Br, atom.A, atom.B, atom.Strong,
-			atom.I, atom.Em, atom.U, atom.S, atom.Del, atom.Code, atom.Pre, atom.Blockquote, atom.Ul, atom.Ol, atom.Li:
+		case atom.Html,
+			atom.Head,
+			atom.Meta,
+			atom.Title,
+			atom.Body,
+			atom.Div,
+			atom.H2,
+			atom.H3,
+			atom.Span,
+			atom.P,
+			atom.Br,
+			atom.A,
+			atom.B,
+			atom.Strong,
+			atom.I,
+			atom.Em,
+			atom.U,
+			atom.S,
+			atom.Del,
+			atom.Code,
+			atom.Pre,
+			atom.Blockquote,
+			atom.Ul,
+			atom.Ol,
+			atom.Li:
 		default:
 			t.Errorf("element %s", node.Data)
 		}
@@ -184,7 +219,9 @@ func TestValuesAreShownAsText(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := func(text, html *string) Comment {
-			return NewComment(collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)})
+			return NewComment(
+				collab.EventComment{Text: text, HTML: html, From: user, TaggedUserContacts: fmt.Appendf(nil, `[{"userId":"u3","contact":%s}]`, user)},
+			)
 		}
 		n := notice(Event{Headline: value, Body: value, Comments: []Comment{
 			c(&value, nil), c(text("{{u3}}"), nil), c(nil, text("<p>{{u3}}</p>")), // each with its author

@@ -147,7 +147,8 @@ func TestSend(t *testing.T) {
 	if want := "=?utf-8?b?R3LDtsOfZSAmIENv?= <" + m.from.Address + ">"; sent.FromEmailAddress != want {
 		t.Errorf("from %q, want %q", sent.FromEmailAddress, want)
 	}
-	if diff := cmp.Diff([]header{{"account", "sha256-82b84b82f40a78b61571f1e40425e307"}}, sent.EmailTags); diff != "" || sent.ConfigurationSetName != "mails" {
+	if diff := cmp.Diff([]header{{"account", "sha256-82b84b82f40a78b61571f1e40425e307"}}, sent.EmailTags); diff != "" ||
+		sent.ConfigurationSetName != "mails" {
 		t.Errorf("configuration set %q, tags (-want +got):\n%s", sent.ConfigurationSetName, diff)
 	}
 

@@ -17,7 +17,9 @@ import (
 // it. It fails where there is none.
 func (q *Queue) DeadLetters(ctx context.Context) (*Queue, error) {
 	const name = types.QueueAttributeNameRedrivePolicy
-	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}})
+	out, err := q.client.GetQueueAttributes(
+		ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}},
+	)
 	if err != nil {
 		return nil, err
 	}

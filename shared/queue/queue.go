@@ -205,7 +205,9 @@ func (q *Queue) Delete(ctx context.Context, messages ...Message) error {
 // Waiting returns about how many messages could be taken at the moment: not those that are delayed, or taken and not deleted.
 func (q *Queue) Waiting(ctx context.Context) (int, error) {
 	const name = types.QueueAttributeNameApproximateNumberOfMessages
-	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}})
+	out, err := q.client.GetQueueAttributes(
+		ctx, &sqs.GetQueueAttributesInput{QueueUrl: &q.url, AttributeNames: []types.QueueAttributeName{name}},
+	)
 	if err != nil {
 		return 0, err
 	}

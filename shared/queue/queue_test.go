@@ -150,7 +150,9 @@ func leaveOut(refusals *int) func(*middleware.Stack) error {
 				return next.HandleInitialize(ctx, in)
 			}
 			*refusals--
-			failed := []types.BatchResultErrorEntry{{Id: p.Entries[len(p.Entries)-1].Id, Code: aws.String("InternalError"), Message: aws.String("try again")}}
+			failed := []types.BatchResultErrorEntry{
+				{Id: p.Entries[len(p.Entries)-1].Id, Code: aws.String("InternalError"), Message: aws.String("try again")},
+			}
 			if len(p.Entries) == 1 {
 				return middleware.InitializeOutput{Result: &sqs.SendMessageBatchOutput{Failed: failed}}, middleware.Metadata{}, nil
 			}
@@ -182,7 +184,8 @@ func TestLeftOut(t *testing.T) {
 	checkEvents(t, receive(t, q, 10), 10)
 
 	refusals = 3
-	if err := q.SendEvents(t.Context(), events...); err == nil || !strings.Contains(err.Error(), "1 messages refused: InternalError: try again") {
+	if err := q.SendEvents(t.Context(), events...); err == nil ||
+		!strings.Contains(err.Error(), "1 messages refused: InternalError: try again") {
 		t.Errorf("got error %v", err)
 	}
 	checkEvents(t, receive(t, q, 9), 9)
@@ -283,7 +286,9 @@ func TestCreate(t *testing.T) {
 	}
 	attributes := func(url string) map[string]string {
 		t.Helper()
-		out, err := client.GetQueueAttributes(t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}})
+		out, err := client.GetQueueAttributes(
+			t.Context(), &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: []types.QueueAttributeName{"All"}},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +303,8 @@ func TestCreate(t *testing.T) {
 		if dead["MessageRetentionPeriod"] != fmt.Sprint(want.DeadRetention) {
 			t.Errorf("dead letters of %s have %v", want.Name, dead)
 		}
-		if p := got["RedrivePolicy"]; !strings.Contains(p, dead["QueueArn"]) || !strings.Contains(p, fmt.Sprintf(`"maxReceiveCount":"%d"`, want.MaxReceives)) {
+		if p := got["RedrivePolicy"]; !strings.Contains(p, dead["QueueArn"]) ||
+			!strings.Contains(p, fmt.Sprintf(`"maxReceiveCount":"%d"`, want.MaxReceives)) {
 			t.Errorf("queue %s has redrive policy %s", want.Name, p)
 		}
 	}

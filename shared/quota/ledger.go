@@ -122,8 +122,10 @@ func (a *Account) Admit(kinds ...Kind) error {
 func exhausted(wait time.Duration, what string, l Limit) error {
 	seconds := int64((wait + time.Second - 1) / time.Second)
 	return &collab.Error{
-		Code:       collab.ResourceExhausted,
-		Message:    fmt.Sprintf("the account has used more than its quota of %d %s in %d s: send this again in %d s", l.Most, what, int64(l.Per.Seconds()), seconds),
+		Code: collab.ResourceExhausted,
+		Message: fmt.Sprintf(
+			"the account has used more than its quota of %d %s in %d s: send this again in %d s", l.Most, what, int64(l.Per.Seconds()), seconds,
+		),
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}
 }
@@ -160,7 +162,9 @@ func (a *Account) Spend(ctx context.Context, used Amounts) {
 	defer cancel()
 	paid, err := l.Store.Charge(ctx, a.id, before, costs)
 	if err != nil {
-		l.Log.LogAttrs(ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", a.id), slog.Any("cause", err))
+		l.Log.LogAttrs(
+			ctx, slog.LevelWarn, "quota not charged: it will be with a later request", slog.String("account", a.id), slog.Any("cause", err),
+		)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -91,5 +91,9 @@ func CheckSize(it Item, what string) error {
 
 // Unreadable is the failure of an item that is not in the form that its kind has; collab.ErrUnreadable is its cause.
 func Unreadable(k fmt.Stringer, err error) error {
-	return &collab.Error{Code: collab.Internal, Message: "internal error", Err: fmt.Errorf("item %s: %w: %w", strings.ToValidUTF8(k.String(), "?"), collab.ErrUnreadable, err)}
+	return &collab.Error{
+		Code:    collab.Internal,
+		Message: "internal error",
+		Err:     fmt.Errorf("item %s: %w: %w", strings.ToValidUTF8(k.String(), "?"), collab.ErrUnreadable, err),
+	}
 }

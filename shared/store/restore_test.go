@@ -70,7 +70,9 @@ func TestRestoreOrganization(t *testing.T) {
 		fill(t, live, "changed", own)
 		fill(t, live, "changed", changed...)
 		fill(t, live, "since", since...)
-		others := append(append(ofOrganization(acct, "o", 3), ofOrganization("acct2", org, 3)...), table.Event(acct, "e2"), table.Organization(acct, "o"))
+		others := append(
+			append(ofOrganization(acct, "o", 3), ofOrganization("acct2", org, 3)...), table.Event(acct, "e2"), table.Organization(acct, "o"),
+		)
 		fill(t, live, "other", others...)
 
 		want := map[table.Key]string{own: "was"}
@@ -95,7 +97,8 @@ func TestRestoreOrganization(t *testing.T) {
 			t.Errorf("the table (-want +got):\n%s", diff)
 		}
 		began := time.Now()
-		if _, err := live.RestoreOrganization(t.Context(), from, ref, 1_000); err != nil || time.Since(began) < time.Duration(len(was))*time.Millisecond {
+		if _, err := live.RestoreOrganization(t.Context(), from, ref, 1_000); err != nil ||
+			time.Since(began) < time.Duration(len(was))*time.Millisecond {
 			t.Errorf("%d items, each a unit or more, were put within %v at 1,000 units in a second: %v", len(was), time.Since(began), err)
 		}
 		before := contents(t, from)

@@ -2,8 +2,9 @@ package table
 
 // Queue is an SQS standard queue with its dead-letter queue `<Name>-dead`. Times are in seconds.
 type Queue struct {
-	Name              string
-	VisibilityTimeout int // a message taken and not deleted comes again after this time: AWS advises six times that of the function that takes it
+	Name string
+	// a message taken and not deleted comes again after this time: AWS advises six times that of the function that takes it
+	VisibilityTimeout int
 	MaxReceives       int // then it goes to the dead-letter queue
 	Retention         int // of the queue
 	DeadRetention     int // of the dead-letter queue

@@ -285,7 +285,8 @@ func FuzzKeyOrder(f *testing.F) {
 	f.Add("a#CMT#0000000000000001", "a", int64(1), int64(1))
 	f.Add("a!", "a\"", collab.MaxMillis, int64(0))
 	f.Fuzz(func(t *testing.T, a, b string, m, n int64) {
-		if collab.CheckID(a, collab.MaxID) != nil || collab.CheckID(b, collab.MaxID) != nil || m < 0 || n < 0 || m > collab.MaxMillis || n > collab.MaxMillis {
+		if collab.CheckID(a, collab.MaxID) != nil || collab.CheckID(b, collab.MaxID) != nil || m < 0 || n < 0 || m > collab.MaxMillis ||
+			n > collab.MaxMillis {
 			t.Skip()
 		}
 		headA, headB := Annotation(plan, a).SK, Annotation(plan, b).SK

@@ -68,7 +68,14 @@ func NewClient(guard *Guard, o ClientOptions) *Client {
 			IdleConnTimeout:        30 * time.Second,
 		}
 	}
-	c := &Client{guard: guard, timeout: cmp.Or(o.Timeout, DefaultTimeout), answer: int64(cmp.Or(o.Answer, MaxAnswer)), posted: o.Posted, https: transport(false), http: transport(true)}
+	c := &Client{
+		guard:   guard,
+		timeout: cmp.Or(o.Timeout, DefaultTimeout),
+		answer:  int64(cmp.Or(o.Answer, MaxAnswer)),
+		posted:  o.Posted,
+		https:   transport(false),
+		http:    transport(true),
+	}
 	if c.posted == nil {
 		c.posted = func(string, Answer, error) {}
 	}

@@ -43,7 +43,9 @@ func receive(t *testing.T, handle http.HandlerFunc) (*httptest.Server, ClientOpt
 
 func deliver(t *testing.T, c *Client, url string) Attempt {
 	t.Helper()
-	attempt, err := c.Deliver(t.Context(), time.Now(), Message{URL: url, ID: "event1", Secrets: []string{published.secret}, Body: []byte(`{"a":1}`)})
+	attempt, err := c.Deliver(
+		t.Context(), time.Now(), Message{URL: url, ID: "event1", Secrets: []string{published.secret}, Body: []byte(`{"a":1}`)},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +251,9 @@ func TestDeliverEndsWithItsContext(t *testing.T) {
 		<-arrived
 		cancel(shutdown)
 	}()
-	attempt, err := NewClient(loopback(), options).Deliver(ctx, time.Now(), Message{URL: server.URL, ID: "a", Secrets: []string{published.secret}})
+	attempt, err := NewClient(
+		loopback(), options,
+	).Deliver(ctx, time.Now(), Message{URL: server.URL, ID: "a", Secrets: []string{published.secret}})
 	if err != shutdown || attempt != (Attempt{}) {
 		t.Errorf("attempt %+v, error %v; the endpoint is not to blame", attempt, err)
 	}
@@ -270,7 +274,9 @@ func TestNoProxy(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("the proxy got %s", r.URL) }))
 	defer proxy.Close()
 	child := exec.Command(os.Args[0], "-test.run=^TestNoProxy$")
-	child.Env = append(os.Environ(), "WEBHOOK_BEHIND_PROXY=1", "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "ALL_PROXY="+proxy.URL, "NO_PROXY=")
+	child.Env = append(
+		os.Environ(), "WEBHOOK_BEHIND_PROXY=1", "HTTP_PROXY="+proxy.URL, "HTTPS_PROXY="+proxy.URL, "ALL_PROXY="+proxy.URL, "NO_PROXY=",
+	)
 	if out, err := child.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -300,7 +306,9 @@ func TestRefusedWhenDialled(t *testing.T) {
 	if got := deliver(t, NewClient(listed, options), "http://receiver.example:"+portOf(t, plain.URL)); !errors.Is(got.Err, errRefusedAddress) {
 		t.Errorf("http to a name outside the list: %+v", got)
 	}
-	if got := deliver(t, NewClient(listed, options), "https://receiver.example:"+portOf(t, secure.URL)); !errors.Is(got.Err, errRefusedAddress) {
+	if got := deliver(t, NewClient(listed, options), "https://receiver.example:"+portOf(t, secure.URL)); !errors.Is(
+		got.Err, errRefusedAddress,
+	) {
 		t.Errorf("https to a name outside the list: %+v", got)
 	}
 

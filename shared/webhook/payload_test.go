@@ -33,7 +33,16 @@ func examples() []*collab.Event {
 		}
 	}
 	annotation := func(status string) *collab.EventAnnotation {
-		return &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`), Location: collab.JSON(`{"id":"page-2","locationName":"Page 2"}`), Status: collab.JSON(status), Priority: collab.JSON(`{"id":"P1","name":"High"}`), Context: collab.JSON(`{"build":1.50,"tags":["<a>"]}`)}, CreatedAt: 1772366400000}
+		return &collab.EventAnnotation{
+			AnnotationObjects: collab.AnnotationObjects{
+				From:     collab.JSON(`{"userId":"u1","name":"Ada Lovelace"}`),
+				Location: collab.JSON(`{"id":"page-2","locationName":"Page 2"}`),
+				Status:   collab.JSON(status),
+				Priority: collab.JSON(`{"id":"P1","name":"High"}`),
+				Context:  collab.JSON(`{"build":1.50,"tags":["<a>"]}`),
+			},
+			CreatedAt: 1772366400000,
+		}
 	}
 	comment := func(id int64, s string) collab.EventComment {
 		return collab.EventComment{
@@ -48,13 +57,21 @@ func examples() []*collab.Event {
 	}
 
 	added := event(collab.AnnotationAdded)
-	added.Actor, added.Annotation, added.Comments = &ada, annotation(open), []collab.EventComment{comment(1772366400000001, "Please look, {{u2}}")}
+	added.Actor, added.Annotation, added.Comments = &ada, annotation(
+		open,
+	), []collab.EventComment{
+		comment(1772366400000001, "Please look, {{u2}}"),
+	}
 
 	updated := event(collab.AnnotationUpdated)
 	updated.Annotation = annotation(open)
 
 	status := event(collab.AnnotationStatusChanged)
-	status.Annotation, status.Previous = annotation(resolved), &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(open)}}
+	status.Annotation, status.Previous = annotation(
+		resolved,
+	), &collab.EventAnnotation{
+		AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(open)},
+	}
 
 	assigned := event(collab.AnnotationAssigned)
 	assigned.Annotation, assigned.Previous = annotation(open), &collab.EventAnnotation{}
@@ -90,7 +107,22 @@ func examples() []*collab.Event {
 	disabled.OrganizationID, disabled.DocumentID, disabled.AnnotationID = "", "", ""
 	disabled.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
 
-	return []*collab.Event{added, updated, status, assigned, commented, edited, notified, clicked, disabled, gone, erased, document, folder, organization}
+	return []*collab.Event{
+		added,
+		updated,
+		status,
+		assigned,
+		commented,
+		edited,
+		notified,
+		clicked,
+		disabled,
+		gone,
+		erased,
+		document,
+		folder,
+		organization,
+	}
 }
 
 func TestPayloads(t *testing.T) {
@@ -159,7 +191,9 @@ func TestPayloadShape(t *testing.T) {
 				t.Errorf("%s: no truncated", ev.Type)
 			}
 			large := *ev
-			large.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Context: mustMarshal(t, strings.Repeat("x", MaxPayload))}}
+			large.Annotation = &collab.EventAnnotation{
+				AnnotationObjects: collab.AnnotationObjects{Context: mustMarshal(t, strings.Repeat("x", MaxPayload))},
+			}
 			ev = &large
 		}
 	}
@@ -232,8 +266,19 @@ func TestLargestPayload(t *testing.T) {
 	long := strings.Repeat("\x01", 5_000)
 	worst.Actor = &collab.User{UserID: id, Name: &long, Email: &long}
 	user := mustMarshal(t, worst.Actor)
-	object := mustMarshal(t, map[string]string{"id": id, "name": long, "type": long[:30], "color": long[:30], "lightColor": long[:30], "svg": long[:30]})
-	worst.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{From: user, AssignedTo: user, Location: object, Status: object, Priority: object, Context: object}}
+	object := mustMarshal(
+		t, map[string]string{"id": id, "name": long, "type": long[:30], "color": long[:30], "lightColor": long[:30], "svg": long[:30]},
+	)
+	worst.Annotation = &collab.EventAnnotation{
+		AnnotationObjects: collab.AnnotationObjects{
+			From:       user,
+			AssignedTo: user,
+			Location:   object,
+			Status:     object,
+			Priority:   object,
+			Context:    object,
+		},
+	}
 	worst.Previous = worst.Annotation
 	worst.Comments = nil
 	for i := range 100 {

@@ -22,7 +22,9 @@ type Directory interface {
 	OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error)
 	AddGrants(ctx context.Context, t *tx.Tx, user string, on []collab.Resource, grants []collab.Grant) error
 	DeleteGrants(ctx context.Context, user string, on []collab.Resource) error
-	Standings(ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string) (*collab.Standings, error)
+	Standings(
+		ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
+	) (*collab.Standings, error)
 }
 
 // ResourceType is a kind of resource.

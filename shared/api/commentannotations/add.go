@@ -181,7 +181,9 @@ func (s *Service) add(
 	for n, err := range s.Threads.AddAnnotations(ctx, call.Tx, doc, threads, adds) {
 		t := threads[n]
 		result := AddResult{
-			Outcome: call.Outcome(err, "the comment annotation was added"), AnnotationID: t.ID, CommentIDs: []int64{}, FindingID: list[places[n]].findingID(),
+			Outcome: call.Outcome(
+				err, "the comment annotation was added",
+			), AnnotationID: t.ID, CommentIDs: []int64{}, FindingID: list[places[n]].findingID(),
 		}
 		if err == nil {
 			for _, c := range t.Comments {

@@ -100,11 +100,15 @@ func TestStoredIsOfItsType(t *testing.T) {
 	thread.Truncated = true
 	thread.AssignedTo, thread.Priority = thread.From, js(`{"id":"P1","name":"High","color":"red","lightColor":"pink"}`)
 	thread.TargetElement = js(`{"elementId":"e1","targetText":"some text","occurrence":2,"selectAllContent":true}`)
-	thread.Status = js(`{"id":"s","type":{"of":"v1"},"name":"S","color":"red","lightColor":"pink","svg":"<svg/>","iconUrl":"https://example.com/i"}`)
+	thread.Status = js(
+		`{"id":"s","type":{"of":"v1"},"name":"S","color":"red","lightColor":"pink","svg":"<svg/>","iconUrl":"https://example.com/i"}`,
+	)
 	c := &thread.Comments[0]
 	c.Context, c.ResolverUsed = js(`{"n":1.50}`), ptr(false)
 	c.TaggedUserContacts = js(`[{"userId":"u2","contact":{"userId":"u2","name":"Two"},"text":"@Two"}]`)
-	c.Attachments = js(`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`)
+	c.Attachments = js(
+		`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`,
+	)
 	a := answered(thread)
 	comment := a.Comments[0]
 	readStored(t, a.From)

@@ -38,7 +38,9 @@ type Threads interface {
 	AddAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
 	AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
 	UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
-	DeleteAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion) ([]string, []error, error)
+	DeleteAnnotations(
+		ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+	) ([]string, []error, error)
 	DeleteComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64,
 		event func(*collab.Annotation, []collab.Comment) *collab.Event) ([]int64, map[int64]error, error)
 	UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)

@@ -80,7 +80,9 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	if call.Settings.AllEvents {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			return commentsChanged(newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), collab.CommentUpdated, head, comments)
+			return commentsChanged(
+				newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), collab.CommentUpdated, head, comments,
+			)
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Tx, doc, req.AnnotationID, change)
@@ -113,7 +115,9 @@ func (s *Service) commentsOf(ctx context.Context, doc collab.DocumentRef, ann st
 		}
 		read, bytes = read+1, bytes+c.Content()
 		if len(ids) > most || read > maxPassedOver || bytes > maxPassedOverBytes {
-			return nil, collab.Errorf(collab.FailedPrecondition, "the annotation has too many comments to select them by userIds alone: name them by commentIds")
+			return nil, collab.Errorf(
+				collab.FailedPrecondition, "the annotation has too many comments to select them by userIds alone: name them by commentIds",
+			)
 		}
 	}
 	return ids, nil

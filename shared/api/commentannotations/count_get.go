@@ -43,7 +43,10 @@ func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetReq
 				n = counts[at]
 			}
 		}
-		results[i] = rpc.Member[DocumentCount]{Key: id, Value: DocumentCount{Total: n.Total, TotalIsAtLeast: n.TotalIsAtLeast, UnreadIsAtLeast: n.UnreadAtLeast}}
+		results[i] = rpc.Member[DocumentCount]{
+			Key:   id,
+			Value: DocumentCount{Total: n.Total, TotalIsAtLeast: n.TotalIsAtLeast, UnreadIsAtLeast: n.UnreadAtLeast},
+		}
 		if req.UserID != nil {
 			results[i].Value.Unread = &n.Unread
 		}

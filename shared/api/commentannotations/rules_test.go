@@ -76,7 +76,8 @@ func TestChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := change("f", js(test.stored), js(test.sent), test.id)
-			if text(got) != test.want || (got == nil) != (test.want == "") || err == nil && test.wantErr != "" || err != nil && collab.MessageOf(err) != test.wantErr {
+			if text(got) != test.want || (got == nil) != (test.want == "") || err == nil && test.wantErr != "" ||
+				err != nil && collab.MessageOf(err) != test.wantErr {
 				t.Fatalf("got %s, %v, want %s%s", got, err, test.want, test.wantErr)
 			}
 		})
@@ -452,7 +453,14 @@ func TestTaggedBy(t *testing.T) {
 func TestAnnotationUpdatedEvents(t *testing.T) {
 	open, resolved := defaultStatuses["OPEN"], defaultStatuses["RESOLVED"]
 	head := func(status collab.JSON, assignee string) *collab.Annotation {
-		a := &collab.Annotation{ID: "a1", Status: status, AssignedTo: js(assignee), From: js(`{"userId":"z"}`), CreatorID: "z", StatusID: textOf(status, "id")}
+		a := &collab.Annotation{
+			ID:         "a1",
+			Status:     status,
+			AssignedTo: js(assignee),
+			From:       js(`{"userId":"z"}`),
+			CreatorID:  "z",
+			StatusID:   textOf(status, "id"),
+		}
 		return a
 	}
 	was := func(status, assignee collab.JSON) *collab.EventAnnotation {

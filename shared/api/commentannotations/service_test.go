@@ -253,19 +253,25 @@ func TestEvents(t *testing.T) {
 			check("update annotations without a trigger",
 				post(t, f, f.Update, `"annotationIds":["a1"],"updatedData":{"context":{}}`),
 				nil, []told{{Type: updated, Annotation: "a1"}})
-			check("update annotations with a trigger",
-				post(t, f, f.Update, `"annotationIds":["a4","a1"],"updatedData":{"context":{},"status":{"id":"RESOLVED"},"assignedTo":{"userId":"zoe"}},"triggerNotification":true`),
+			check(
+				"update annotations with a trigger",
+				post(
+					t, f, f.Update,
+					`"annotationIds":["a4","a1"],"updatedData":{"context":{},"status":{"id":"RESOLVED"},"assignedTo":{"userId":"zoe"}},"triggerNotification":true`,
+				),
 				[]told{
 					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true},
 					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true},
 					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true},
 					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true},
-				}, []told{
+				},
+				[]told{
 					{Type: collab.AnnotationStatusChanged, Annotation: "a4", Notify: true},
 					{Type: collab.AnnotationAssigned, Annotation: "a4", Notify: true},
 					{Type: collab.AnnotationStatusChanged, Annotation: "a1", Notify: true},
 					{Type: collab.AnnotationAssigned, Annotation: "a1", Notify: true},
-				})
+				},
+			)
 			check("replace nobody",
 				post(t, f, f.Update, `"updateUsers":[{"oldUser":{"userId":"nobody"},"newUser":{"userId":"x"}}],"triggerNotification":true`),
 				nil, nil)
@@ -429,7 +435,9 @@ func TestTooLarge(t *testing.T) {
 	} {
 		const rule = "is too large: "
 		if d := a.Error.Details; a.code != http.StatusBadRequest || a.Error.Status != collab.InvalidArgument || !strings.HasPrefix(a.Error.Message, field+" "+rule) ||
-			len(d) != 1 || d[0].Field != field || !strings.HasPrefix(d[0].Message, rule) {
+			len(d) != 1 ||
+			d[0].Field != field ||
+			!strings.HasPrefix(d[0].Message, rule) {
 			t.Errorf("comments add: %d %+v", a.code, a.Error)
 		}
 	}
@@ -447,7 +455,8 @@ func TestTooLarge(t *testing.T) {
 		{"comments update", post(t, f, f.UpdateComments, `"annotationId":"a","commentIds":[1],"updatedData":{"commentText":"`+large+`"}`), "1", "comment 1 is too large: "},
 	} {
 		_, items := test.a.items(t)
-		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) || !strings.Contains(it.Message, " at most 35000") {
+		if it := items[test.item]; it.Success || it.Code != collab.InvalidArgument || !strings.HasPrefix(it.Message, test.text) ||
+			!strings.Contains(it.Message, " at most 35000") {
 			t.Errorf("%s: %d %+v", test.name, test.a.code, it)
 		}
 	}
@@ -455,7 +464,8 @@ func TestTooLarge(t *testing.T) {
 	if diff := cmp.Diff([]string{"a"}, keys); diff != "" {
 		t.Error(diff)
 	}
-	if got := post(t, f, f.GetComments, `"annotationId":"a"`); got.Result.Message != "1 comment" || strings.Contains(string(got.Result.Data), "xx") {
+	if got := post(t, f, f.GetComments, `"annotationId":"a"`); got.Result.Message != "1 comment" ||
+		strings.Contains(string(got.Result.Data), "xx") {
 		t.Errorf("comments after all: %s", got.Result.Message)
 	}
 }
@@ -469,10 +479,12 @@ func TestUpdateInOneAnswer(t *testing.T) {
 			return fmt.Sprintf(`"%s%06d"`, strings.Repeat(`\\`, 250), i) // grows at every level of quoting
 		})+`],"updatedData":{"context":{"`+key+`":1}}`)
 	}
-	if a := update(2_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 2000 failed" || rpc.WrappedLen(a.Result.Data) > maxAnswer {
+	if a := update(2_000, "fits"); a.code != http.StatusOK || a.Result.Message != "1 comment annotation updated, 2000 failed" ||
+		rpc.WrappedLen(a.Result.Data) > maxAnswer {
 		t.Errorf("%d %s %s, %d bytes", a.code, a.Error.Message, a.Result.Message, rpc.WrappedLen(a.Result.Data))
 	}
-	if a := update(3_000, "over"); a.code != http.StatusBadRequest || a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
+	if a := update(3_000, "over"); a.code != http.StatusBadRequest ||
+		a.Error.Message != "one answer does not hold what would become of these 3001 annotations: select fewer" {
 		t.Errorf("%d %s %s", a.code, a.Error.Status, a.Error.Message)
 	}
 	if a := post(t, f, f.Get, `"annotationIds":["a"]`); !strings.Contains(string(a.Result.Data), `"context":{"fits":1}`) {
@@ -518,9 +530,15 @@ func TestBulk(t *testing.T) {
 		"b7": collab.InvalidArgument, "b8": collab.InvalidArgument, "b42": collab.AlreadyExists,
 	}, "97 comment annotations added, 3 failed")
 
-	check(post(t, f, f.Update, `"annotationIds":[`+repeat(n, func(i int) string { return fmt.Sprintf("%q", id(i)) })+`,"b1"],"updatedData":{"from":{"name":"U"}}`),
-		ids, map[string]collab.Code{"b7": collab.NotFound, "b8": collab.NotFound, "b42": collab.InvalidArgument},
-		"97 comment annotations updated, 3 failed")
+	check(
+		post(
+			t, f, f.Update,
+			`"annotationIds":[`+repeat(n, func(i int) string { return fmt.Sprintf("%q", id(i)) })+`,"b1"],"updatedData":{"from":{"name":"U"}}`,
+		),
+		ids,
+		map[string]collab.Code{"b7": collab.NotFound, "b8": collab.NotFound, "b42": collab.InvalidArgument},
+		"97 comment annotations updated, 3 failed",
+	)
 
 	ids = slices.DeleteFunc(ids, func(id string) bool { return id == "b7" || id == "b8" })
 	slices.Sort(ids)
@@ -556,10 +574,17 @@ func TestConcurrentUpdates(t *testing.T) {
 	}
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	var got *collab.Thread
-	_, err := f.Threads.Walk(t.Context(), doc.OrganizationRef, collab.AnnotationQuery{IDs: []string{"a1"}}, nil, 1, func(_ string, th *collab.Thread) bool {
-		got = th
-		return true
-	})
+	_, err := f.Threads.Walk(
+		t.Context(),
+		doc.OrganizationRef,
+		collab.AnnotationQuery{IDs: []string{"a1"}},
+		nil,
+		1,
+		func(_ string, th *collab.Thread) bool {
+			got = th
+			return true
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,12 +12,13 @@ import (
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
 type UpdateRequest struct {
 	Target
-	AnnotationIDs       []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" doc:"These; the answer is in their order"`
-	LocationIDs         []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
-	UserIDs             []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
-	UpdatedData         *rpc.One[UpdatedData] `json:"updatedData"`
-	UpdateUsers         []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
-	TriggerNotification bool                  `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"` // an extension of the contract
+	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" doc:"These; the answer is in their order"`
+	LocationIDs   []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
+	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
+	UpdatedData   *rpc.One[UpdatedData] `json:"updatedData"`
+	UpdateUsers   []UserReplacement     `json:"updateUsers" rule:"notnull,nonempty,max=500"`
+	// an extension of the contract
+	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
 }
 
 // UserReplacement names a user, by the id alone, and the one to put in the place of that one.

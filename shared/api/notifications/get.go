@@ -131,7 +131,8 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 
 // fill fills a page with the notifications behind a position. It may end earlier where many in a row are not meant.
 func (s *Service) fill(
-	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, recipient collab.User, at string,
+	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery,
+	recipient collab.User, at string,
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
 	for {

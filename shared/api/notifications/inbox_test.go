@@ -254,7 +254,9 @@ func TestUpdate(t *testing.T) {
 		return text
 	}
 
-	got := update("ann", `{"id":"mine","readByUserIds":["ann"]},{"id":"theirs","readByUserIds":["ann"]},{"id":"nothing","readByUserIds":["ann"]}`)
+	got := update(
+		"ann", `{"id":"mine","readByUserIds":["ann"]},{"id":"theirs","readByUserIds":["ann"]},{"id":"nothing","readByUserIds":["ann"]}`,
+	)
 	want := map[string]result{
 		"mine": {true, "mine", ""}, "theirs": {false, "theirs", collab.NotFound}, "nothing": {false, "nothing", collab.NotFound},
 	}

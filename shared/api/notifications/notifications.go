@@ -31,7 +31,9 @@ type Directory interface {
 
 // Outbox keeps notifications and the inboxes that list them: see package outbox.
 type Outbox interface {
-	AddNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event) (created bool, err error)
+	AddNotification(
+		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+	) (created bool, err error)
 	Notifications(
 		ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 	) (list []collab.InboxEntry, next string, err error)

@@ -203,7 +203,17 @@ func TestAddSizes(t *testing.T) {
 	people := func(n, size int) string {
 		users := make([]string, n)
 		for i := range users {
-			users[i] = `{"userId":"` + text(200) + string(rune('a'+i/26/26)) + string(rune('a'+i/26%26)) + string(rune('a'+i%26)) + `","name":"` + text(size) + `"}`
+			users[i] = `{"userId":"` + text(
+				200,
+			) + string(
+				rune('a'+i/26/26),
+			) + string(
+				rune('a'+i/26%26),
+			) + string(
+				rune('a'+i%26),
+			) + `","name":"` + text(
+				size,
+			) + `"}`
 		}
 		return `[` + strings.Join(users, ",") + `]`
 	}

@@ -34,7 +34,9 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 			slog.String("method", r.Method), slog.Int("status", status), slog.Any("cause", err))
 		h := w.Header()
 		h.Set("Content-Type", "text/html; charset=utf-8")
-		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set(
+			"Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		)
 		h.Set("Cache-Control", "no-store")
 		h.Set("Referrer-Policy", "no-referrer") // the address holds the token
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -49,7 +51,9 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 // unsubscribe does what a request to the page asks for, and returns the answer; err is for the log alone.
 func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status int, page string, err error) {
 	ctx := r.Context()
-	recipient, err := unsubscribe.Read(r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Directory.MailSecret(ctx, account) })
+	recipient, err := unsubscribe.Read(
+		r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Directory.MailSecret(ctx, account) },
+	)
 	if unsubscribe.Invalid(err) {
 		return http.StatusNotFound, pageOf("This link is not valid", "Please use the whole link of a mail that you got.", ""), nil
 	}
@@ -72,7 +76,9 @@ func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status in
 			change = s.Directory.Resubscribe
 			page = pageOf("You are subscribed again", mails+" go on.", button("unsubscribe", "Unsubscribe"))
 		default:
-			return http.StatusBadRequest, pageOf("That did not work", "The form that was sent is not this page's.", button("unsubscribe", "Unsubscribe")), nil
+			return http.StatusBadRequest, pageOf(
+				"That did not work", "The form that was sent is not this page's.", button("unsubscribe", "Unsubscribe"),
+			), nil
 		}
 	default:
 		w.Header().Set("Allow", "GET, POST")

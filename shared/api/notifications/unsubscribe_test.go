@@ -79,7 +79,8 @@ func TestUnsubscribe(t *testing.T) {
 		{"a forged token", "POST", bob.Token(bytes.Repeat([]byte{2}, unsubscribe.SecretBytes)), form, "action=unsubscribe", 404, "not valid", false},
 		{"an account without mail", "POST", unsubscribe.Recipient{Account: "other"}.Token(nil), form, "action=unsubscribe", 404, "not valid", false},
 		{"no token", "GET", "", "", "", 404, "not valid", false},
-		{"someone else's token", "POST", other.Token(secret), form, "action=unsubscribe", 200, "You are unsubscribed", true}, // of the same address
+		// of the same address
+		{"someone else's token", "POST", other.Token(secret), form, "action=unsubscribe", 200, "You are unsubscribed", true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			code, page := f.page(t, test.method, test.token, test.contentType, strings.NewReader(test.body))
@@ -135,7 +136,9 @@ func TestUnsubscribeReadOnly(t *testing.T) {
 			t.Errorf("%s is answered %d, want %d", method, w.Code, want)
 		}
 	}
-	off, err := f.directory.Unsubscribed(t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, []collab.User{{UserID: "bob"}})
+	off, err := f.directory.Unsubscribed(
+		t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, []collab.User{{UserID: "bob"}},
+	)
 	if err != nil || len(off) > 0 {
 		t.Errorf("unsubscribed: %v, error %v", off, err)
 	}

@@ -207,7 +207,8 @@ func (op *operation) post(s *schemas) object {
 	answer := s.named(name+"Response", structure(obj("result", result), []string{"result"}))
 	responses := obj("200", obj("description", "Success", "content", content(answer, "examples", answers)))
 	for _, r := range refusalTable {
-		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") && !hasField(op.Endpoint, "permissions") ||
+		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") &&
+			!hasField(op.Endpoint, "permissions") ||
 			r.status == http.StatusConflict && !op.Idempotent() {
 			continue
 		}

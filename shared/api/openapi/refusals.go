@@ -89,5 +89,7 @@ func (s *schemas) failure() {
 		"Every mistake of the request, where the status is INVALID_ARGUMENT; what permissions/get would answer, where it is NOT_FOUND there")
 	code := s.answer("", reflect.TypeFor[collab.Code]())
 	properties := obj("message", text("What is wrong, for people"), "status", with(code, "description", "For programs"), "details", details)
-	s.named("ErrorResponse", structure(obj("error", s.named("Error", structure(properties, []string{"message", "status"}))), []string{"error"}))
+	s.named(
+		"ErrorResponse", structure(obj("error", s.named("Error", structure(properties, []string{"message", "status"}))), []string{"error"}),
+	)
 }

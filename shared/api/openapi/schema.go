@@ -27,7 +27,15 @@ type schemas struct {
 }
 
 func newSchemas(glossary map[string]string, samples map[string]any) *schemas {
-	return &schemas{glossary: glossary, samples: samples, components: scalars(), of: map[string]string{}, answered: map[string]bool{}, clears: map[string]bool{}, results: map[string]string{}}
+	return &schemas{
+		glossary:   glossary,
+		samples:    samples,
+		components: scalars(),
+		of:         map[string]string{},
+		answered:   map[string]bool{},
+		clears:     map[string]bool{},
+		results:    map[string]string{},
+	}
 }
 
 // scalars are the components of the rules that name a form.
@@ -41,7 +49,9 @@ func scalars() map[string]object {
 		"Id":             text(plain, collab.MaxID, fmt.Sprintf(id, collab.MaxID)),
 		"DocumentId":     text(plain, collab.MaxDocumentID, fmt.Sprintf(id, collab.MaxDocumentID)),
 		"NotificationId": text(`^[A-Za-z0-9_-]+$`, collab.MaxNotificationID, "letters, digits, _ and -"),
-		"CommentId":      obj("type", "integer", "minimum", 1, "maximum", int64(collab.MaxCommentID), "description", "an integer from 1 to 2^53-1"),
+		"CommentId": obj(
+			"type", "integer", "minimum", 1, "maximum", int64(collab.MaxCommentID), "description", "an integer from 1 to 2^53-1",
+		),
 		"Millis": obj("type", "integer", "minimum", 0, "maximum", collab.MaxMillis,
 			"description", "a time in milliseconds since epoch, to the end of the year 9999"),
 		"Timestamp": obj("type", "string", "format", "date-time", "description", "a time in ISO 8601, in UTC with milliseconds",

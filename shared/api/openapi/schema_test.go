@@ -45,9 +45,25 @@ type told struct {
 
 // TestSchemas holds what schemas are made of each kind of field.
 func TestSchemas(t *testing.T) {
-	s := newSchemas(map[string]string{"who": "Who", "kind": "K", "ids": "I", "data": "D", "free": "F", "any": "A", "state": "S", "count": "C", "at": "T", "list": "L",
-		"link": "L", "done": "Y", "flag": "N", "mixed": "M"},
-		map[string]any{"count": 2})
+	s := newSchemas(
+		map[string]string{
+			"who":   "Who",
+			"kind":  "K",
+			"ids":   "I",
+			"data":  "D",
+			"free":  "F",
+			"any":   "A",
+			"state": "S",
+			"count": "C",
+			"at":    "T",
+			"list":  "L",
+			"link":  "L",
+			"done":  "Y",
+			"flag":  "N",
+			"mixed": "M",
+		},
+		map[string]any{"count": 2},
+	)
 	answer := s.answer("Things", reflect.TypeFor[*rpc.Page[*told]]())
 	grouped := s.answer("Things", reflect.TypeFor[*rpc.GroupedPage[*told]]())
 	request := s.request("Ask", reflect.TypeFor[ask]())

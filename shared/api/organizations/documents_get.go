@@ -58,7 +58,9 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 	if err != nil {
 		return nil, err
 	}
-	above, err := s.Directory.FoldersAbove(ctx, org, inheriting(list, func(d collab.Document) (collab.Access, string) { return d.Access, d.Folder }))
+	above, err := s.Directory.FoldersAbove(
+		ctx, org, inheriting(list, func(d collab.Document) (collab.Access, string) { return d.Access, d.Folder }),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,9 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 
 // DocumentsUpdate changes documents; one that does not exist fails with NOT_FOUND. Fields that are not sent stay.
 func (s *Service) DocumentsUpdate(ctx context.Context, call *rpc.Call, req *DocumentsUpdateRequest) (rpc.Keyed[rpc.Item], error) {
-	errs, err := s.changeDocuments(ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].apply(d) })
+	errs, err := s.changeDocuments(
+		ctx, call, req.OrganizationID, req.ids(), func(i int, d *collab.Document) error { return req.Documents[i].apply(d) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +167,10 @@ func (s *Service) DocumentsDisableStateUpdate(
 	call.Message = "Updated disable state for documents successfully."
 	items := make(rpc.Keyed[DocumentDisabled], len(ids))
 	for i, id := range ids {
-		items[i] = rpc.Member[DocumentDisabled]{Key: id, Value: DocumentDisabled{call.Outcome(errs[i], "Document disabled state updated."), req.Disabled}}
+		items[i] = rpc.Member[DocumentDisabled]{
+			Key:   id,
+			Value: DocumentDisabled{call.Outcome(errs[i], "Document disabled state updated."), req.Disabled},
+		}
 	}
 	return items, nil
 }

@@ -27,7 +27,9 @@ type Directory interface {
 	DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error)
 	DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
 	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
-	ChangeDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error) []error
+	ChangeDocuments(
+		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+	) []error
 
 	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 	FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)

@@ -40,9 +40,14 @@ func newFixture(t *testing.T) *fixture {
 
 func (f *fixture) putOrganization(t *testing.T, id string, metadata collab.JSON) {
 	t.Helper()
-	err := storetest.ChangeOrganization(t.Context(), f.directory, collab.OrganizationRef{Account: "acct", Organization: id}, func(o *collab.Organization) {
-		o.Name, o.Metadata = id, metadata
-	})
+	err := storetest.ChangeOrganization(
+		t.Context(),
+		f.directory,
+		collab.OrganizationRef{Account: "acct", Organization: id},
+		func(o *collab.Organization) {
+			o.Name, o.Metadata = id, metadata
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +148,8 @@ func TestFoldersGetBeyondAnAnswer(t *testing.T) {
 		}
 	}
 	p := post(t, f, f.FoldersGetV1, `"organizationId":"org"`)
-	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition || p.Error.Message != "one answer does not hold these 18 folders" {
+	if p.code != http.StatusBadRequest || p.Error.Status != collab.FailedPrecondition ||
+		p.Error.Message != "one answer does not hold these 18 folders" {
 		t.Errorf("all folders: %d %s", p.code, p.Error.Message)
 	}
 	put("root-00", 17)

@@ -101,7 +101,9 @@ func (s *Service) UsergroupsUsersDelete(
 			return nil, err
 		}
 		if len(users) > collab.MaxGroupDelete {
-			return nil, collab.Errorf(collab.FailedPrecondition, "the group has more than %d users: delete some by userIds before", collab.MaxGroupDelete)
+			return nil, collab.Errorf(
+				collab.FailedPrecondition, "the group has more than %d users: delete some by userIds before", collab.MaxGroupDelete,
+			)
 		}
 	}
 	errs := s.Directory.DeleteGroupUsers(ctx, org, req.OrganizationUserGroupID, users)

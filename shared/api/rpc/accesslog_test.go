@@ -58,7 +58,17 @@ func TestAccessLog(t *testing.T) {
 		want map[string]any
 	}{
 		{"first request", func() { works(`{"data":{"organizationId":"org"}}`) },
-			record(map[string]any{"organization": "org", "items": 7.0, "read_units": 1.5, "write_units": 12.0, "calls": 2.0, "ms": 12.345, "cold_start": true})},
+			record(
+				map[string]any{
+					"organization": "org",
+					"items":        7.0,
+					"read_units":   1.5,
+					"write_units":  12.0,
+					"calls":        2.0,
+					"ms":           12.345,
+					"cold_start":   true,
+				},
+			)},
 		{"mistake of the caller", func() { works(`{"data":{"organizationId":"org","hidden":"hidden"}}`) },
 			record(map[string]any{"organization": "org", "status": "INVALID_ARGUMENT", "code": 400.0})},
 		{"no organization", func() { works(`{"data":{"organizationId":""}}`) },
@@ -113,7 +123,8 @@ func TestAccessLog(t *testing.T) {
 
 	log.Reset()
 	handler(func(context.Context, *rpc.Call) error { panic("out of range") })(`{"data":{"organizationId":"org"}}`)
-	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "panic: out of range") || !strings.Contains(line, "accesslog_test.go") {
+	if line := log.String(); strings.Count(line, "\n") != 1 || !strings.Contains(line, "panic: out of range") ||
+		!strings.Contains(line, "accesslog_test.go") {
 		t.Errorf("a panic is logged as %s", line)
 	}
 }

@@ -124,7 +124,10 @@ func TestDecode(t *testing.T) {
 		{`"ids":["a","b","a"],"nums":[1,2.0]`, things{IDs: []string{"a", "b", "a"}, Nums: []int64{1, 2}}},
 		{`"nums":[]`, things{Nums: []int64{}}},
 		{`"nid":"aZ09_-"`, things{NID: "aZ09_-"}},
-		{`"free":{ "n" : 1.50, "s": "a b\u00e9" , "l": [ 1e400, 9007199254740993 ] }`, things{Free: collab.JSON(`{"n":1.50,"s":"a b\u00e9","l":[1e400,9007199254740993]}`)}},
+		{
+			`"free":{ "n" : 1.50, "s": "a b\u00e9" , "l": [ 1e400, 9007199254740993 ] }`,
+			things{Free: collab.JSON(`{"n":1.50,"s":"a b\u00e9","l":[1e400,9007199254740993]}`)},
+		},
 		{`"any": [ 1 , "x" ] `, things{Any: collab.JSON(`[1,"x"]`)}},
 		{`"any": 1.0`, things{Any: collab.JSON(`1.0`)}},
 		{`"user":{"userId":"u","name":"","email":null}`, things{User: &collab.User{UserID: "u", Name: text("")}}},
@@ -133,14 +136,23 @@ func TestDecode(t *testing.T) {
 		{`"part":{"userId":null}`, things{Part: rpc.Opt[collab.User]{Raw: collab.JSON(`{"userId":null}`)}}},
 		{`"part":{"name":"x"}`, things{Part: rpc.Opt[collab.User]{Value: collab.User{Name: text("x")}, Raw: collab.JSON(`{"name":"x"}`)}}},
 		{`"part":null,"half":{}`, things{Part: rpc.Opt[collab.User]{Raw: collab.JSON(`null`)}, Half: &state{}}},
-		{`"state":null,"seen":null`, things{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}, Seen: rpc.Opt[collab.JSON]{Raw: collab.JSON(`null`)}}},
+		{
+			`"state":null,"seen":null`,
+			things{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}, Seen: rpc.Opt[collab.JSON]{Raw: collab.JSON(`null`)}},
+		},
 		{`"seen":{ }`, things{Seen: rpc.Opt[collab.JSON]{Value: collab.JSON(`{}`), Raw: collab.JSON(`{}`)}}},
 		{`"size" :1e1`, things{Size: rpc.Opt[int64]{Value: 10, Raw: collab.JSON(`1e1`)}}},
 		{`"change":{"state":null}`, things{Change: &rpc.One[change]{Value: change{State: rpc.Opt[state]{Raw: collab.JSON(`null`)}}}}},
-		{`"open":{"b\u0031":{ "c": [1.50] },"id":"o","a":null,"":""}`, things{Organized: &open{ID: "o", Open: rpc.Open{Further: rpc.Keyed[collab.JSON]{
-			{Key: "b1", Value: collab.JSON(`{"c":[1.50]}`)}, {Key: "a", Value: collab.JSON("null")}, {Key: "", Value: collab.JSON(`""`)},
-		}}}}},
-		{`"tree":{"branches":[{"leaf":"a","branches":[]},{"leaf":"b"}]}`, things{Tree: &tree{Branches: []tree{{Leaf: "a", Branches: []tree{}}, {Leaf: "b"}}}}},
+		{
+			`"open":{"b\u0031":{ "c": [1.50] },"id":"o","a":null,"":""}`,
+			things{Organized: &open{ID: "o", Open: rpc.Open{Further: rpc.Keyed[collab.JSON]{
+				{Key: "b1", Value: collab.JSON(`{"c":[1.50]}`)}, {Key: "a", Value: collab.JSON("null")}, {Key: "", Value: collab.JSON(`""`)},
+			}}}},
+		},
+		{
+			`"tree":{"branches":[{"leaf":"a","branches":[]},{"leaf":"b"}]}`,
+			things{Tree: &tree{Branches: []tree{{Leaf: "a", Branches: []tree{}}, {Leaf: "b"}}}},
+		},
 	}
 	for _, test := range tests {
 		got, f := decodeThings(t, ` {"data" : {"organizationId":"o",`+test.data+"} }\n")
@@ -199,7 +211,11 @@ func TestViolations(t *testing.T) {
 		{`"few":10`, "data.few", "must be an integer from 1 to 9"},
 		{`"at":-1`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999"},
 		{`"at":253402300800000`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999"},
-		{`"at":"2026-01-01T00:00:00Z"`, "data.at", "must be a time in milliseconds since epoch, an integer from 0 to 253402300799999, not a string"},
+		{
+			`"at":"2026-01-01T00:00:00Z"`,
+			"data.at",
+			"must be a time in milliseconds since epoch, an integer from 0 to 253402300799999, not a string",
+		},
 		{`"kind":"Default"`, "data.kind", "must be one of default, ongoing, terminal"},
 		{`"documentId":""`, "data.documentId", "must not be empty"},
 		{`"documentId":"` + long + `x"`, "data.documentId", `must be at most 600 bytes (%, #, space, ! and " count three), not 601`},
@@ -268,10 +284,19 @@ func TestBody(t *testing.T) {
 		{"{\"data\":\n {\"organizationId\":é}}", `the body is not valid JSON: invalid character 'é' at start of value at line 2, column 20`},
 		{"{\"data\":{\"title\":\"é\xff\"}}", "the body is not valid JSON: invalid UTF-8 at line 1, column 20"},
 		{`{"data":{"title":"\ud800"}}`, "the body is not valid JSON: invalid surrogate pair `\\ud800\"}}` in string at line 1, column 19"},
-		{`{"data":{"title":"\ud800\u0041"}}`, "the body is not valid JSON: invalid surrogate pair `\\ud800\\u0041` in string at line 1, column 19"},
+		{
+			`{"data":{"title":"\ud800\u0041"}}`,
+			"the body is not valid JSON: invalid surrogate pair `\\ud800\\u0041` in string at line 1, column 19",
+		},
 		{`{"data":{"any":{"\udc00":1}}}`, "the body is not valid JSON: invalid surrogate pair `\\udc00\":1}}}` in string at line 1, column 18"},
-		{"{\"data\":{\"title\":\"a\tb\"}}", `the body is not valid JSON: invalid character '\t' in string (expecting non-control character) at line 1, column 20`},
-		{`{"data":{"count":01}}`, `the body is not valid JSON: invalid character '1' after object value (expecting ',' or '}') at line 1, column 19`},
+		{
+			"{\"data\":{\"title\":\"a\tb\"}}",
+			`the body is not valid JSON: invalid character '\t' in string (expecting non-control character) at line 1, column 20`,
+		},
+		{
+			`{"data":{"count":01}}`,
+			`the body is not valid JSON: invalid character '1' after object value (expecting ',' or '}') at line 1, column 19`,
+		},
 		{`{"data":{"flag":True}}`, `the body is not valid JSON: invalid character 'T' at start of value at line 1, column 17`},
 		{`{"data":{"count":NaN}}`, `the body is not valid JSON: invalid character 'N' at start of value at line 1, column 18`},
 		{`{"data":{},}`, `the body is not valid JSON: invalid character ',' at start of value at line 1, column 11`},
@@ -341,7 +366,9 @@ func TestMoreViolationsThanListed(t *testing.T) {
 
 // TestValidate shows a rule that reaches over items and into a free-form object.
 func TestValidate(t *testing.T) {
-	h := rpc.Handle(newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil }, rpc.Options{})
+	h := rpc.Handle(
+		newServer(), func(_ context.Context, _ *rpc.Call, req *template) (any, error) { return len(req.users), nil }, rpc.Options{},
+	)
 	tests := []struct{ data, want string }{
 		{`{"values":{"a":1,"who":{"userId":"u"},"other":{"userId":"v"}}}`, `2`},
 		{`{"values":{"a":[1]}}`, `data.values.a must be a text, a number, a boolean or a user`},

@@ -67,10 +67,8 @@ func Example() {
 	}
 	// Output:
 	// 200 {"result":{"status":"success","message":"organization renamed","data":{"id":"o1"}}}
-	// 400 {"error":{"message":"data.organisationName is not a known field (and 1 other
-	// mistake)","status":"INVALID_ARGUMENT","details":[{"field":"data.organisationName","message":"is not a known
-	// field"},{"field":"data.organizationName","message":"is required"}]}} 404 {"error":{"message":"organization o2 does not
-	// exist","status":"NOT_FOUND"}}
+	// 400 {"error":{"message":"data.organisationName is not a known field (and 1 other mistake)","status":"INVALID_ARGUMENT","details":[{"field":"data.organisationName","message":"is not a known field"},{"field":"data.organizationName","message":"is required"}]}}
+	// 404 {"error":{"message":"organization o2 does not exist","status":"NOT_FOUND"}}
 }
 
 // names knows the organization o1.

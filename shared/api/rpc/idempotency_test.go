@@ -330,12 +330,15 @@ func TestIdempotentTooLarge(t *testing.T) {
 	a := newAdder()
 	random := make([]byte, tx.MaxKeptAnswer)
 	rand.Read(random)
-	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Options{Idempotent: true})
+	h := operation(
+		a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Options{Idempotent: true},
+	)
 	var w [2]string
 	for i := range w {
 		w[i] = serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
-	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want || len(w[0]) < 2*len(random) {
+	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want ||
+		len(w[0]) < 2*len(random) {
 		t.Errorf("%d bytes, then %s", len(w[0]), w[1])
 	}
 }

@@ -33,7 +33,16 @@ func FuzzParseInteger(f *testing.F) {
 	f.Add(false, uint64(17), uint64(0), int16(11))
 	f.Add(true, uint64(9), uint64(5), int16(-1))
 	f.Fuzz(func(t *testing.T, negative bool, whole, fraction uint64, exponent int16) {
-		text := new(big.Int).SetUint64(whole).String() + "." + new(big.Int).SetUint64(fraction).String() + "e" + big.NewInt(int64(exponent%100)).String()
+		text := new(
+			big.Int,
+		).SetUint64(whole).
+			String() +
+			"." + new(
+			big.Int,
+		).SetUint64(fraction).
+			String() +
+			"e" + big.NewInt(int64(exponent%100)).
+			String()
 		if negative {
 			text = "-" + text
 		}

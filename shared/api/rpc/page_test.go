@@ -63,7 +63,8 @@ func TestPage(t *testing.T) {
 	if !cmp.Equal(first.Result.Data, any(all[:3])) || first.Result.NextPageToken == "" || first.Result.Message != "3 numbers" {
 		t.Errorf("first: %+v", first)
 	}
-	if a := ask(`{"pageSize":9,"pageToken":"` + first.Result.NextPageToken + `"}`); !cmp.Equal(a.Result.Data, any(all[3:])) || a.Result.NextPageToken != "" {
+	if a := ask(`{"pageSize":9,"pageToken":"` + first.Result.NextPageToken + `"}`); !cmp.Equal(a.Result.Data, any(all[3:])) ||
+		a.Result.NextPageToken != "" {
 		t.Errorf("second: %+v", a)
 	}
 	if a := ask(`{"long":2000000}`); len(a.Result.Data.([]any)) != 2 || a.Result.NextPageToken == "" {

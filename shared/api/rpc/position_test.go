@@ -80,7 +80,9 @@ func TestPages(t *testing.T) {
 		t.Errorf("an empty token: %s", got)
 	}
 	scope := rpc.PageScope{Account: "acme", Path: "/v2/things/add", Filters: []byte(`{"organizationId":"o"}`)}
-	if got := page(`{"data":{"organizationId":"o","pageToken":"` + scope.Encode([]byte(`{"Source":4}`)) + `"}}`); !strings.HasPrefix(got, at("4")) {
+	if got := page(`{"data":{"organizationId":"o","pageToken":"` + scope.Encode([]byte(`{"Source":4}`)) + `"}}`); !strings.HasPrefix(
+		got, at("4"),
+	) {
 		t.Errorf("the scope is not what this test takes it to be: %s", got)
 	}
 	for name, forged := range map[string]string{

@@ -30,7 +30,11 @@ func TestSuccess(t *testing.T) {
 		{"nil page", []collab.JSON(nil), `[]`},
 		{"text", collab.JSON(`{"a":1}`), `{"a":1}`},
 		{"nil text", collab.JSON(nil), `null`},
-		{"keyed", rpc.Keyed[item]{{"z\"", item{true, "m"}}, {"a<", item{}}}, `{"z\"":{"success":true,"message":"m"},"a<":{"success":false,"message":""}}`},
+		{
+			"keyed",
+			rpc.Keyed[item]{{"z\"", item{true, "m"}}, {"a<", item{}}},
+			`{"z\"":{"success":true,"message":"m"},"a<":{"success":false,"message":""}}`,
+		},
 		{"nil keyed", rpc.Keyed[item](nil), `{}`},
 		{"pages by key", rpc.Keyed[[]collab.JSON]{{"d2", []collab.JSON{collab.JSON(`{}`)}}, {"d1", nil}}, `{"d2":[{}],"d1":[]}`},
 		{"keyed within", struct {

@@ -115,7 +115,8 @@ const readOnlyRetryAfter = time.Minute
 
 // Options say how an operation is served.
 type Options struct {
-	Idempotent bool           // for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
+	// for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
+	Idempotent bool
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
 }
 
@@ -140,7 +141,11 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			x.organization = reflect.ValueOf(&e.Data).Elem().FieldByIndex(organization).String()
 		}
 		if err == nil && o.Idempotent && s.ReadOnly {
-			err = &collab.Error{Code: collab.Unavailable, Message: "nothing can be written at the moment; try again later", RetryAfter: readOnlyRetryAfter}
+			err = &collab.Error{
+				Code:       collab.Unavailable,
+				Message:    "nothing can be written at the moment; try again later",
+				RetryAfter: readOnlyRetryAfter,
+			}
 		}
 		if err == nil && x.Settings.Off(o.Requires) {
 			err = collab.Errorf(collab.FailedPrecondition, "the setting %q of the account is off", o.Requires)

@@ -67,5 +67,7 @@ type empty struct{}
 
 // operation returns a handler whose operation does what do does.
 func operation(s *rpc.Server, do func(ctx context.Context, call *rpc.Call) (any, error), opts ...rpc.Options) http.Handler {
-	return rpc.Handle(s, func(ctx context.Context, call *rpc.Call, _ *empty) (any, error) { return do(ctx, call) }, append(opts, rpc.Options{})[0])
+	return rpc.Handle(
+		s, func(ctx context.Context, call *rpc.Call, _ *empty) (any, error) { return do(ctx, call) }, append(opts, rpc.Options{})[0],
+	)
 }

@@ -20,7 +20,9 @@ type Directory interface {
 
 	ChangeMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member)) []error
 	DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error
-	FindMembers(ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int) (list []collab.FoundMember, next *collab.MemberPosition, err error)
+	FindMembers(
+		ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+	) (list []collab.FoundMember, next *collab.MemberPosition, err error)
 }
 
 // Level says at which level users are meant: that of the organization, of a folder, or of a document.

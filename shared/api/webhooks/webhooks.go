@@ -11,8 +11,9 @@ import (
 
 // Service carries out the operations.
 type Service struct {
-	Store     Store
-	CheckURL  func(url string) error // reports the rule that a URL breaks, as a predicate: `must begin with https://`; nil where it may be posted to
+	Store Store
+	// reports the rule that a URL breaks, as a predicate: `must begin with https://`; nil where it may be posted to
+	CheckURL  func(url string) error
 	NewSecret func() (string, error) // returns a new random secret that signs
 }
 
@@ -23,9 +24,13 @@ type Store interface {
 	AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error
 	UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (collab.Webhook, error)
 	DeleteWebhook(ctx context.Context, acct, id, mark string) error
-	Deliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (list []collab.Delivery, next string, err error)
+	Deliveries(
+		ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+	) (list []collab.Delivery, next string, err error)
 	ReplayDelivery(ctx context.Context, acct, hook, event string) error
-	ReplayDeliveries(ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int) (replayed int, next string, err error)
+	ReplayDeliveries(
+		ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
+	) (replayed int, next string, err error)
 }
 
 // Webhook is a webhook endpoint as it is answered: without the text of its secrets.

@@ -284,7 +284,10 @@ func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState
 		d := collab.Delivery{
 			WebhookID: "hook", EventID: ids.Next(), Type: collab.CommentAdded, State: states[i%len(states)], Tries: 8,
 			NextAttempt: at.Add(time.Hour).UnixMilli(), CreatedAt: at.UnixMilli(),
-			Attempts: []collab.DeliveryAttempt{{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12}, {At: at.UnixMilli() + 5_000, Duration: 30}},
+			Attempts: []collab.DeliveryAttempt{
+				{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12},
+				{At: at.UnixMilli() + 5_000, Duration: 30},
+			},
 		}
 		if i%2 == 1 {
 			d.Type = collab.CommentUpdated

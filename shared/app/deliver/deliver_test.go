@@ -57,7 +57,9 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	cloud := localstacktest.Config(localstacktest.MiniStack(t))
 	c := deliver.Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: cloud, SES: cloud, Table: "deliver-" + rand.Text(),
-		Mail: mail.Options{From: strings.ToLower(rand.Text()) + "@collab.example"}, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Mail: mail.Options{
+			From: strings.ToLower(rand.Text()) + "@collab.example",
+		}, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Metrics: metrics.New(out, "test", time.Now), Log: slog.New(slog.NewJSONHandler(out, nil)),
 	}
 	urls, err := queue.Create(t.Context(), cloud, c.Table+"-")
@@ -106,7 +108,9 @@ func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 	s := outboxOf(c)
 	now := time.Now()
 	ev := &collab.Event{
-		ID: collab.NewIDs(now, []byte(rand.Text())).Next(), Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
+		ID: collab.NewIDs(now, []byte(rand.Text())).
+			Next(),
+		Type: collab.NotificationAdded, Account: "acme", OrganizationID: "org", DocumentID: "doc",
 		Time: now.UnixMilli(), Notify: true, Actor: &collab.User{UserID: "ann"}, People: []collab.User{{UserID: "bob", Email: &address}},
 	}
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}

@@ -105,7 +105,11 @@ func runOutage(t testing.TB, n int, down string) outage {
 	for id, url := range hooks {
 		secret, err := webhook.NewSecret(rand.Reader)
 		must(err)
-		must(s.AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}}))
+		must(
+			s.AddWebhook(
+				t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}},
+			),
+		)
 	}
 	l, err := worker.New(c)
 	must(err)

@@ -44,7 +44,9 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 		}))
 		secret, err := webhook.NewSecret(rand.Reader)
 		if err == nil {
-			err = s.AddWebhook(b.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: "up", URL: up.URL, Secrets: []collab.WebhookSecret{{Secret: secret}}})
+			err = s.AddWebhook(
+				b.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: "up", URL: up.URL, Secrets: []collab.WebhookSecret{{Secret: secret}}},
+			)
 		}
 		if err != nil {
 			b.Fatal(err)
@@ -61,7 +63,9 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 					DocumentID: "doc", Time: at.UnixMilli(), Notification: &collab.Notification{ID: fmt.Sprint(i)},
 				}
 				events[i] = queue.Event{EventRef: collab.EventRef{Account: "acme", ID: ev.ID}}
-				_, err := s.AddNotification(b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev)
+				_, err := s.AddNotification(
+					b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev,
+				)
 				return err
 			})
 		}

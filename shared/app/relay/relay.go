@@ -34,7 +34,15 @@ func Serve() {
 // fromEnvironment returns the relay that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*relay.Relay, error) {
 	v := env.Reader{Lookup: lookup}
-	table, events, webhooks, stage := v.Required("TABLE_NAME"), v.Required("EVENTS_QUEUE_URL"), v.Required("WEBHOOKS_QUEUE_URL"), v.Required("STAGE")
+	table, events, webhooks, stage := v.Required(
+		"TABLE_NAME",
+	), v.Required(
+		"EVENTS_QUEUE_URL",
+	), v.Required(
+		"WEBHOOKS_QUEUE_URL",
+	), v.Required(
+		"STAGE",
+	)
 	if err := v.Err(); err != nil {
 		return nil, err
 	}

@@ -120,7 +120,11 @@ func (c *Config) answer(r *http.Request) (any, error) {
 		}
 	}
 	if err != nil || sent == nil {
-		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body must be a JSON object with these fields: " + asked.fields, Err: err}
+		return nil, &collab.Error{
+			Code:    collab.InvalidArgument,
+			Message: "the body must be a JSON object with these fields: " + asked.fields,
+			Err:     err,
+		}
 	}
 	x := &exchange{Config: c, ctx: r.Context(), who: who}
 	if asked.right == nil {

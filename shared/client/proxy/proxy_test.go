@@ -14,7 +14,11 @@ import (
 
 // staff are those who may be mentioned in acme.
 var staff = []proxy.User{
-	{ID: "ann", Name: "Ann", Email: "ann@example.com"}, {ID: "bob", Name: "Bob", Email: "bob@example.com"}, {ID: "cleo", Name: "Cleo", Email: "cleo@example.com"},
+	{
+		ID:    "ann",
+		Name:  "Ann",
+		Email: "ann@example.com",
+	}, {ID: "bob", Name: "Bob", Email: "bob@example.com"}, {ID: "cleo", Name: "Cleo", Email: "cleo@example.com"},
 }
 
 // who is the application that proxytest.Run describes.

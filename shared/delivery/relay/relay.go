@@ -39,7 +39,9 @@ const (
 
 // Store is what the relay needs of the table. Package outbox documents the methods.
 type Store interface {
-	Work(ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error)) (list []outbox.Work, next string, err error)
+	Work(
+		ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+	) (list []outbox.Work, next string, err error)
 	MoveWork(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error

@@ -99,7 +99,11 @@ func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key doe
 
 // AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
-	it, owner, mark := store.ItemOf(table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}}), table.Account(account), s.NewMark()
+	it, owner, mark := store.ItemOf(
+		table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}},
+	), table.Account(
+		account,
+	), s.NewMark()
 	return s.Try(ctx, "the account", mark, func(ctx context.Context) ([]store.Write, error) {
 		found, err := s.GetAll(ctx, []table.Key{owner, it.Key()}, true)
 		switch {

@@ -78,10 +78,17 @@ func (s *Store) RestoreDeletedOrganization(ctx context.Context, acct, id string)
 // RestoreDocument is RestoreDeletedOrganization for a document. It fails with FAILED_PRECONDITION, too, where the document's folder does
 // not exist.
 func (s *Store) RestoreDocument(ctx context.Context, org collab.OrganizationRef, id string) error {
-	_, err := s.restore(ctx, org, table.Document(org, id), documentNamed(id), "", func(ctx context.Context, parent string) ([]store.Write, error) {
-		_, err := s.checkParent(ctx, org, documentNamed(id), parent)
-		return nil, err
-	})
+	_, err := s.restore(
+		ctx,
+		org,
+		table.Document(org, id),
+		documentNamed(id),
+		"",
+		func(ctx context.Context, parent string) ([]store.Write, error) {
+			_, err := s.checkParent(ctx, org, documentNamed(id), parent)
+			return nil, err
+		},
+	)
 	return err
 }
 
@@ -166,17 +173,24 @@ func isLeft(err error) bool {
 }
 
 func (s *Store) restoreFolder(ctx context.Context, org collab.OrganizationRef, id, deletion string) (string, error) {
-	return s.restore(ctx, org, table.Folder(org, id), folderNamed(id), deletion, func(ctx context.Context, parent string) ([]store.Write, error) {
-		tree, err := s.folderTree(ctx, org)
-		if err != nil {
-			return nil, err
-		}
-		above, err := s.checkParent(ctx, org, folderNamed(id), parent)
-		if err == nil {
-			err = above.CheckPlace(id, parent, 1)
-		}
-		return []store.Write{s.grow(org, tree)}, err
-	})
+	return s.restore(
+		ctx,
+		org,
+		table.Folder(org, id),
+		folderNamed(id),
+		deletion,
+		func(ctx context.Context, parent string) ([]store.Write, error) {
+			tree, err := s.folderTree(ctx, org)
+			if err != nil {
+				return nil, err
+			}
+			above, err := s.checkParent(ctx, org, folderNamed(id), parent)
+			if err == nil {
+				err = above.CheckPlace(id, parent, 1)
+			}
+			return []store.Write{s.grow(org, tree)}, err
+		},
+	)
 }
 
 // checkParent returns the folders above what lies in a parent. It fails where one is missing: nobody knows then who may see it.
@@ -184,7 +198,9 @@ func (s *Store) checkParent(ctx context.Context, org collab.OrganizationRef, wha
 	above, err := s.FoldersAbove(ctx, org, []string{parent})
 	for _, id := range above.Up(parent) {
 		if _, exists := above[id]; err == nil && !exists {
-			err = collab.Errorf(collab.FailedPrecondition, "%s lies in folder %q, which does not exist: restore that first, or add it again", what, id)
+			err = collab.Errorf(
+				collab.FailedPrecondition, "%s lies in folder %q, which does not exist: restore that first, or add it again", what, id,
+			)
 		}
 	}
 	return above, err
@@ -232,8 +248,10 @@ func restorable(it store.Item, of collab.Lifetime, what, deletion string, now ti
 	case of.DeletedAt == 0 && of.Deletion == "":
 		return collab.Errorf(collab.FailedPrecondition, "%s is not deleted", what)
 	case of.DeletedAt != 0 && (of.Until == 0 || deletion == "" && of.Until < now.UnixMilli()):
-		return collab.Errorf(collab.FailedPrecondition, "%s, deleted at %s, cannot be restored any more: the time that undeleteHours gives is over",
-			what, time.UnixMilli(of.DeletedAt).UTC().Format(time.RFC3339))
+		return collab.Errorf(
+			collab.FailedPrecondition, "%s, deleted at %s, cannot be restored any more: the time that undeleteHours gives is over", what,
+			time.UnixMilli(of.DeletedAt).UTC().Format(time.RFC3339),
+		)
 	}
 	return nil
 }

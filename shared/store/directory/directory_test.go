@@ -42,9 +42,14 @@ func must(t *testing.T, err error) {
 // putOrganization makes an organization, or changes one.
 func (s *Store) putOrganization(t *testing.T, o collab.Organization) {
 	t.Helper()
-	err := storetest.ChangeOrganization(t.Context(), s, collab.OrganizationRef{Account: "acct", Organization: o.ID}, func(there *collab.Organization) {
-		*there = o
-	})
+	err := storetest.ChangeOrganization(
+		t.Context(),
+		s,
+		collab.OrganizationRef{Account: "acct", Organization: o.ID},
+		func(there *collab.Organization) {
+			*there = o
+		},
+	)
 	must(t, err)
 }
 

@@ -48,7 +48,8 @@ func testFolders(t *testing.T, s *Store) {
 		t.Errorf("%v %s", err, diff)
 	}
 	within, err := s.FoldersWithin(ctx, acme, "f", 2)
-	if diff := cmp.Diff([]string{"s b", "sub"}, folderIDs(within["f"])); err != nil || diff != "" || fmt.Sprint(folderIDs(within["sub"])) != "[subsub]" {
+	if diff := cmp.Diff([]string{"s b", "sub"}, folderIDs(within["f"])); err != nil || diff != "" ||
+		fmt.Sprint(folderIDs(within["sub"])) != "[subsub]" {
 		t.Errorf("%+v, %v %s", within, err, diff)
 	}
 	s.putFolder(t, "sub", "f#1")

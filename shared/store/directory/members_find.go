@@ -42,7 +42,9 @@ func (s *Store) FindMembers(
 		if p == at || p.User == at.User && p.Group == at.Group {
 			from.Grant = at.Grant
 		}
-		found, more, err := s.documentMembers(ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Children(table.GrantsOf(p.User)), from, most-len(list))
+		found, more, err := s.documentMembers(
+			ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Children(table.GrantsOf(p.User)), from, most-len(list),
+		)
 		if err != nil {
 			return nil, nil, err
 		}

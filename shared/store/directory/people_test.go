@@ -165,7 +165,9 @@ func TestDeleteMembers(t *testing.T) {
 		setUp, request := storetest.Request(time.Now()), storetest.Request(time.Now())
 		user := []string{fmt.Sprint("user", after)}
 		resources := []collab.Resource{
-			{OrganizationRef: acme}, {OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: "f"}}, {OrganizationRef: acme, Document: acme.Document("d")},
+			{
+				OrganizationRef: acme,
+			}, {OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: "f"}}, {OrganizationRef: acme, Document: acme.Document("d")},
 		}
 		for _, r := range resources {
 			must(t, s.ChangeMembers(ctx, setUp, r, user, true, func(int, *collab.Member) {})[0])
@@ -189,7 +191,10 @@ func TestDeleteMembers(t *testing.T) {
 			break
 		}
 	}
-	mustCode(t, "one who is not there", s.DeleteMembers(ctx, storetest.Request(time.Now()), collab.Resource{OrganizationRef: acme}, []string{"nobody"})[0], collab.NotFound)
+	mustCode(
+		t, "one who is not there",
+		s.DeleteMembers(ctx, storetest.Request(time.Now()), collab.Resource{OrganizationRef: acme}, []string{"nobody"})[0], collab.NotFound,
+	)
 }
 
 // TestDisabledAtOnce: the process that disables an organization or a document does not believe in it any more.
@@ -204,8 +209,14 @@ func TestDisabledAtOnce(t *testing.T) {
 	}
 	set := func(document, organization bool) {
 		t.Helper()
-		must(t, s.ChangeDocuments(ctx, storetest.Request(time.Now()), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Disabled = document; return nil })[0])
-		must(t, s.ChangeOrganizations(ctx, storetest.Request(time.Now()), []string{"org"}, false, func(_ int, o *collab.Organization) error { o.Disabled = organization; return nil })[0])
+		must(
+			t,
+			s.ChangeDocuments(ctx, storetest.Request(time.Now()), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Disabled = document; return nil })[0],
+		)
+		must(
+			t,
+			s.ChangeOrganizations(ctx, storetest.Request(time.Now()), []string{"org"}, false, func(_ int, o *collab.Organization) error { o.Disabled = organization; return nil })[0],
+		)
 	}
 	for _, test := range []struct {
 		document, organization bool
@@ -248,7 +259,10 @@ func TestDeletedIsGone(t *testing.T) {
 	if found, err := s.DocumentsByID(ctx, acme, []string{"d"}); err != nil || len(found) > 0 || may(doc) {
 		t.Errorf("%+v, %v", found, err)
 	}
-	mustCode(t, "a change of it", s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound)
+	mustCode(
+		t, "a change of it",
+		s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound,
+	)
 	mustCode(t, "added at once", add(), collab.Unavailable)
 	now = now.Add(Belief + time.Second)
 	must(t, add())

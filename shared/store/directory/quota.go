@@ -14,7 +14,12 @@ import (
 
 // paidFor returns the attributes of an account's quota, by kind.
 func paidFor() [quota.Kinds]string {
-	return [quota.Kinds]string{quota.Writes: table.PaidWrites, quota.Reads: table.PaidReads, quota.Events: table.PaidEvents, quota.Mails: table.PaidMails}
+	return [quota.Kinds]string{
+		quota.Writes: table.PaidWrites,
+		quota.Reads:  table.PaidReads,
+		quota.Events: table.PaidEvents,
+		quota.Mails:  table.PaidMails,
+	}
 }
 
 func readPaid(it store.Item) (p quota.Paid) {

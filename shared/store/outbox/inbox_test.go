@@ -152,7 +152,13 @@ func testChangeNotification(t *testing.T, s *Store) {
 	events := 0
 	click := func(n collab.Notification, user string) *collab.Event {
 		events++
-		return &collab.Event{ID: fmt.Sprint("click", events), Type: collab.NotificationClicked, Account: "acct", OrganizationID: "org", Notification: &n}
+		return &collab.Event{
+			ID:             fmt.Sprint("click", events),
+			Type:           collab.NotificationClicked,
+			Account:        "acct",
+			OrganizationID: "org",
+			Notification:   &n,
+		}
 	}
 	did := func(user, id string, clicks bool) collab.NotificationChange {
 		c := collab.NotificationChange{ID: id, Read: []string{user}, Click: click}
@@ -207,7 +213,9 @@ func testChangeNotification(t *testing.T, s *Store) {
 		t.Errorf("inbox %+v, %v", list, err)
 	}
 	for _, no := range []struct{ user, id string }{{"eve", "one"}, {"bob", "none"}, {"ann", "all"}} {
-		if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, did(no.user, no.id, true)); collab.CodeOf(err) != collab.NotFound {
+		if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, did(no.user, no.id, true)); collab.CodeOf(
+			err,
+		) != collab.NotFound {
 			t.Errorf("%s marks %s: %v", no.user, no.id, err)
 		}
 	}

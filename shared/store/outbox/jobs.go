@@ -24,7 +24,13 @@ const longWait = 10 * time.Minute
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
 	due := now + after.Milliseconds()
-	work := Work{EventRef: collab.EventRef{Account: job.Account, ID: job.ID}, Kind: collab.JobWork, Since: due, Next: due, Expires: expiry(due)}
+	work := Work{
+		EventRef: collab.EventRef{Account: job.Account, ID: job.ID},
+		Kind:     collab.JobWork,
+		Since:    due,
+		Next:     due,
+		Expires:  expiry(due),
+	}
 	if after >= longWait {
 		work.Kind = collab.LaterWork
 	}

@@ -83,7 +83,9 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
 		now, holder := s.Millis(), expression.Name(table.Holder)
-		w := store.Update(laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)))
+		w := store.Update(
+			laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)),
+		)
 		if token = ""; !l.Held(now) {
 			token = mark
 			since := expression.Name(table.StartedAt)

@@ -71,7 +71,8 @@ func testLane(t *testing.T, s *Store) {
 	}
 	next := func(want time.Time) {
 		t.Helper()
-		if work := s.pending(t); len(work) != 1 || work[0].Kind != collab.LaneWork || work[0].Account != "acct" || work[0].ID != "h" || work[0].Next != want.UnixMilli() {
+		if work := s.pending(t); len(work) != 1 || work[0].Kind != collab.LaneWork || work[0].Account != "acct" || work[0].ID != "h" ||
+			work[0].Next != want.UnixMilli() {
 			t.Errorf("pending %+v, want it at %d", work, want.UnixMilli())
 		}
 	}
@@ -157,7 +158,12 @@ func (s *Store) deliver(t *testing.T, e collab.EndpointRef, start time.Time, n i
 	var events []string
 	for i := range n {
 		at := start.Add(time.Duration(i) * time.Second)
-		d := collab.Delivery{EventID: collab.NewIDs(at, []byte("seed")).Next(), Type: collab.CommentAdded, State: collab.DeliveryPending, CreatedAt: at.UnixMilli()}
+		d := collab.Delivery{
+			EventID:   collab.NewIDs(at, []byte("seed")).Next(),
+			Type:      collab.CommentAdded,
+			State:     collab.DeliveryPending,
+			CreatedAt: at.UnixMilli(),
+		}
 		if err := s.AddDelivery(t.Context(), e, d); err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +431,10 @@ func testDeliveries(t *testing.T, s *Store) {
 		after = next
 	}
 	work := s.pending(t)
-	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending, After: ms + 10_000}, 100); replayed != 15 || !slices.Equal(pending, all[:15]) || len(work) != 1 || work[0].ID != "h" {
+	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending, After: ms + 10_000}, 100); replayed != 15 ||
+		!slices.Equal(pending, all[:15]) ||
+		len(work) != 1 ||
+		work[0].ID != "h" {
 		t.Errorf("replayed %d: %v, pending work %+v", replayed, pending, work)
 	}
 	if got, _ := s.waiting(t, l, collab.MaxMillis, 100); len(got) != 12 || len(s.fresh(t, l, 100)) != 5 {

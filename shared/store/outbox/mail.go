@@ -96,7 +96,8 @@ func (s *Store) writeMails(
 	ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder,
 ) (*store.Refusal, error) {
 	expires := expression.Name(table.Expires)
-	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis())))) // once: Set changes the builder that it is called on
+	// once: Set changes the builder that it is called on
+	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis()))))
 	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })
 	return s.Write(ctx, writes...)
 }

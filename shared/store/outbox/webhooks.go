@@ -42,7 +42,9 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 		case slices.ContainsFunc(all, func(other collab.Webhook) bool { return other.ID == w.ID }):
 			return nil, collab.Errorf(collab.AlreadyExists, "webhook %q already exists", w.ID)
 		case len(all) >= most:
-			return nil, collab.Errorf(collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most)
+			return nil, collab.Errorf(
+				collab.FailedPrecondition, "the account has %d webhooks, and its quota is %d: delete one before", len(all), most,
+			)
 		}
 		return []store.Write{
 			store.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(table.Lane(acct, w.ID), Lane{})),

@@ -63,7 +63,9 @@ func testChangeWebhook(t *testing.T, s *Store) {
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.UpdateWebhook(ctx, "acct", "h", func(*collab.Webhook) error { return collab.Errorf(collab.FailedPrecondition, "no") }); collab.CodeOf(err) != collab.FailedPrecondition {
+	if _, err := s.UpdateWebhook(ctx, "acct", "h", func(*collab.Webhook) error { return collab.Errorf(collab.FailedPrecondition, "no") }); collab.CodeOf(
+		err,
+	) != collab.FailedPrecondition {
 		t.Errorf("refused by the change: %v", err)
 	}
 	if _, err := s.UpdateWebhook(ctx, "acct", "gone", describe("x")); collab.CodeOf(err) != collab.NotFound {

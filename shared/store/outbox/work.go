@@ -105,9 +105,11 @@ const RunTime = 100 * time.Second
 // others that begin meanwhile.
 func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	began, now := expression.Name(table.Began), s.Millis()
-	it, refused, err := s.WriteOne(ctx, store.Update(workKey(Work{EventRef: ref, Kind: kind}),
-		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)),
-		isThere, expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds())))), types.ReturnValueAllNew)
+	it, refused, err := s.WriteOne(ctx, store.Update(
+		workKey(Work{EventRef: ref, Kind: kind}),
+		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)), isThere,
+		expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds()))),
+	), types.ReturnValueAllNew)
 	if refused != nil {
 		it = refused.Of[0].There
 	}

@@ -157,7 +157,9 @@ func testQuarantine(t *testing.T, s *Store) {
 	now := time.Now()
 	s.Table = s.At(func() time.Time { return now })
 	for i := range 6 { // two at each time
-		if at, err := s.CountAttempt(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i/2+1) || at.Deaths > int64(i/2+2) || at.Cursor != "@u" {
+		if at, err := s.CountAttempt(ctx, ref, collab.EventWork); err != nil || at == nil || at.Deaths < int64(i/2+1) ||
+			at.Deaths > int64(i/2+2) ||
+			at.Cursor != "@u" {
 			t.Errorf("attempt %d is counted as %+v, %v", i+1, at, err)
 		}
 		if i%2 == 1 {

@@ -50,8 +50,10 @@ func (p *process) open() (collab.DocumentRef, error) {
 // thread adds a thread of a comment to a document.
 func (p *process) thread(doc collab.DocumentRef, id string) error {
 	text := "x"
-	th := &collab.Thread{Annotation: collab.Annotation{ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1, LastUpdated: 1},
-		Comments: []collab.Comment{{ID: 1, Text: &text, From: collab.JSON(`{"userId":"u"}`), AuthorID: "u", CreatedAt: 1, LastUpdated: 1}}}
+	th := &collab.Thread{
+		Annotation: collab.Annotation{ID: id, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: 1, LastUpdated: 1},
+		Comments:   []collab.Comment{{ID: 1, Text: &text, From: collab.JSON(`{"userId":"u"}`), AuthorID: "u", CreatedAt: 1, LastUpdated: 1}},
+	}
 	return p.threads.AddAnnotation(p.Context(), storetest.Request(p.Now()), doc, th, collab.NewAnnotation{})
 }
 
@@ -110,10 +112,17 @@ func TestDeleteAndAddAgain(t *testing.T) {
 			}
 			here.must(there.thread(again, "a"))
 			var shown []string
-			_, err = there.threads.Walk(t.Context(), again.OrganizationRef, collab.AnnotationQuery{}, nil, 10, func(id string, th *collab.Thread) bool {
-				shown = append(shown, id)
-				return true
-			})
+			_, err = there.threads.Walk(
+				t.Context(),
+				again.OrganizationRef,
+				collab.AnnotationQuery{},
+				nil,
+				10,
+				func(id string, th *collab.Thread) bool {
+					shown = append(shown, id)
+					return true
+				},
+			)
 			here.must(err)
 			if len(shown) != 1 {
 				t.Errorf("the new one shows %v", shown)
@@ -130,7 +139,13 @@ func TestDeleteAndAddAgain(t *testing.T) {
 // about it.
 func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	p.Helper()
-	n := collab.Notification{ID: id, DocumentID: doc.Document, Incarnation: doc.Incarnation, ActionUser: collab.User{UserID: "boss"}, CreatedAt: p.Millis()}
+	n := collab.Notification{
+		ID:          id,
+		DocumentID:  doc.Document,
+		Incarnation: doc.Incarnation,
+		ActionUser:  collab.User{UserID: "boss"},
+		CreatedAt:   p.Millis(),
+	}
 	ev := collab.In(doc)
 	ev.ID, ev.Type, ev.Time, ev.Notify, ev.NotifyAll = "event-of-"+id, collab.NotificationAdded, n.CreatedAt, true, len(users) == 0
 	for _, u := range users {
@@ -179,7 +194,13 @@ func (p *process) fill(doc collab.DocumentRef) {
 	p.tell(doc, "one", "stranger")
 	p.tell(doc, "all")
 	p.read(org, "all", "stranger")
-	comment := collab.Notification{ID: "comment", DocumentID: doc.Document, Incarnation: doc.Incarnation, AnnotationID: "a", CreatedAt: p.Millis()}
+	comment := collab.Notification{
+		ID:           "comment",
+		DocumentID:   doc.Document,
+		Incarnation:  doc.Incarnation,
+		AnnotationID: "a",
+		CreatedAt:    p.Millis(),
+	}
 	for _, page := range [][]string{{"eve"}, {"stranger"}} {
 		_, err := p.Outbox.Tell(p.Context(), org, comment, comment.ID, page...)
 		p.must(err)

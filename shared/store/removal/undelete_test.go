@@ -335,10 +335,12 @@ func TestRestoreFolderInPart(t *testing.T) {
 	w := newWorld(t, storetest.New(t))
 	ctx := t.Context()
 	w.must(w.delete("folder", "f", w.request()))
-	if _, err := w.restore(w.process, "document", "plan"); collab.CodeOf(err) != collab.FailedPrecondition || !strings.Contains(err.Error(), `folder "g"`) {
+	if _, err := w.restore(w.process, "document", "plan"); collab.CodeOf(err) != collab.FailedPrecondition ||
+		!strings.Contains(err.Error(), `folder "g"`) {
 		t.Errorf("a document without its folder: %v", err)
 	}
-	if _, err := w.restore(w.process, "folder", "g"); collab.CodeOf(err) != collab.FailedPrecondition || !strings.Contains(err.Error(), `folder "f"`) {
+	if _, err := w.restore(w.process, "folder", "g"); collab.CodeOf(err) != collab.FailedPrecondition ||
+		!strings.Contains(err.Error(), `folder "f"`) {
 		t.Errorf("a folder without its own: %v", err)
 	}
 	_, err := w.OpenFolder(ctx, w.request(), w.org, "g", true)

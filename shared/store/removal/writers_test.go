@@ -94,7 +94,15 @@ func (w *writer) round(i int) {
 	ids := []int64{1 + w.random.Int64N(4)}
 	var do func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error
 	comment := func(id int64, r *tx.Tx) collab.Comment {
-		return collab.Comment{ID: id, Text: new("x"), From: named(o.name), AuthorID: o.name, Context: named(o.name), CreatedAt: r.Millis(), LastUpdated: r.Millis()}
+		return collab.Comment{
+			ID:          id,
+			Text:        new("x"),
+			From:        named(o.name),
+			AuthorID:    o.name,
+			Context:     named(o.name),
+			CreatedAt:   r.Millis(),
+			LastUpdated: r.Millis(),
+		}
 	}
 	switch n := w.random.IntN(40); {
 	case n < 6:
@@ -107,8 +115,10 @@ func (w *writer) round(i int) {
 			o.comments = append(o.comments, id+1)
 		}
 		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			th := &collab.Thread{Annotation: collab.Annotation{ID: o.ann, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", Context: named(o.name),
-				CreatedAt: r.Millis(), LastUpdated: r.Millis()}}
+			th := &collab.Thread{
+				Annotation: collab.Annotation{ID: o.ann, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", Context: named(o.name),
+					CreatedAt: r.Millis(), LastUpdated: r.Millis()},
+			}
 			for _, id := range o.comments {
 				th.Comments = append(th.Comments, comment(id, r))
 				th.SetCreator(&th.Comments[0])
@@ -137,10 +147,16 @@ func (w *writer) round(i int) {
 	case n < 32:
 		o.kind, o.what, o.comments = "note", "comment", ids
 		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			failed, err := w.threads.UpdateComments(ctx, r, doc, o.ann, collab.CommentChange{IDs: ids, At: r.Millis(), Change: func(c *collab.Comment) error {
-				c.Context, c.LastUpdated = named(append(names(c.Context), o.name)...), max(c.LastUpdated, r.Millis())
-				return nil
-			}})
+			failed, err := w.threads.UpdateComments(
+				ctx,
+				r,
+				doc,
+				o.ann,
+				collab.CommentChange{IDs: ids, At: r.Millis(), Change: func(c *collab.Comment) error {
+					c.Context, c.LastUpdated = named(append(names(c.Context), o.name)...), max(c.LastUpdated, r.Millis())
+					return nil
+				}},
+			)
 			if err == nil {
 				err = failed[ids[0]]
 			}

@@ -259,7 +259,13 @@ func (a *adding) commit(ctx context.Context, before store.Item, writes []store.W
 // recall gives the comments the ids with which an earlier attempt at the request added them; done is false where none has.
 func (a *adding) recall(ctx context.Context) (done bool, err error) {
 	k := headKey(a.doc, a.ann)
-	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Limit: 2 * len(a.comments), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy}}
+	q := store.Scan{
+		PK:      k.PK,
+		Keys:    threadSpan(k.SK),
+		Limit:   2 * len(a.comments),
+		Strong:  true,
+		Project: []string{table.PK, table.SK, table.AddedBy},
+	}
 	q.Keys.From = commentKey(a.doc, a.ann, a.first(a.tx.IDs.Start())).SK
 	var generated []*int64
 	for i := range a.comments {

@@ -141,7 +141,8 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 // ids are given. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
 // distinct.
 func (s *Store) DeleteComments(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64, event func(*collab.Annotation, []collab.Comment) *collab.Event,
+	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64,
+	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
 	d := &commentDeletion{s: s, tx: t, doc: doc, ann: ann, event: event}
 	if err := d.mean(ctx, ids); err != nil {

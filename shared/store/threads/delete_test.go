@@ -66,7 +66,9 @@ func TestDeleteAnnotations(t *testing.T) {
 		if fmt.Sprint(authors) != "[cid eve]" {
 			t.Errorf("the annotation that was added again has comments by %v", authors)
 		}
-		failures, err := w.UpdateComments(t.Context(), request(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }})
+		failures, err := w.UpdateComments(
+			t.Context(), request(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }},
+		)
 		w.must(err)
 		mustCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
 		w.must(w.RunJob(t.Context(), "acct", r.JobID()))
@@ -247,7 +249,9 @@ func TestDeleteLatestComment(t *testing.T) {
 	_, _, err := w.DeleteComments(t.Context(), request(at+200), w.doc, "a", []int64{110, 160}, nil)
 	w.must(err)
 	if head, _ := w.items("a"); head.Number(table.LastUpdated) != at+200 || timeKey(head) != at+quarter {
-		t.Errorf("lastUpdated %d and time key %d, want %d and %d", head.Number(table.LastUpdated), timeKey(head), int64(at+200), int64(at+quarter))
+		t.Errorf(
+			"lastUpdated %d and time key %d, want %d and %d", head.Number(table.LastUpdated), timeKey(head), int64(at+200), int64(at+quarter),
+		)
 	}
 }
 

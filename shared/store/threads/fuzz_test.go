@@ -122,7 +122,9 @@ func (f *fuzz) window() (after, before *collab.Millis) {
 
 func (f *fuzz) query() collab.AnnotationQuery {
 	q := collab.AnnotationQuery{
-		Documents: f.some(fuzzDocuments, 5), Locations: f.some(fuzzPlaces[:3], 3), Creators: f.some(fuzzUsers, 2), Statuses: f.some(fuzzStatuses, 2),
+		Documents: f.some(
+			fuzzDocuments, 5,
+		), Locations: f.some(fuzzPlaces[:3], 3), Creators: f.some(fuzzUsers, 2), Statuses: f.some(fuzzStatuses, 2),
 	}
 	if f.random.IntN(4) == 0 {
 		q.Folder = f.pick([]string{"f", collab.RootFolder})
@@ -165,12 +167,19 @@ func (f *fuzz) write() {
 // walk returns those of the fixed ones that a walk gives, and writes between its pages.
 func (f *fuzz) walk(q collab.AnnotationQuery, size int, write func()) (got []string) {
 	for from := []byte(nil); ; {
-		next, err := f.s.Walk(f.t.Context(), f.org, opened(f.t.Context(), f.s.Directory, f.org, q), from, size, func(id string, th *collab.Thread) bool {
-			if f.fixed[th.Document+"/"+id] {
-				got = append(got, th.Document+"/"+id)
-			}
-			return true
-		})
+		next, err := f.s.Walk(
+			f.t.Context(),
+			f.org,
+			opened(f.t.Context(), f.s.Directory, f.org, q),
+			from,
+			size,
+			func(id string, th *collab.Thread) bool {
+				if f.fixed[th.Document+"/"+id] {
+					got = append(got, th.Document+"/"+id)
+				}
+				return true
+			},
+		)
 		if err != nil {
 			f.t.Fatal(err)
 		}

@@ -80,7 +80,9 @@ func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobTh
 		var swept int
 		switch at.Kind {
 		case collab.AnOrganization:
-			swept, done, err = s.sweepOrganization(ctx, collab.OrganizationRef{Account: job.Account, Organization: at.ID, Incarnation: at.Incarnation})
+			swept, done, err = s.sweepOrganization(
+				ctx, collab.OrganizationRef{Account: job.Account, Organization: at.ID, Incarnation: at.Incarnation},
+			)
 		case collab.AFolder:
 			folder := collab.FolderRef{OrganizationRef: job.In, Folder: at.ID, Incarnation: at.Incarnation}
 			swept, err = s.Directory.SweepGrants(ctx, table.FolderGranted(folder))
@@ -155,7 +157,9 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 func (s *Store) empty(
 	ctx context.Context, pk string, keys store.Span, before func(ctx context.Context, sk string) error,
 ) (n int, done bool, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: keys, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}})
+	items, more, err := s.QueryPage(
+		ctx, store.Scan{PK: pk, Keys: keys, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}},
+	)
 	if err != nil {
 		return 0, false, err
 	}
@@ -172,7 +176,9 @@ func (s *Store) empty(
 
 // sweepOrganization deletes some of what lies below an incarnation of an organization.
 func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRef) (n int, done bool, err error) {
-	documents, _, err := s.QueryPage(ctx, store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: 20, Strong: true})
+	documents, _, err := s.QueryPage(
+		ctx, store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: 20, Strong: true},
+	)
 	if err != nil {
 		return 0, false, err
 	}

@@ -67,7 +67,8 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	})
 	unread := q.UnreadFor == "" || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
 	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
-		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) && in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
+		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) &&
+		in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
 }
 
 // walk returns the list that a query describes; nil stands for an id that does not exist.

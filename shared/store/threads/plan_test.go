@@ -77,7 +77,12 @@ func TestPlan(t *testing.T) {
 
 // TestManyRangesAreNotProbed holds that no other index is looked into by more than mostProbes queries.
 func TestManyRangesAreNotProbed(t *testing.T) {
-	q := collab.AnnotationQuery{Documents: []string{"d"}, Locations: []string{"l"}, Creators: make([]string, mostProbes), Statuses: make([]string, mostProbes+1)}
+	q := collab.AnnotationQuery{
+		Documents: []string{"d"},
+		Locations: []string{"l"},
+		Creators:  make([]string, mostProbes),
+		Statuses:  make([]string, mostProbes+1),
+	}
 	p := newPlan(collab.OrganizationRef{}, &q)
 	if got := p.alternatives(1); len(got) != 1 || got[0].name != "creators" {
 		t.Errorf("%d others in one document", len(got))

@@ -307,7 +307,14 @@ func TestReadBudgets(t *testing.T) {
 		{"document", collab.AnnotationQuery{Documents: []string{"doc001"}}, most, 0, 0, 0},
 		{"location", collab.AnnotationQuery{Locations: []string{"l7"}}, most, most + 1, 1, 0},
 		{"location in a document", collab.AnnotationQuery{Documents: []string{"doc002"}, Locations: []string{"l7"}}, 4, 4, 1, 0},
-		{"two locations in two documents", collab.AnnotationQuery{Documents: []string{"doc002", "doc004"}, Locations: []string{"l7", "l3"}}, 16, 16, 4, 0},
+		{
+			"two locations in two documents",
+			collab.AnnotationQuery{Documents: []string{"doc002", "doc004"}, Locations: []string{"l7", "l3"}},
+			16,
+			16,
+			4,
+			0,
+		},
 		{"creator", collab.AnnotationQuery{Creators: []string{"u3"}}, most, most + 1, 1, 0},
 		{"status", collab.AnnotationQuery{Statuses: []string{"s2"}}, most, most + 1, 1, 0},
 		{"creator and status", collab.AnnotationQuery{Creators: []string{"u3"}, Statuses: []string{"s2", "s1"}}, most, 2 * most, 3, 0},
@@ -316,7 +323,14 @@ func TestReadBudgets(t *testing.T) {
 			Locations: []string{"l1", "l6", "l11", "l16", "l21"}, Creators: []string{"u1"}, Statuses: []string{"rare"}}, 3, 150, 6, 0},
 		{"updated in a window", collab.AnnotationQuery{UpdatedAfter: at(100)}, most, most + 1, 1, 0},
 		{"updated in a window of a document", collab.AnnotationQuery{Documents: []string{"doc001"}, UpdatedAfter: at(150)}, most, most + 1, 1, 0},
-		{"updated in a window by a creator", collab.AnnotationQuery{UpdatedAfter: at(100), Creators: []string{"u5", "u6"}}, most, 5*most + 50, 5, 0},
+		{
+			"updated in a window by a creator",
+			collab.AnnotationQuery{UpdatedAfter: at(100), Creators: []string{"u5", "u6"}},
+			most,
+			5*most + 50,
+			5,
+			0,
+		},
 		{"created in a window", collab.AnnotationQuery{CreatedAfter: at(100), CreatedBefore: at(400)}, most, most + 1, 1, 0},
 		{"folder", collab.AnnotationQuery{Folder: "folder0"}, most, 0, 0, 1},
 		{"folder and status", collab.AnnotationQuery{Folder: "folder0", Statuses: []string{"s1"}}, most, most + 1, 1, 1},
@@ -362,7 +376,9 @@ func TestReadBudgets(t *testing.T) {
 			budget += 0.5*float64(tt.want) + 1.1*float64(tt.examined)*index/8192 + float64(tt.queries)
 		}
 		differ := math.Abs(figures[1]-figures[0]) / figures[0]
-		t.Logf("%-50s small %5.1f units %2d calls, large %5.1f units %2d calls, budget %5.1f", tt.name, figures[0], of[0], figures[1], of[1], budget)
+		t.Logf(
+			"%-50s small %5.1f units %2d calls, large %5.1f units %2d calls, budget %5.1f", tt.name, figures[0], of[0], figures[1], of[1], budget,
+		)
 		if max(figures[0], figures[1]) > budget || differ > 0.1 {
 			t.Errorf("%s: %.1f units in the small organization, %.1f in the large one, budget %.1f", tt.name, figures[0], figures[1], budget)
 		}

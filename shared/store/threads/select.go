@@ -15,7 +15,12 @@ import (
 // Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second, and the
 // caller checks the selector once more on what it reads.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
-	q := collab.AnnotationQuery{Documents: []string{doc.Document}, Found: []collab.DocumentRef{doc}, Locations: sel.Locations, Creators: sel.Creators}
+	q := collab.AnnotationQuery{
+		Documents: []string{doc.Document},
+		Found:     []collab.DocumentRef{doc},
+		Locations: sel.Locations,
+		Creators:  sel.Creators,
+	}
 	if p := newPlan(doc.OrganizationRef, &q); p.by != nil {
 		ids, err = s.selectIndexed(ctx, &p, sel.Before, most)
 	} else {

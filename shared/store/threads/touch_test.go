@@ -188,8 +188,11 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	_, err = w.add("a", commentBy("bob", 0, start+130))
 	w.must(err)
 	var found []collab.Millis
-	_, err = w.Walk(t.Context(), w.doc.OrganizationRef, opened(t.Context(), w.Directory, w.doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"doc"}, UpdatedAfter: &updated}), nil, 10,
-		func(_ string, th *collab.Thread) bool { found = append(found, th.LastUpdated); return true })
+	_, err = w.Walk(
+		t.Context(), w.doc.OrganizationRef,
+		opened(t.Context(), w.Directory, w.doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"doc"}, UpdatedAfter: &updated}), nil,
+		10, func(_ string, th *collab.Thread) bool { found = append(found, th.LastUpdated); return true },
+	)
 	w.must(err)
 	if len(found) != 1 || found[0] != updated {
 		t.Errorf("from %d on there are threads updated at %v", updated, found)
@@ -201,7 +204,9 @@ func TestTouchNeverMovesBack(t *testing.T) {
 // a hundred at once, one behind another of many comments, and each again without a change.
 func TestAddCommentsOfOneMoment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
-	_, err := w.AddComments(t.Context(), request(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)})
+	_, err := w.AddComments(
+		t.Context(), request(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)},
+	)
 	w.must(err)
 	store.All(100, func(i int) {
 		r, add := request(10_000), collab.NewComments{Comments: []collab.Comment{commentBy(fmt.Sprint("u", i), 0, 10_000)}}

@@ -35,7 +35,8 @@ func TestUpdateAnnotations(t *testing.T) {
 		mustCode(t, "no such annotation", errs[0], collab.NotFound)
 		for i, id := range ids[1:] {
 			head, _ := w.items(id)
-			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 || head.Number(table.Rev) != 1 {
+			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 ||
+				head.Number(table.Rev) != 1 {
 				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
 			}
 		}

@@ -33,7 +33,14 @@ import (
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
 ) (next []byte, err error) {
-	w := &walk{Store: s, plan: newPlan(org, &q), budget: budget{most: most}, take: take, sifts: sifts(&q), seen: map[collab.DocumentRef]*seenBy{}}
+	w := &walk{
+		Store:  s,
+		plan:   newPlan(org, &q),
+		budget: budget{most: most},
+		take:   take,
+		sifts:  sifts(&q),
+		seen:   map[collab.DocumentRef]*seenBy{},
+	}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
 		return nil, collab.PageTokenError(nil)
 	}

@@ -168,12 +168,19 @@ func TestForgedPositions(t *testing.T) {
 	} {
 		whole := s.list(t, org, of.q, 1000)
 		walk := func(from string) error {
-			_, err := s.Walk(t.Context(), org, opened(t.Context(), s.Directory, org, of.q), []byte(from), 1000, func(id string, th *collab.Thread) bool {
-				if th != nil && !slices.Contains(whole, fmt.Sprintf("%s/%s:%d", th.Document, th.ID, len(th.Comments))) {
-					t.Errorf("%+v from %s gives %s of %s", of.q, from, id, th.Document)
-				}
-				return true
-			})
+			_, err := s.Walk(
+				t.Context(),
+				org,
+				opened(t.Context(), s.Directory, org, of.q),
+				[]byte(from),
+				1000,
+				func(id string, th *collab.Thread) bool {
+					if th != nil && !slices.Contains(whole, fmt.Sprintf("%s/%s:%d", th.Document, th.ID, len(th.Comments))) {
+						t.Errorf("%+v from %s gives %s of %s", of.q, from, id, th.Document)
+					}
+					return true
+				},
+			)
 			return err
 		}
 		at := func(document string, value int, key string) string {

@@ -38,7 +38,9 @@ type writing struct {
 func newWriting(t testing.TB, tb *store.Table) *writing {
 	t.Helper()
 	w := &writing{Store: on(tb), t: t, doc: collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")}
-	_, err := w.Directory.OpenDocument(t.Context(), w.doc.Account, w.doc.Organization, w.doc.Document, collab.CreateFlags{Organization: true, Document: true})
+	_, err := w.Directory.OpenDocument(
+		t.Context(), w.doc.Account, w.doc.Organization, w.doc.Document, collab.CreateFlags{Organization: true, Document: true},
+	)
 	w.must(err)
 	return w.another(t, "a")
 }
@@ -252,7 +254,8 @@ func TestUpdateComments(t *testing.T) {
 		first, err := w.Get(t.Context(), commentKey(w.doc, "a", 1))
 		w.must(err)
 		head, comments := w.items("a")
-		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(table.Rev) != 1 || *comments[1].Text != "hello" || head.Number(table.LastUpdated) != 6_000 {
+		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(table.Rev) != 1 || *comments[1].Text != "hello" ||
+			head.Number(table.LastUpdated) != 6_000 {
 			t.Errorf("%v: %v", failures, comments)
 		}
 		w.mustHold("then")

@@ -61,7 +61,10 @@ func TestPythonClient(t *testing.T) {
 		}
 		return string(out)
 	}
-	run(generator, "generate", "--path", "../../api/openapi-clients.json", "--meta", "none", "--output-path", filepath.Join(dir, "collabdata"), "--fail-on-warning")
+	run(
+		generator, "generate", "--path", "../../api/openapi-clients.json", "--meta", "none", "--output-path", filepath.Join(dir, "collabdata"),
+		"--fail-on-warning",
+	)
 	const want = "True\nIs this final? Ann default True\nNOT_FOUND\n"
 	if got := run(python, "-c", strings.TrimSpace(callsInPython), url); got != want {
 		t.Errorf("the calls print\n%s, want\n%s", got, want)

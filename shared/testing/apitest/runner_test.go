@@ -43,7 +43,12 @@ func TestMatch(t *testing.T) {
 				`[3] is "5", want "${:integer}"`, `[4] is "2026-03-04T12:00:00Z", want "${:time}"`,
 			}},
 		{name: "part of a text", want: `"data.${f:text} is (${k:integer})"`, got: `"data.x is (12)"`, vars: "f=x k=12"},
-		{name: "not the rest", want: `"data.${:text} is"`, got: `"data.x is not"`, diffs: []string{`the answer is "data.x is not", want "data.${:text} is"`}},
+		{
+			name:  "not the rest",
+			want:  `"data.${:text} is"`,
+			got:   `"data.x is not"`,
+			diffs: []string{`the answer is "data.x is not", want "data.${:text} is"`},
+		},
 		{name: "not a pattern", want: `"a.c ${s}"`, got: `"abc text"`, diffs: []string{`the answer is "abc text", want "a.c ${s}"`}},
 
 		{name: "keys", want: `{"${n}": 1, "${s}": 2}`, got: `{"text":2,"7":1}`},
@@ -51,7 +56,13 @@ func TestMatch(t *testing.T) {
 			got:  `{"` + id + `":{"id":"` + id + `"},"1` + id[1:] + `":{"id":"1` + id[1:] + `"},"fixed":0}`,
 			vars: "b=" + id + " c=1" + id[1:]},
 		{name: "key not of the kind", want: `{"${b:id}": 1}`, got: `{"x":1}`, diffs: []string{"${b:id} is missing", "x is not expected"}},
-		{name: "key too many", want: `{"${b:id}": 1, "${c:id}": 2}`, got: `{"` + id + `":1}`, vars: "b=" + id, diffs: []string{"${c:id} is missing"}},
+		{
+			name:  "key too many",
+			want:  `{"${b:id}": 1, "${c:id}": 2}`,
+			got:   `{"` + id + `":1}`,
+			vars:  "b=" + id,
+			diffs: []string{"${c:id} is missing"},
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -188,7 +199,11 @@ Allow: POST
 				answer: answer{status: 200, body: value{kind: '{', keys: []string{"result"}, items: []value{{kind: '0', text: "1"}}}}},
 			{title: "second", method: "PUT", path: "/v2/x/${n}", body: "[]\n",
 				header: []header{{name: "x-a", value: "b c"}, {name: "x-b", absent: true}},
-				answer: answer{status: 405, body: value{kind: '{'}, header: []header{{name: "Allow", value: "POST"}, {name: "Retry-After", absent: true}}}},
+				answer: answer{
+					status: 405,
+					body:   value{kind: '{'},
+					header: []header{{name: "Allow", value: "POST"}, {name: "Retry-After", absent: true}},
+				}},
 		},
 	}
 	want.seed.Settings.AllEvents = true

@@ -27,11 +27,13 @@ func TestSchemathesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	const drawn = "10" // requests for each operation, beside some 5,000 that cover the document
-	cmd := exec.CommandContext(t.Context(), program, "run", "../../api/openapi.json", "--url", url, "--no-color", "--seed", "1",
-		"--header", auth.KeyHeader+": key", "--header", auth.TokenHeader+": token",
-		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2", "--generation-database", "none",
-		"--checks", "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
-		"--max-failures", "10", "--warnings", "off")
+	cmd := exec.CommandContext(
+		t.Context(), program, "run", "../../api/openapi.json", "--url", url, "--no-color", "--seed", "1", "--header", auth.KeyHeader+": key",
+		"--header", auth.TokenHeader+": token", "--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2",
+		"--generation-database", "none", "--checks",
+		"not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
+		"--max-failures", "10", "--warnings", "off",
+	)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

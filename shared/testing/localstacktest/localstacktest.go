@@ -58,5 +58,7 @@ func endpoint(t testing.TB, start func() (*localstack.Server, error), variables 
 
 // Config returns how the SDK reaches the stand-in at a URL, with all rights.
 func Config(url string) aws.Config {
-	return awsconfig.New(url, localstack.Region, credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""))
+	return awsconfig.New(
+		url, localstack.Region, credentials.NewStaticCredentialsProvider(localstack.AccessKeyID, localstack.SecretAccessKey, ""),
+	)
 }

@@ -13,7 +13,9 @@ type Directory interface {
 	Now() time.Time
 	ChangeOrganizations(ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
 	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
-	ChangeDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error) []error
+	ChangeDocuments(
+		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+	) []error
 }
 
 // ChangeOrganization changes an organization, or makes it.

@@ -80,7 +80,9 @@ func (c *cut) Do(r *http.Request) (*http.Response, error) {
 func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 	t.Helper()
 	name := table.Name()
-	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(Config(t)), &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(
+		dynamodb.NewFromConfig(Config(t)), &dynamodb.ScanInput{TableName: &name, ConsistentRead: aws.Bool(true)},
+	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
