@@ -111,8 +111,8 @@ func addAttempts(stack *middleware.Stack) error {
 	}), (*retry.Attempt)(nil).ID(), middleware.After)
 }
 
-// isLost reports the failure of an attempt of which it is not known whether it was carried out: its connection broke, or it was answered by
-// no less than an error of the server.
+// isLost reports whether an attempt may have been carried out although it failed: its connection broke, or the server
+// answered that it failed itself.
 func isLost(err error) bool {
 	if response, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		return response.HTTPStatusCode() >= 500 || response.HTTPStatusCode() < 400

@@ -106,8 +106,8 @@ type Times struct {
 	LastUpdated *int64 `json:"lastUpdated" rule:"time" doc:"When it was last changed; where it is left out: of a comment, when its annotation says so, else now; raised to createdAt where it is earlier"`
 }
 
-// inherit returns the times of a comment, with those of its annotation that it lacks itself. A making that it inherits is not later than
-// a last change of its own.
+// inherit returns the times of a comment, which takes those that it lacks from its annotation. It was made no later than it was last
+// changed: an inherited createdAt that is later becomes the comment's own lastUpdated.
 func (t Times) inherit(annotation Times) Times {
 	if t.CreatedAt == nil && annotation.CreatedAt != nil {
 		t.CreatedAt = annotation.CreatedAt
@@ -121,8 +121,8 @@ func (t Times) inherit(annotation Times) Times {
 	return t
 }
 
-// resolve returns the times, with now for those that are not given. What was last changed in the past was made by then; where both are
-// given and the change is the earlier, it is raised to the making.
+// resolve returns the times, with now for those that are not given. Without a createdAt, what was last changed in the past was made then.
+// A lastUpdated before createdAt is raised to it.
 func (t Times) resolve(now collab.Millis) (createdAt, lastUpdated collab.Millis) {
 	createdAt, lastUpdated = now, now
 	if t.LastUpdated != nil {

@@ -12,7 +12,7 @@ type GetRequest struct {
 	WebhookIDs []string `json:"webhookIds" rule:"notnull,nonempty,max=30,each=id"`
 }
 
-// Get returns webhook endpoints: those asked for that exist, in the order asked and each once, or all by id, which is by creation.
+// Get returns webhook endpoints: those asked for that exist, in the order asked and each once, or all by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]Webhook, error) {
 	all, err := s.Store.Webhooks(ctx, call.Account)
 	if err != nil {

@@ -146,7 +146,7 @@ func (s *sent) since() map[string]int {
 	return ids
 }
 
-// noted is a queue of which it is noted what is sent to it.
+// noted is a queue that notes what is sent to it.
 type noted struct {
 	*queue.Queue
 	sent *sent
@@ -466,7 +466,7 @@ func TestStarvesNoOne(t *testing.T) {
 	}
 }
 
-// ordered is a queue of which it is noted in which order events are sent to it.
+// ordered is a queue that notes the order in which events are sent to it.
 type ordered struct {
 	relay.Events
 	sent []string

@@ -163,7 +163,7 @@ func (p *plan) place(document collab.DocumentRef, it store.Item) position {
 	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(table.DocAnn)}
 }
 
-// latestKey returns the latest that the time key of an annotation can be which was last updated at t.
+// latestKey returns the latest time key that an annotation which was last updated at t can have.
 func latestKey(t collab.Millis) collab.Millis {
 	return min((t+quarter-1)/quarter*quarter+quarter, collab.MaxMillis)
 }

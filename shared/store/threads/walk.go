@@ -25,8 +25,8 @@ import (
 // missing from the rest of it.
 //
 // Reads by id and by named documents alone are strongly consistent, and miss none that was there throughout. Others go through an index,
-// which may lag by a second: a walk over locations, creators or statuses misses none of which the values that the query asks for stayed as
-// they were from a second before it until its end, a window none that was not written in that time. A later walk has them.
+// which may lag by a second. A walk over locations, creators or statuses may miss an annotation whose location, creator or status changed
+// from a second before the walk until its end; a walk over a window, one that was written in that time. A later walk has them.
 //
 // It fails like directory.Store.Open, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and
 // the documents of the query were opened.
