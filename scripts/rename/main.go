@@ -115,9 +115,16 @@ func replacer(old, to string, folders []string) func([]byte) []byte {
 	}
 	with := []byte("${1}" + strings.ReplaceAll(to, "$", "$$") + "${2}")
 	return func(text []byte) []byte {
-		for _, p := range places {
-			text = p.ReplaceAll(text, with)
+		lines := bytes.SplitAfter(text, []byte("\n"))
+		for i, line := range lines {
+			if !bytes.Contains(line, []byte(old)) {
+				continue
+			}
+			for _, p := range places {
+				line = p.ReplaceAll(line, with)
+			}
+			lines[i] = line
 		}
-		return text
+		return bytes.Join(lines, nil)
 	}
 }
