@@ -19,8 +19,8 @@ type Jobs interface {
 
 // GetRequest is the data of POST /v2/jobs/get.
 type GetRequest struct {
-	OrganizationID *string `json:"organizationId" rule:"id" doc:"Taken, and not looked at: a job belongs to the account"`
-	JobID          string  `json:"jobId" rule:"required,id" doc:"As the deletion answered it"`
+	OrganizationID string `json:"organizationId" rule:"id" doc:"Taken, and not looked at: a job belongs to the account"`
+	JobID          string `json:"jobId" rule:"required,id" doc:"As the deletion answered it"`
 }
 
 // Job is a job as it is answered.
