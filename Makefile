@@ -50,7 +50,7 @@ test: check ## check everything: format, vet, every test, the end-to-end deploym
 	@files=$$(gofmt -l */) && test -z "$$files" || { echo "Not formatted, run gofmt -w on: $$files"; exit 1; }
 	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
 	@$(call timed,go vet ./...)
-	@echo '== go test -race (about six minutes on two cores, some more at the first time; a line for each package as it ends)'
+	@echo '== go test -race (about twelve minutes on two cores, some more at the first time; a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
 	@export GORACE=atexit_sleep_ms=0; packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
 	$(call timed,go test -race -shuffle=on -vet=off -timeout 20m $$packages)
