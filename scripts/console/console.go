@@ -95,10 +95,7 @@ type present struct{ *directory.Store }
 func (d present) Current(
 	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
 ) (map[collab.DocumentRef]bool, error) {
-	ids := make([]string, len(documents))
-	for i, doc := range documents {
-		ids[i] = doc.Document
-	}
+	ids := collab.Map(documents, func(doc collab.DocumentRef) string { return doc.Document })
 	list, err := d.DocumentsByID(ctx, org, ids)
 	current := make(map[collab.DocumentRef]bool, len(list))
 	for _, found := range list {

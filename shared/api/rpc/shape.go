@@ -232,8 +232,8 @@ func valuesOf(t reflect.Type) []string {
 	return nil
 }
 
-// organizationField returns the index of the field organizationId within the request type of an envelope's shape, or nil. It panics where that
-// is no string: the log names what it holds.
+// organizationField returns the index of the field organizationId within the request type of an envelope's shape, or nil. It panics where
+// that is no string: the log names what it holds.
 func (p *Shape) organizationField() []int {
 	if request := p.Object.Fields[0].Shape.Object; request != nil {
 		if i, ok := request.byName["organizationId"]; ok {

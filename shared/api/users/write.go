@@ -57,10 +57,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 func (s *Service) write(
 	ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string,
 ) (rpc.Keyed[rpc.Item], error) {
-	ids := make([]string, len(users))
-	for i, u := range users {
-		ids[i] = u.UserID
-	}
+	ids := collab.Map(users, func(u NewUser) string { return u.UserID })
 	errs := s.Directory.ChangeMembers(ctx, call.Tx, in, ids, create, func(i int, m *collab.Member) {
 		m.User = users[i].Over(m.User)
 		m.Role = cmp.Or(users[i].AccessRole, m.Role)

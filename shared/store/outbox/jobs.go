@@ -19,8 +19,8 @@ type jobItem struct {
 // longWait is a time that pending work is not looked at in every minute.
 const longWait = 10 * time.Minute
 
-// AddJob keeps a job that is due after a time, with its pending work. One that is there begins anew. It fails with INVALID_ARGUMENT where the ids and
-// selectors that the job names are larger than collab.MaxItemBytes.
+// AddJob keeps a job that is due after a time, with its pending work. One that is there begins anew. It fails with INVALID_ARGUMENT where
+// the ids and selectors that the job names are larger than collab.MaxItemBytes.
 func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration) error {
 	now := s.Millis()
 	due := now + after.Milliseconds()

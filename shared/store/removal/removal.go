@@ -1,5 +1,5 @@
-// Package removal deletes organizations, folders and documents. One write on the item of an organization or a document leaves all behind that lies
-// below it: see collab.OrganizationRef. A job that was kept before sweeps it later: see package threads.
+// Package removal deletes organizations, folders and documents. One write on the item of an organization or a document leaves all behind
+// that lies below it: see collab.OrganizationRef. A job that was kept before sweeps it later: see package threads.
 package removal
 
 import (
@@ -25,7 +25,8 @@ type Store struct {
 	undelete time.Duration
 }
 
-// New returns the directory of a table with what deletes in it. For the time undelete what was deleted may be restored: it is swept behind that.
+// New returns the directory of a table with what deletes in it. For the time undelete what was deleted may be restored: it is swept behind
+// that.
 func New(d *directory.Store, o *outbox.Store, undelete time.Duration) *Store {
 	return &Store{d, o, undelete}
 }
@@ -55,9 +56,9 @@ func (th thing) event(in collab.OrganizationRef) *collab.Event {
 	return &ev
 }
 
-// DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures: NOT_FOUND for one
-// that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request fails where its first
-// attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
+// DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:
+// NOT_FOUND for one that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request
+// fails where its first attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
 func (s *Store) DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error) {
 	return s.delete(ctx, t, collab.OrganizationRef{Account: t.Account}, things(collab.AnOrganization, ids, true), errs)
 }
@@ -81,7 +82,8 @@ func (s *Store) delete(ctx context.Context, t *tx.Tx, in collab.OrganizationRef,
 	return t.JobID(), nil
 }
 
-// intend keeps the job of what is there of things, and returns the incarnations of that; of a repeat what its first attempt kept under the id.
+// intend keeps the job of what is there of things, and returns the incarnations of that; of a repeat what its first attempt kept under the
+// id.
 func (s *Store) intend(
 	ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing,
 ) (meant map[table.Key]int, err error) {
@@ -174,8 +176,8 @@ func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, in collab.Organizatio
 	return err
 }
 
-// DeleteFolder deletes a folder with the folders and documents in it, and returns the job that sweeps what is left; NOT_FOUND when it does not exist,
-// unless an earlier attempt at the request has deleted it. The folder itself goes last, so that a repeat finds what is left.
+// DeleteFolder deletes a folder with the folders and documents in it, and returns the job that sweeps what is left; NOT_FOUND when it does
+// not exist, unless an earlier attempt at the request has deleted it. The folder itself goes last, so that a repeat finds what is left.
 func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string) (job string, err error) {
 	it, err := s.Get(ctx, table.Folder(org, id))
 	if err != nil {
