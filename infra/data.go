@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"collabdata/shared/api"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -16,16 +16,16 @@ func (s *service) addTable() {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: awsdynamodb.AttributeType_STRING}
 	}
 	t := awsdynamodb.NewTable(s.stack, jsii.String("Table"), &awsdynamodb.TableProps{
-		PartitionKey:                     text(table.PK),
-		SortKey:                          text(table.SK),
-		TimeToLiveAttribute:              jsii.String(table.Expires),
+		PartitionKey:                     text(keys.PK),
+		SortKey:                          text(keys.SK),
+		TimeToLiveAttribute:              jsii.String(keys.Expires),
 		BillingMode:                      awsdynamodb.BillingMode_PAY_PER_REQUEST,
 		Encryption:                       awsdynamodb.TableEncryption_DEFAULT, // by a key that AWS owns: the use of any other is billed
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
 	})
-	for _, index := range table.Indexes() {
+	for _, index := range keys.Indexes() {
 		t.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
 			IndexName:        jsii.String(index.Name),
 			PartitionKey:     text(index.PartitionKey),
@@ -51,16 +51,16 @@ var (
 
 // Patterns of partition keys. What no function may write is the operator's alone; the operator's list of accounts no function reaches.
 var (
-	dataItems     = table.Organization("*", "").PK // what operations work on, of all accounts
-	quotaItems    = table.Quota("*").PK            // what accounts have used: every endpoint charges it
-	dueItems      = strings.TrimSuffix(table.WorkPartition("*", 0), "#0")
-	laneItems     = strings.TrimSuffix(table.WorkPartition(table.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
-	quarantine    = table.Quarantine                                                      // events that deliver gave up
-	webhookItems  = table.Webhook("*", "").PK                                             // webhook endpoints with their signing secrets
-	accountItems  = table.Account("*").PK                                                 // settings: authorizer and deliver read them
-	providerItems = table.PermissionProvider("*").PK                                      // with their secrets: deliver reads them
-	mailSecrets   = table.MailSecret("*").PK                                              // what signs the tokens to unsubscribe by
-	apiKeys       = table.APIKey("*").PK                                                  // authorizer reads them
+	dataItems     = keys.Organization("*", "").PK // what operations work on, of all accounts
+	quotaItems    = keys.Quota("*").PK            // what accounts have used: every endpoint charges it
+	dueItems      = strings.TrimSuffix(keys.WorkPartition("*", 0), "#0")
+	laneItems     = strings.TrimSuffix(keys.WorkPartition(keys.LaneKind, 0), "0") + "*" // how deliveries to webhook endpoints stand
+	quarantine    = keys.Quarantine                                                     // events that deliver gave up
+	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets
+	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
+	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them
+	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
+	apiKeys       = keys.APIKey("*").PK                                                 // authorizer reads them
 )
 
 // rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all
@@ -94,7 +94,7 @@ func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&api.ReadIndexes != 0 {
 		var indexes []string
-		for _, index := range table.Indexes() {
+		for _, index := range keys.Indexes() {
 			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
 		}
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"collabdata/shared/api"
-	"collabdata/shared/auth"
+	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -18,8 +18,8 @@ const (
 	gatewayMilliseconds = (functionSeconds + 1) * 1_000 // how long the gateway waits for a function
 )
 
-// credentials is the name of the one security scheme.
-const credentials = "Credentials"
+// scheme is the name of the one security scheme.
+const scheme = "Credentials"
 
 // definition is the gateway's API in OpenAPI with API Gateway's extensions, which it is made of in one piece: CloudFormation's own
 // resources for paths, methods, the authorizer and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
@@ -32,7 +32,7 @@ func (s *service) definition(
 	for _, e := range endpoints {
 		operation := map[string]any{
 			"responses": map[string]any{},
-			"security":  []any{map[string]any{credentials: []any{}}},
+			"security":  []any{map[string]any{scheme: []any{}}},
 			"x-amazon-apigateway-integration": map[string]any{
 				"type":            "aws_proxy",
 				"httpMethod":      "POST",
@@ -56,12 +56,12 @@ func (s *service) definition(
 		// An update by a definition takes name and description from it, whatever the API's properties say.
 		"info":  map[string]any{"title": s.stack.StackName(), "description": s.stack.TemplateOptions().Description(), "version": "2"},
 		"paths": paths,
-		"components": map[string]any{"securitySchemes": map[string]any{credentials: map[string]any{
+		"components": map[string]any{"securitySchemes": map[string]any{scheme: map[string]any{
 			"type": "apiKey", "in": "header", "name": "Unused", // the form asks for it; identitySource counts
 			"x-amazon-apigateway-authtype": "custom",
 			"x-amazon-apigateway-authorizer": map[string]any{
 				"type":                         "request",
-				"identitySource":               "method.request.header." + auth.KeyHeader + ", method.request.header." + auth.TokenHeader,
+				"identitySource":               "method.request.header." + credentials.KeyHeader + ", method.request.header." + credentials.TokenHeader,
 				"authorizerUri":                s.invocation(authorizer),
 				"authorizerCredentials":        invokers[authorizerNoun].RoleArn(),
 				"authorizerResultTtlInSeconds": authorizerSeconds,

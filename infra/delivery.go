@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
@@ -22,7 +22,7 @@ import (
 type queue struct{ live, dead awssqs.Queue }
 
 func (s *service) addQueues() {
-	for _, q := range table.Queues() {
+	for _, q := range keys.Queues() {
 		seconds := func(n int) awscdk.Duration { return awscdk.Duration_Seconds(jsii.Number(n)) }
 		name := strings.ToUpper(q.Name[:1]) + q.Name[1:]
 		dead := awssqs.NewQueue(s.stack, jsii.String(name+"Dead"), &awssqs.QueueProps{
@@ -38,9 +38,9 @@ func (s *service) addQueues() {
 			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(q.MaxReceives)},
 		})}
 		switch q.Name {
-		case table.EventsQueue:
+		case keys.EventsQueue:
 			s.events = made
-		case table.WebhooksQueue:
+		case keys.WebhooksQueue:
 			s.webhooks = made
 		}
 		s.output(name+"QueueUrl", "Queue "+q.Name, made.live.QueueUrl())

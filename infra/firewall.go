@@ -1,8 +1,8 @@
 package main
 
 import (
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awswafv2"
@@ -36,7 +36,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 				Ip: map[string]any{},
 			}, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
-					Name:                jsii.String(auth.KeyHeader),
+					Name:                jsii.String(credentials.KeyHeader),
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),

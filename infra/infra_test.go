@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
@@ -513,8 +513,8 @@ func TestAlarms(t *testing.T) {
 		}
 	}
 	// CloudWatch counts what an index refuses apart from what its table refuses.
-	if !throttled[table.IndexOrg] {
-		t.Errorf("no alarm when %s refuses writes", table.IndexOrg)
+	if !throttled[keys.IndexOrg] {
+		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
 	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.Quarantined: true}; !maps.Equal(told, want) {
 		t.Errorf("alarms on our own metrics %v, want %v", told, want)

@@ -3,8 +3,8 @@ package main
 import (
 	"slices"
 
+	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -105,7 +105,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"WriteThrottles", "The table refuses writes", s.tableMetric("WriteThrottleEvents", ""), 1, 5, 3, quiet},
 		// Of the indexes this one is the first at its limit: it holds all of an organization in one partition.
 		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
-			s.tableMetric("WriteThrottleEvents", table.IndexOrg), 1, 5, 3, quiet},
+			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 		retried = append(retried, s.metric(metrics.DeliveryRetries, "Sum", channel, 5), s.metric(metrics.DeliveryFailures, "Sum", channel, 5))
 	}
 	throttled := []awscloudwatch.IMetric{s.tableMetric("ReadThrottleEvents", ""), s.tableMetric("WriteThrottleEvents", "")}
-	for _, index := range table.Indexes() {
+	for _, index := range keys.Indexes() {
 		throttled = append(throttled, s.tableMetric("ReadThrottleEvents", index.Name), s.tableMetric("WriteThrottleEvents", index.Name))
 	}
 	rows := [][]awscloudwatch.IWidget{

@@ -17,9 +17,9 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -230,7 +230,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
 	now := time.Now()
 	o := outbox.New(d.store.Table, d.store)
-	for shard := range table.DueShards {
+	for shard := range keys.DueShards {
 		list, _, err := o.Work(t.Context(), collab.EventWork, shard, "", 1000, func(err error) { t.Error(err) })
 		if err != nil {
 			t.Fatal(err)

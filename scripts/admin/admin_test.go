@@ -30,17 +30,17 @@ import (
 	"collabdata/infra/stack"
 	"collabdata/localstack"
 	"collabdata/scripts/operator"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/removal"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 	"collabdata/shared/version"
 )
 
@@ -136,9 +136,9 @@ func expect(t *testing.T, got [][]string, want ...string) {
 func (c *cli) accepted(t *testing.T, key, token string) bool {
 	t.Helper()
 	h := http.Header{}
-	h.Set(auth.KeyHeader, key)
-	h.Set(auth.TokenHeader, token)
-	_, err := (&auth.Checker{Keys: c.store, Now: time.Now}).Check(t.Context(), h)
+	h.Set(credentials.KeyHeader, key)
+	h.Set(credentials.TokenHeader, token)
+	_, err := (&credentials.Checker{Keys: c.store, Now: time.Now}).Check(t.Context(), h)
 	if code := collab.CodeOf(err); code != "" && code != collab.PermissionDenied {
 		t.Fatal(err)
 	}
@@ -198,9 +198,9 @@ func TestKeysAndTokens(t *testing.T) {
 	if len(list) != 3 || list[1][1] != "valid" || list[1][3] != "never" || list[2][0] != second[1][1] || list[2][3] != second[2][1] {
 		t.Errorf("the tokens are %v", list)
 	}
-	keys := c.must(t, "key", "list", "acme")
-	if !slices.ContainsFunc(keys, func(k []string) bool { return k[0] == key && k[1] == "2" }) || len(keys) != 3 {
-		t.Errorf("the keys are %v", keys)
+	itemKeys := c.must(t, "key", "list", "acme")
+	if !slices.ContainsFunc(itemKeys, func(k []string) bool { return k[0] == key && k[1] == "2" }) || len(itemKeys) != 3 {
+		t.Errorf("the keys are %v", itemKeys)
 	}
 
 	expect(t, c.must(t, "token", "revoke", key, strings.ToUpper(second[1][1][:6]), "--yes"), "revoked | "+second[1][1])
@@ -644,18 +644,18 @@ func TestRestore(t *testing.T) {
 	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b")
 	s := removal.New(c.store, outbox.New(c.store.Table, c.store), time.Hour)
 	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
-	request := func() *tx.Tx {
-		return &tx.Tx{Identity: collab.Identity{Account: "acme"}, Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
+	work := func() *request.Request {
+		return &request.Request{Identity: collab.Identity{Account: "acme"}, Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
 	}
 	errs := make([]error, 1)
-	if _, err := s.DeleteFolder(t.Context(), request(), org, "a"); err != nil {
+	if _, err := s.DeleteFolder(t.Context(), work(), org, "a"); err != nil {
 		t.Fatal(err)
 	}
 	c.fails(t, `document "plan" lies in folder "b", which does not exist`, "document", "restore", "acme", "north", "plan")
 	c.fails(t, `folder "b" lies in folder "a"`, "folder", "restore", "acme", "north", "b")
 	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 2 | 1 | 0")
 	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 1 | 0 | 0") // and does no harm
-	if _, err := s.DeleteDocuments(t.Context(), request(), org, []string{"plan"}, errs); err != nil || errs[0] != nil {
+	if _, err := s.DeleteDocuments(t.Context(), work(), org, []string{"plan"}, errs); err != nil || errs[0] != nil {
 		t.Fatal(err, errs)
 	}
 	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
@@ -844,14 +844,14 @@ func (q *queues) fill(t *testing.T) map[string][]string {
 	for i := range 12 {
 		e := queue.Event{EventRef: collab.EventRef{Account: "acme", ID: fmt.Sprintf("event-%02d", i)}}
 		w := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: fmt.Sprintf("hook-%02d", i)}}
-		if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), e); err != nil {
+		if err := q.dead(t, keys.EventsQueue).SendEvents(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
-		if err := q.dead(t, table.WebhooksQueue).SendLanes(t.Context(), 0, w); err != nil {
+		if err := q.dead(t, keys.WebhooksQueue).SendLanes(t.Context(), 0, w); err != nil {
 			t.Fatal(err)
 		}
-		texts[table.EventsQueue] = append(texts[table.EventsQueue], e.Encode())
-		texts[table.WebhooksQueue] = append(texts[table.WebhooksQueue], w.Encode())
+		texts[keys.EventsQueue] = append(texts[keys.EventsQueue], e.Encode())
+		texts[keys.WebhooksQueue] = append(texts[keys.WebhooksQueue], w.Encode())
 	}
 	for _, list := range texts {
 		slices.Sort(list)
@@ -933,7 +933,7 @@ func TestDeadLetters(t *testing.T) {
 	if list := q.must(t, "dead-letters", "list", "--queue", "webhooks", "--most", "5"); len(list) != 6 || list[1][0] != "webhooks" {
 		t.Errorf("the five that were asked for: %v", list)
 	}
-	for _, name := range []string{table.WebhooksQueue, table.EventsQueue} {
+	for _, name := range []string{keys.WebhooksQueue, keys.EventsQueue} {
 		if moved := q.redrive(t, name); moved < 12 {
 			t.Errorf("%d of 12 letters were moved to %s", moved, name)
 		}
@@ -948,10 +948,10 @@ func TestDeadLetters(t *testing.T) {
 func TestUnreadableDeadLetters(t *testing.T) {
 	q := newQueues(t, func(string) bool { return false })
 	ref := collab.EventRef{Account: "acme", ID: "e"}
-	if err := q.dead(t, table.EventsQueue).SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: ref.Account, WebhookID: "hook"}}); err != nil {
+	if err := q.dead(t, keys.EventsQueue).SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: ref.Account, WebhookID: "hook"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := q.dead(t, table.EventsQueue).SendEvents(t.Context(), queue.Event{EventRef: ref}); err != nil {
+	if err := q.dead(t, keys.EventsQueue).SendEvents(t.Context(), queue.Event{EventRef: ref}); err != nil {
 		t.Fatal(err)
 	}
 	out, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
@@ -959,7 +959,7 @@ func TestUnreadableDeadLetters(t *testing.T) {
 		!strings.Contains(text, "messages are not of a form that this version knows, and stay") {
 		t.Errorf("%q %d %s", out, code, text)
 	}
-	if got := take(t, q.live[table.EventsQueue], 1); !slices.Equal(got, []string{queue.Event{EventRef: ref}.Encode()}) {
+	if got := take(t, q.live[keys.EventsQueue], 1); !slices.Equal(got, []string{queue.Event{EventRef: ref}.Encode()}) {
 		t.Errorf("moved %q", got)
 	}
 	list := q.must(t, "dead-letters", "list", "--queue", "events")
@@ -980,17 +980,17 @@ func TestRedriveEnds(t *testing.T) {
 				}
 				return broken && a == action && calls > 1 // the second batch fails
 			})
-			texts := q.fill(t)[table.EventsQueue]
+			texts := q.fill(t)[keys.EventsQueue]
 			broken = true
 			_, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
 			if code == 0 || !strings.Contains(text, "Nothing is lost: give the command again") {
 				t.Fatalf("%d %s", code, text)
 			}
 			broken = false
-			if moved := q.redrive(t, table.EventsQueue); moved < 2 {
+			if moved := q.redrive(t, keys.EventsQueue); moved < 2 {
 				t.Errorf("%d of the two last letters were moved", moved)
 			}
-			got := take(t, q.live[table.EventsQueue], 12)
+			got := take(t, q.live[keys.EventsQueue], 12)
 			if diff := cmp.Diff(texts, got); diff != "" {
 				t.Error(diff)
 			}
@@ -1014,7 +1014,7 @@ func TestStack(t *testing.T) {
 	}
 	stack := fmt.Sprintf("admin-%d", time.Now().UnixNano())
 	makeStack(t, cfg, stack, map[string]string{
-		"TableName": name, "EventsQueueUrl": urls[table.EventsQueue], "WebhooksQueueUrl": urls[table.WebhooksQueue],
+		"TableName": name, "EventsQueueUrl": urls[keys.EventsQueue], "WebhooksQueueUrl": urls[keys.WebhooksQueue],
 	})
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL", cloud)

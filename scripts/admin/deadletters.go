@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"collabdata/scripts/operator"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 )
 
 type deadLetterCommands struct {
@@ -21,7 +21,7 @@ type whichQueues struct {
 }
 
 func (w whichQueues) names() []string {
-	names := []string{table.EventsQueue, table.WebhooksQueue}
+	names := []string{keys.EventsQueue, keys.WebhooksQueue}
 	return slices.DeleteFunc(names, func(name string) bool { return w.Queue != "both" && w.Queue != name })
 }
 

@@ -11,10 +11,10 @@ import (
 	"collabdata/infra/stack"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -72,7 +72,7 @@ func (a *admin) directory(ctx context.Context) (*directory.Store, error) {
 	return directory.New(store.New(cfg, d.Table, a.now, a.random)), nil
 }
 
-// queue returns a queue of the deployment by its name in package table.
+// queue returns a queue of the deployment by its name in package keys.
 func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
 	d := a.deployment
 	cfg, err := d.connect(ctx)
@@ -80,7 +80,7 @@ func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
 		return nil, err
 	}
 	url := d.EventsQueueURL
-	if name == table.WebhooksQueue {
+	if name == keys.WebhooksQueue {
 		url = d.WebhooksQueueURL
 	}
 	if url == "" {

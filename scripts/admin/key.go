@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"collabdata/scripts/operator"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/store/directory"
 )
 
@@ -37,7 +37,7 @@ func (a *admin) addKey(ctx context.Context, s *directory.Store, account id) erro
 	a.field("key", key)
 	a.field("token", token)
 	a.say("The token is shown this once: keep it where your back end keeps its secrets. Requests carry both:")
-	a.say("  -H '%s: %s' -H '%s: %s'", auth.KeyHeader, key, auth.TokenHeader, token)
+	a.say("  -H '%s: %s' -H '%s: %s'", credentials.KeyHeader, key, credentials.TokenHeader, token)
 	return nil
 }
 
@@ -96,8 +96,8 @@ type apiKey string
 // Validate reports a key that no header could carry.
 func (k apiKey) Validate() error {
 	const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.~-"
-	if k == "" || len(k) > auth.MaxCredential || strings.Trim(string(k), characters) != "" {
-		return fmt.Errorf("must be 1 to %d letters, digits, _ . ~ and -", auth.MaxCredential)
+	if k == "" || len(k) > credentials.MaxCredential || strings.Trim(string(k), characters) != "" {
+		return fmt.Errorf("must be 1 to %d letters, digits, _ . ~ and -", credentials.MaxCredential)
 	}
 	return nil
 }

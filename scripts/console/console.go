@@ -47,7 +47,7 @@ var files embed.FS
 // Config is what the pages are about.
 type Config struct {
 	Directory *directory.Store
-	Queue     func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package table
+	Queue     func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package keys
 	CheckURL  func(string) error                                           // see operator.Rules
 	Random    io.Reader
 	Explain   func(ctx context.Context, err error) string // says what went wrong; nil for what the error says

@@ -13,9 +13,9 @@ import (
 	"collabdata/scripts/operator"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 )
 
 func event(ctx context.Context, v *view) error {
@@ -323,7 +323,7 @@ func pending(ctx context.Context, v *view) error {
 		v.add(s)
 		var mu sync.Mutex
 		var all []outbox.Work
-		err := store.Each(ctx, table.DueShards, func(ctx context.Context, shard int) error {
+		err := store.Each(ctx, keys.DueShards, func(ctx context.Context, shard int) error {
 			list, next, err := v.outbox.Work(ctx, kind.kind, shard, "", shown, func(err error) {
 				mu.Lock()
 				defer mu.Unlock()
@@ -332,7 +332,7 @@ func pending(ctx context.Context, v *view) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if all = append(all, list...); next != "" {
-				s.Note = fmt.Sprintf("There are more: the first %d by account of each of %d parts are looked at.", shown, table.DueShards)
+				s.Note = fmt.Sprintf("There are more: the first %d by account of each of %d parts are looked at.", shown, keys.DueShards)
 			}
 			return err
 		})
@@ -365,7 +365,7 @@ func quarantine(ctx context.Context, v *view) error {
 	}))
 }
 
-var queues = []string{table.EventsQueue, table.WebhooksQueue}
+var queues = []string{keys.EventsQueue, keys.WebhooksQueue}
 
 // mostDead is how many dead letters of a queue are listed: reading them keeps others from them for the while.
 const mostDead = 50

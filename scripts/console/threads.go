@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 )
 
 // openDocument returns the document that the address names, disabled or not.
@@ -108,7 +108,7 @@ func (v *view) told(ctx context.Context, doc collab.DocumentRef, ann string, c c
 			return soft("see the events"), nil
 		}
 		of := collab.NotificationQuery{Of: doc, Earliest: true}
-		list, _, err := v.outbox.Notifications(ctx, doc.OrganizationRef, of, table.Time(at), 3)
+		list, _, err := v.outbox.Notifications(ctx, doc.OrganizationRef, of, keys.Time(at), 3)
 		if err != nil {
 			return cell{}, err
 		}

@@ -18,10 +18,10 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	sender "collabdata/shared/mail"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/webhook"
 )
 
@@ -29,7 +29,7 @@ import (
 type parts struct {
 	clouds      *clouds
 	service     *app.Service
-	queues      map[string]*queue.Queue // by their names in package table
+	queues      map[string]*queue.Queue // by their names in package keys
 	delivery    *worker.Worker
 	environment string // path of the file that writeEnvironment wrote
 	reference   string // path of the script that shows the reference
@@ -76,7 +76,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
 		Table:         name,
-		EventsURL:     queues[table.EventsQueue],
+		EventsURL:     queues[keys.EventsQueue],
 		PrivateRanges: private,
 		Undelete:      undelete,
 		Log:           log,
@@ -104,8 +104,8 @@ func prepareDelivery(
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
 		Table:         name,
-		EventsURL:     queues[table.EventsQueue],
-		WebhooksURL:   queues[table.WebhooksQueue],
+		EventsURL:     queues[keys.EventsQueue],
+		WebhooksURL:   queues[keys.WebhooksQueue],
 		PrivateRanges: private,
 		MailWindow:    mailWindow,
 		Log:           log,
@@ -155,8 +155,8 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 		{"AWS_ACCESS_KEY_ID", identity.AccessKeyID},
 		{"AWS_SECRET_ACCESS_KEY", identity.SecretAccessKey},
 		{"TABLE_NAME", name},
-		{"EVENTS_QUEUE_URL", queues[table.EventsQueue]},
-		{"WEBHOOKS_QUEUE_URL", queues[table.WebhooksQueue]},
+		{"EVENTS_QUEUE_URL", queues[keys.EventsQueue]},
+		{"WEBHOOKS_QUEUE_URL", queues[keys.WebhooksQueue]},
 		{"ALLOWED_PRIVATE_CIDRS", private[0].String()},
 	} {
 		fmt.Fprintf(&b, "export %s=%s\n", v.name, quote(v.value))

@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/tx"
 )
 
 // What is asked before something that interrupts others, with the account and the organization.
@@ -24,7 +24,7 @@ const (
 func Call(now time.Time, random io.Reader, account string) *rpc.Call {
 	seed := make([]byte, 16)
 	_, _ = random.Read(seed) // crypto/rand never fails
-	return &rpc.Call{Tx: &tx.Tx{Identity: collab.Identity{Account: account}, Now: now, IDs: collab.NewIDs(now, seed)}}
+	return &rpc.Call{Request: &request.Request{Identity: collab.Identity{Account: account}, Now: now, IDs: collab.NewIDs(now, seed)}}
 }
 
 // Done returns the error of a call about one thing, or of that thing.

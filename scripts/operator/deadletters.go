@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 )
 
 // EmptyAfter is how long a queue must stay silent to be taken for empty: long polling asks all of SQS's servers.
@@ -16,13 +16,13 @@ const EmptyAfter = time.Second
 
 // DeadLetter is a message that delivery has given up.
 type DeadLetter struct {
-	Queue                   string // its name in package table
+	Queue                   string // its name in package keys
 	Sent                    collab.Millis
 	Account, Event, Webhook string // of a message that can be read; a webhook's has no event
 	Unreadable              string // the text of one that cannot: its beginning, quoted
 }
 
-// DeadLetters lists up to most dead letters of a queue, which has this name in package table; more reports that there may be others. They
+// DeadLetters lists up to most dead letters of a queue, which has this name in package keys; more reports that there may be others. They
 // cannot be taken while they are listed, and are given back then: in 30 s only those that released tells of.
 func DeadLetters(
 	ctx context.Context, name string, live *queue.Queue, most int, released func(error),
@@ -109,7 +109,7 @@ type letters struct {
 // decode divides messages of a queue into those that can be read and others.
 func decode(name string, messages []queue.Message) (readable letters, others []queue.Message) {
 	for _, m := range messages {
-		if name == table.EventsQueue {
+		if name == keys.EventsQueue {
 			if e, err := queue.DecodeEvent(m.Text); err == nil {
 				readable.messages, readable.events = append(readable.messages, m), append(readable.events, e)
 				continue

@@ -20,8 +20,8 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/api/users"
 	"collabdata/shared/api/webhooks"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/deadline"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
@@ -98,8 +98,8 @@ func New(c Config) *Service {
 // does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	d := s.deps()
-	checker := &auth.Checker{Keys: auth.Cached(s.Directory, s.now), Now: s.now}
-	all := api.Handler(d, func(next http.Handler) http.Handler { return auth.Require(checker, d.Server, next) })
+	checker := &credentials.Checker{Keys: credentials.Cached(s.Directory, s.now), Now: s.now}
+	all := api.Handler(d, func(next http.Handler) http.Handler { return credentials.Require(checker, d.Server, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
 		defer cancel()

@@ -12,8 +12,8 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 )
 
@@ -31,7 +31,7 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.EventsURL = urls[table.EventsQueue]
+	c.EventsURL = urls[keys.EventsQueue]
 	for _, f := range change {
 		f(&c)
 	}

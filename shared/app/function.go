@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"collabdata/shared/api"
-	"collabdata/shared/auth"
 	"collabdata/shared/awsconfig"
+	"collabdata/shared/credentials"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/webhook"
 
@@ -27,7 +27,7 @@ func Serve(e api.Endpoint) {
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
 	run(func(s *Service) any {
-		return lambdahttp.Authorizer(&auth.Checker{Keys: s.Directory, Now: s.now}, s.log)
+		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Directory, Now: s.now}, s.log)
 	})
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/deadline"
+	"collabdata/shared/keys"
 	"collabdata/shared/lambdahttp"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -76,7 +76,7 @@ func newDeployment(t *testing.T) *deployment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.EventsURL = urls[table.EventsQueue]
+	c.EventsURL = urls[keys.EventsQueue]
 	d.table = &refusing{HTTPClient: c.DynamoDB.HTTPClient}
 	c.DynamoDB.HTTPClient = d.table
 	d.service, d.config = New(c), c

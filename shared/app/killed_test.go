@@ -16,8 +16,8 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
@@ -195,15 +195,15 @@ func (d *deployment) deliver(user, id string) {
 // events lists the events on things of a name, which nothing has delivered, by what they are about. It passes over those that were seen.
 func (d *deployment) events(name string, seen map[string]bool) (list []string) {
 	d.Helper()
-	for shard := range table.DueShards {
+	for shard := range keys.DueShards {
 		items, err := d.service.Outbox.Query(
-			d.Context(), store.Scan{PK: table.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
+			d.Context(), store.Scan{PK: keys.WorkPartition(string(collab.EventWork), shard), Keys: store.Everything, Strong: true},
 		)
 		if err != nil {
 			d.Fatal(err)
 		}
 		for _, it := range items {
-			_, id, err := table.ParseWork(it.Text(table.SK))
+			_, id, err := keys.ParseWork(it.Text(keys.SK))
 			if err != nil {
 				d.Fatal(err)
 			}

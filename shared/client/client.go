@@ -44,8 +44,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 // IdempotencyHeader names a request, so that a repeat of it does nothing and answers as the first time.
@@ -139,8 +139,8 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(auth.KeyHeader, c.config.APIKey)
-	r.Header.Set(auth.TokenHeader, c.config.AuthToken)
+	r.Header.Set(credentials.KeyHeader, c.config.APIKey)
+	r.Header.Set(credentials.TokenHeader, c.config.AuthToken)
 	for name, values := range header {
 		if name = http.CanonicalHeaderKey(name); strings.Join(values, "") == "" {
 			r.Header.Del(name)

@@ -1,6 +1,6 @@
 // Package collab holds the words of the domain: comment annotations, comments, organizations, folders, documents, users,
 // notifications, events, and the error codes. It imports the standard library only. Types with dynamodbav tags are stored as they are,
-// under the attributes that the tags name: see package table.
+// under the attributes that the tags name: see package keys.
 package collab
 
 import (

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -111,11 +111,11 @@ func TestDeletedWhileTold(t *testing.T) {
 			w.settle(w.start())
 			w.must(w.threads.RunJob(t.Context(), a.id, job))
 			org := a.doc.OrganizationRef
-			keys := []table.Key{table.Notification(org, ev.ID), table.DocumentNotification(a.doc, ev.Time, ev.ID)}
+			itemKeys := []keys.Key{keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID)}
 			for _, u := range people {
-				keys = append(keys, table.UserNotification(org, u.UserID, ev.Time, ev.ID), table.Told(org, ev.Time, ev.ID, u.UserID))
+				itemKeys = append(itemKeys, keys.UserNotification(org, u.UserID, ev.Time, ev.ID), keys.Told(org, ev.Time, ev.ID, u.UserID))
 			}
-			if found, err := w.outbox.GetAll(t.Context(), keys, true); err != nil || len(found) > 0 {
+			if found, err := w.outbox.GetAll(t.Context(), itemKeys, true); err != nil || len(found) > 0 {
 				t.Errorf("%d are left, %v", len(found), err)
 			}
 			if work := w.work(ev); work != nil {
@@ -137,11 +137,11 @@ func TestDeletedDocument(t *testing.T) {
 	w.send(ev, all)
 	w.settle(w.start())
 	org := a.doc.OrganizationRef
-	keys := []table.Key{
-		table.Notification(org, ev.ID), table.DocumentNotification(a.doc, ev.Time, ev.ID), table.UserNotification(org, "bob", ev.Time, ev.ID),
-		table.AllNotification(org, all.Time, all.ID), table.MailEntry(a.doc, "thread", "bob", ev.ID),
+	itemKeys := []keys.Key{
+		keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID), keys.UserNotification(org, "bob", ev.Time, ev.ID),
+		keys.AllNotification(org, all.Time, all.ID), keys.MailEntry(a.doc, "thread", "bob", ev.ID),
 	}
-	if found, err := w.outbox.GetAll(t.Context(), keys, true); err != nil || len(found) > 0 {
+	if found, err := w.outbox.GetAll(t.Context(), itemKeys, true); err != nil || len(found) > 0 {
 		t.Errorf("there are %v, %v", found, err)
 	}
 	if got := r.got("/hook"); len(got) != 2 || len(w.mails()[a.address("bob")]) > 0 {

@@ -23,19 +23,19 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
-	"collabdata/shared/delivery/relay"
+	"collabdata/shared/delivery/pending"
+	"collabdata/shared/keys"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -125,7 +125,7 @@ func newWorld(t testing.TB) *world {
 	w.urls, err = queue.Create(t.Context(), w.cloud, w.table+"-")
 	w.must(err)
 	log := slog.New(slog.DiscardHandler)
-	w.events, w.webhooks = queue.New(w.cloud, w.urls[table.EventsQueue], log), queue.New(w.cloud, w.urls[table.WebhooksQueue], log)
+	w.events, w.webhooks = queue.New(w.cloud, w.urls[keys.EventsQueue], log), queue.New(w.cloud, w.urls[keys.WebhooksQueue], log)
 	w.must(mail.CreateIdentity(t.Context(), w.cloud, w.sender))
 	return w
 }
@@ -188,7 +188,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	if strings.HasSuffix(name, "/outbound-emails") {
 		p.mails++
 	}
-	if bytes.Contains(body, []byte(`"`+table.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) &&
+	if bytes.Contains(body, []byte(`"`+keys.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) &&
 		!bytes.Contains(body, []byte("ConditionExpression")) {
 		p.marked++
 	}
@@ -269,8 +269,8 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	of := w.open(dynamo)
 	o := delivery.Options{
 		Directory: of.directory, Threads: of.threads, Outbox: of.outbox,
-		Events:   sqs{w, p, queue.New(cloud, w.urls[table.EventsQueue], log)},
-		Webhooks: sqs{w, p, queue.New(cloud, w.urls[table.WebhooksQueue], log)},
+		Events:   sqs{w, p, queue.New(cloud, w.urls[keys.EventsQueue], log)},
+		Webhooks: sqs{w, p, queue.New(cloud, w.urls[keys.WebhooksQueue], log)},
 		Mailer:   mailer,
 		Guard:    webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Metrics:  metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
@@ -361,16 +361,16 @@ func (w *world) backlog() backlog {
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(w.dynamo), &dynamodb.ScanInput{
 		TableName: &w.table, ProjectionExpression: aws.String("#pk"),
 		FilterExpression:         aws.String("begins_with(#pk, :due) AND (attribute_exists(#next) OR NOT begins_with(#pk, :lane))"),
-		ExpressionAttributeNames: map[string]string{"#pk": table.PK, "#next": table.Next},
+		ExpressionAttributeNames: map[string]string{"#pk": keys.PK, "#next": keys.Next},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":due": store.Text("DUE#"), ":lane": store.Text(table.Join("DUE", table.LaneKind, "")),
+			":due": store.Text("DUE#"), ":lane": store.Text(keys.Join("DUE", keys.LaneKind, "")),
 		},
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(w.Context())
 		w.must(err)
 		for _, it := range page.Items {
-			b.partitions[store.Item(it).Text(table.PK)] = true
+			b.partitions[store.Item(it).Text(keys.PK)] = true
 		}
 	}
 	return b
@@ -379,7 +379,7 @@ func (w *world) backlog() backlog {
 func (b backlog) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) ([]outbox.Work, string, error) {
-	if b.partitions != nil && !b.partitions[table.WorkPartition(string(kind), shard)] {
+	if b.partitions != nil && !b.partitions[keys.WorkPartition(string(kind), shard)] {
 		return nil, "", nil
 	}
 	return b.Store.Work(ctx, kind, shard, from, most, skip)
@@ -391,7 +391,7 @@ func (w *world) pending() []outbox.Work {
 	var all []outbox.Work
 	b := w.backlog()
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
-		for shard := range table.DueShards {
+		for shard := range keys.DueShards {
 			list, next, err := b.Work(w.Context(), kind, shard, "", 10_000, func(err error) { w.Log(err) })
 			if w.must(err); next != "" {
 				w.Fatal("too much pending work")
@@ -407,10 +407,10 @@ func (w *world) pending() []outbox.Work {
 func (w *world) relay() { w.relayOn(w.backlog()) }
 
 // relayOn runs the relay once on a table, and returns how long that took.
-func (w *world) relayOn(s relay.Store) time.Duration {
+func (w *world) relayOn(s pending.Store) time.Duration {
 	w.Helper()
 	began := time.Now()
-	r := relay.Relay{
+	r := pending.Relay{
 		Store: s, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
 	}
@@ -541,7 +541,7 @@ func (a *account) user(id string) collab.User {
 	return collab.User{UserID: id, Email: &address}
 }
 
-func (a *account) request() *tx.Tx { return storetest.Request(a.Now()) }
+func (a *account) request() *request.Request { return storetest.Request(a.Now()) }
 
 // event returns an event of the account that happens now.
 func (a *account) event(kind collab.EventType) *collab.Event {

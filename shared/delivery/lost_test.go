@@ -12,9 +12,9 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -154,7 +154,7 @@ func TestExpired(t *testing.T) {
 	for range 120 {
 		ev := a.event(collab.NotificationAdded)
 		wait(ev, w.Now())
-		w.must(w.outbox.Delete(t.Context(), table.Delivery(a.id, "hook", a.endpoint("hook").CreatedAt, ev.ID))) // as TTL does
+		w.must(w.outbox.Delete(t.Context(), keys.Delivery(a.id, "hook", a.endpoint("hook").CreatedAt, ev.ID))) // as TTL does
 		w.add(time.Millisecond)
 	}
 	good := a.quiet()

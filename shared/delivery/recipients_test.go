@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -426,9 +426,9 @@ func TestManyRecipients(t *testing.T) {
 				t.Errorf("%d messages, %v; want two for the other inboxes, and one for the mails of the second part", messages, err)
 			}
 			w.settle(p)
-			var entries []table.Key
+			var entries []keys.Key
 			for _, u := range people {
-				entries = append(entries, table.UserNotification(a.doc.OrganizationRef, u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
+				entries = append(entries, keys.UserNotification(a.doc.OrganizationRef, u.UserID, ev.Notification.CreatedAt, ev.Notification.ID))
 			}
 			if found, err := a.outbox.GetAll(t.Context(), entries, true); len(found) != n || err != nil {
 				t.Errorf("%d of %d have it, %v", len(found), n, err)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 )
 
 // TestReusedAccount: an account under the id of one that was deleted has nothing of that one, which waits for nobody any more: no endpoint,
@@ -25,7 +25,7 @@ func TestReusedAccount(t *testing.T) {
 	before := a.comment("thread", a.user("bob"))
 	change(func(c *collab.Account) { c.Disabled = true })
 	w.must(w.start().Event(t.Context(), event(before))) // it is parked
-	w.must(w.outbox.Delete(t.Context(), table.Organization(a.id, "org")))
+	w.must(w.outbox.Delete(t.Context(), keys.Organization(a.id, "org")))
 	w.must(w.directory.DeleteAccount(t.Context(), a.id))
 	w.add(time.Minute)
 	w.must(w.directory.AddAccount(t.Context(), collab.Account{ID: a.id, CreatedAt: w.millis()}))

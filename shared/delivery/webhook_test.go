@@ -14,9 +14,9 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -647,7 +647,7 @@ func TestDeletedAccount(t *testing.T) {
 	first := a.quiet()
 	w.send(first)
 	w.drain(w.start())
-	w.must(w.outbox.Delete(t.Context(), table.Account(a.id)))
+	w.must(w.outbox.Delete(t.Context(), keys.Account(a.id)))
 	told := a.comment("thread", a.user("bob"))
 	w.send(told)
 	p := w.start()
@@ -715,8 +715,8 @@ func TestUnreadableEvent(t *testing.T) {
 	second := a.comment("thread", bob)
 	w.send(second)
 	w.drain(p)
-	it := store.NewItem(table.Event(a.id, second.ID))
-	it[table.Body] = store.Text(`{"id":1}`)
+	it := store.NewItem(keys.Event(a.id, second.ID))
+	it[keys.Body] = store.Text(`{"id":1}`)
 	w.must(w.outbox.Put(t.Context(), it))
 	w.add(time.Minute)
 	third := a.event("comment.sung")
@@ -725,11 +725,11 @@ func TestUnreadableEvent(t *testing.T) {
 	w.must(err)
 	w.send(third)
 	w.drain(p)
-	of := table.MailEntry(a.doc, "thread", "bob", third.ID)
-	lease := store.NewItem(table.Key{PK: of.PK, SK: "z"})
-	lease[table.Lease] = store.Text("soon")
+	of := keys.MailEntry(a.doc, "thread", "bob", third.ID)
+	lease := store.NewItem(keys.Key{PK: of.PK, SK: "z"})
+	lease[keys.Lease] = store.Text("soon")
 	w.must(w.outbox.Put(t.Context(), lease))
-	w.must(w.outbox.Put(t.Context(), store.NewItem(table.Key{PK: of.PK, SK: "%zz"})))
+	w.must(w.outbox.Put(t.Context(), store.NewItem(keys.Key{PK: of.PK, SK: "%zz"})))
 	w.settle(p)
 	if diff := cmp.Diff([]string{"ann mentioned you in doc (and 1 more)"}, a.mailsTo("bob")); diff != "" {
 		t.Error(diff)

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestAttributes holds that the names that package table gives are used: what only the tags of stored types name is named by them alone.
+// TestAttributes holds that the names that package keys gives are used: what only the tags of stored types name is named by them alone.
 func TestAttributes(t *testing.T) {
 	folders, err := load(os.DirFS("../.."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses := map[string]int{} // of the names that package table gives to texts, by name
-	for _, file := range folders["shared/table"].files {
+	uses := map[string]int{} // of the names that package keys gives to texts, by name
+	for _, file := range folders["shared/keys"].files {
 		for _, d := range file.Decls {
 			if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
 				for _, spec := range d.Specs {
@@ -39,11 +39,11 @@ func TestAttributes(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.SelectorExpr:
-					if x, ok := n.X.(*ast.Ident); ok && x.Name == "table" {
+					if x, ok := n.X.(*ast.Ident); ok && x.Name == "keys" {
 						use(n.Sel.Name)
 					}
 				case *ast.Ident:
-					if f.path == "shared/table" {
+					if f.path == "shared/keys" {
 						use(n.Name)
 					}
 				}

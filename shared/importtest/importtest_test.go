@@ -124,13 +124,13 @@ var owned = []struct {
 
 // storeParts says what of the store its parts may import of one another, and what the packages may that deliver and send again.
 var storeParts = map[string][]string{
-	"shared/store":           {},
-	"shared/store/directory": {"shared/store"},
-	"shared/store/outbox":    {"shared/store"},
-	"shared/store/threads":   {"shared/store", "shared/store/directory", "shared/store/outbox"},
-	"shared/delivery":        {"shared/store/outbox"},
-	"shared/delivery/relay":  {"shared/store/outbox"},
-	"shared/app/relay":       {"shared/store", "shared/store/outbox"},
+	"shared/store":            {},
+	"shared/store/directory":  {"shared/store"},
+	"shared/store/outbox":     {"shared/store"},
+	"shared/store/threads":    {"shared/store", "shared/store/directory", "shared/store/outbox"},
+	"shared/delivery":         {"shared/store/outbox"},
+	"shared/delivery/pending": {"shared/store/outbox"},
+	"shared/app/relay":        {"shared/store", "shared/store/outbox"},
 }
 
 // check returns what breaks a rule, sorted.
@@ -141,8 +141,8 @@ func check(folders map[string]*folder) []string {
 			broken = append(broken, f.path+" "+fmt.Sprintf(format, args...))
 		}
 		for _, p := range f.imports {
-			if under(f.path, "shared/collab", "shared/table", "shared/env") && !standard(p) &&
-				!(f.path == "shared/table" && p == module+"/shared/collab") {
+			if under(f.path, "shared/collab", "shared/keys", "shared/env") && !standard(p) &&
+				!(f.path == "shared/keys" && p == module+"/shared/collab") {
 				report("imports %s: it may import the standard library only", p)
 			}
 			if under(f.path, "functions") && !under(p, module+"/shared/app") && p != module+"/shared/api" {
@@ -279,32 +279,32 @@ func TestModule(t *testing.T) {
 func TestRules(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
-		"shared/collab/a.go":         `package collab; import ("fmt"; "collabdata/shared/table"; "golang.org/x/sync/errgroup")`,
-		"shared/table/a.go":          `package table; import "fmt"`,
-		"shared/store/a.go":          `package store; import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"`,
-		"shared/queue/a.go":          `package queue; import "github.com/aws/aws-sdk-go-v2/service/dynamodb"`,
-		"shared/mail/a.go":           `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
-		"shared/store/outbox/a.go":   `package outbox; import ("collabdata/shared/store"; "collabdata/shared/store/directory")`,
-		"shared/store/threads/a.go":  `package threads; import ("collabdata/shared/store/directory"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
-		"shared/delivery/relay/a.go": `package relay; import ("collabdata/shared/store/outbox"; "collabdata/shared/store/threads")`,
-		"shared/delivery/a.go":       `package delivery; import ("collabdata/shared/store"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
-		"shared/auth/a.go":           `package auth; import "collabdata/shared/store"`,
-		"shared/api/x/a.go":          `package x; import ("os"; "collabdata/shared/auth")`,
-		"shared/api/x/b.go":          `package x; import "github.com/aws/aws-lambda-go/events"; var e = os.ErrExist`,
-		"shared/app/a.go":            `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
-		"shared/webhook/a.go":        `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
-		"shared/api/y/a.go":          `package y; import "fmt"; func f(time clock) { time.Now() }`,
-		"shared/types/a.go":          `package types; func init() {}`,
-		"scripts/util/a.go":          `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
-		"functions/v2/x/a.go":        `package main; import ("collabdata/shared/api"; "collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
-		"infra/a.go":                 `package main; import "github.com/aws/aws-cdk-go/awscdk/v2"; func (s stack) init() {}`,
-		"localstack/a.go":            `package localstack; var a, b, c, d = 1, m{}, &s{}, 2; var e int`,
-		"localstack/b.go":            `package localstack; func f(e int) { a = 2; b["x"] = 3; (*c).y++; d := 3; d = 4; e = 5; other.z = 6 }`,
-		"localstack/c.go":            `package localstack; func (d *t) f() { d.x = 1 }; var g int; func h() { g += 1; g := 2; g++ }`,
-		"localstack/a_test.go":       `package localstack; import "github.com/aws/aws-sdk-go-v2/service/sqs"; func init() {}`,
-		"infra/testdata/a.go":        `package broken; func`,
-		"infra/cdk.out/bundle.go":    `package broken; func`,
-		".local/a.go":                `package broken; func`,
+		"shared/collab/a.go":           `package collab; import ("fmt"; "collabdata/shared/keys"; "golang.org/x/sync/errgroup")`,
+		"shared/keys/a.go":             `package keys; import "fmt"`,
+		"shared/store/a.go":            `package store; import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"`,
+		"shared/queue/a.go":            `package queue; import "github.com/aws/aws-sdk-go-v2/service/dynamodb"`,
+		"shared/mail/a.go":             `package mail; import ("github.com/aws/aws-sdk-go-v2/service/sqs"; "github.com/aws/aws-sdk-go-v2/service/sesv2")`,
+		"shared/store/outbox/a.go":     `package outbox; import ("collabdata/shared/store"; "collabdata/shared/store/directory")`,
+		"shared/store/threads/a.go":    `package threads; import ("collabdata/shared/store/directory"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
+		"shared/delivery/pending/a.go": `package relay; import ("collabdata/shared/store/outbox"; "collabdata/shared/store/threads")`,
+		"shared/delivery/a.go":         `package delivery; import ("collabdata/shared/store"; "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression")`,
+		"shared/credentials/a.go":      `package auth; import "collabdata/shared/store"`,
+		"shared/api/x/a.go":            `package x; import ("os"; "collabdata/shared/credentials")`,
+		"shared/api/x/b.go":            `package x; import "github.com/aws/aws-lambda-go/events"; var e = os.ErrExist`,
+		"shared/app/a.go":              `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
+		"shared/webhook/a.go":          `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
+		"shared/api/y/a.go":            `package y; import "fmt"; func f(time clock) { time.Now() }`,
+		"shared/types/a.go":            `package types; func init() {}`,
+		"scripts/util/a.go":            `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
+		"functions/v2/x/a.go":          `package main; import ("collabdata/shared/api"; "collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
+		"infra/a.go":                   `package main; import "github.com/aws/aws-cdk-go/awscdk/v2"; func (s stack) init() {}`,
+		"localstack/a.go":              `package localstack; var a, b, c, d = 1, m{}, &s{}, 2; var e int`,
+		"localstack/b.go":              `package localstack; func f(e int) { a = 2; b["x"] = 3; (*c).y++; d := 3; d = 4; e = 5; other.z = 6 }`,
+		"localstack/c.go":              `package localstack; func (d *t) f() { d.x = 1 }; var g int; func h() { g += 1; g := 2; g++ }`,
+		"localstack/a_test.go":         `package localstack; import "github.com/aws/aws-sdk-go-v2/service/sqs"; func init() {}`,
+		"infra/testdata/a.go":          `package broken; func`,
+		"infra/cdk.out/bundle.go":      `package broken; func`,
+		".local/a.go":                  `package broken; func`,
 	} {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -324,13 +324,13 @@ func TestRules(t *testing.T) {
 		`shared/api/x reaches collabdata/shared/store`,
 		`shared/api/x reaches github.com/aws/aws-lambda-go/events`,
 		`shared/api/x reaches github.com/aws/aws-sdk-go-v2/service/dynamodb/types`,
-		`shared/collab imports collabdata/shared/table: it may import the standard library only`,
+		`shared/collab imports collabdata/shared/keys: it may import the standard library only`,
 		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library only`,
 		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/outbox]`,
 		`shared/delivery imports github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression: only shared/store may`,
 		`shared/mail imports github.com/aws/aws-sdk-go-v2/service/sqs: only shared/queue may`,
 		`shared/queue imports github.com/aws/aws-sdk-go-v2/service/dynamodb: only shared/store, shared/testing/storetest may`,
-		`shared/delivery/relay imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox]`,
+		`shared/delivery/pending imports collabdata/shared/store/threads: of the store it may import [shared/store/outbox]`,
 		`shared/store/outbox imports collabdata/shared/store/directory: of the store it may import [shared/store]`,
 		`shared/types has an init function`,
 		`shared/types is called types, which says nothing`,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/deadline"
 )
 
@@ -22,7 +22,7 @@ var errUnauthorized = errors.New("Unauthorized")
 // the same credentials are sent to. Missing credentials are the gateway's UNAUTHORIZED, wrong ones a Deny; a failure to check them,
 // which is logged, is its AUTHORIZER_FAILURE.
 func Authorizer(
-	c *auth.Checker, log *slog.Logger,
+	c *credentials.Checker, log *slog.Logger,
 ) func(context.Context, events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 	return func(ctx context.Context, event events.APIGatewayCustomAuthorizerRequestTypeRequest) (events.APIGatewayCustomAuthorizerResponse, error) {
 		ctx, cancel := ending(ctx, deadline.Answer)
@@ -36,7 +36,7 @@ func Authorizer(
 }
 
 func authorize(
-	ctx context.Context, c *auth.Checker, event events.APIGatewayCustomAuthorizerRequestTypeRequest,
+	ctx context.Context, c *credentials.Checker, event events.APIGatewayCustomAuthorizerRequestTypeRequest,
 ) (events.APIGatewayCustomAuthorizerResponse, error) {
 	var none events.APIGatewayCustomAuthorizerResponse
 	stage, err := stageARN(event.MethodArn)

@@ -20,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/lambdahttp"
 )
 
@@ -272,7 +272,7 @@ func TestAuthorizer(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			c := &auth.Checker{Keys: test.keys, Now: func() time.Time { return noon }}
+			c := &credentials.Checker{Keys: test.keys, Now: func() time.Time { return noon }}
 			got, err := lambdahttp.Authorizer(c, slog.New(slog.NewJSONHandler(&log, nil)))(t.Context(), test.event)
 			if (err == nil) != (test.wantErr == "") || err != nil && !strings.Contains(err.Error(), test.wantErr) {
 				t.Fatalf("got error %v, want %q", err, test.wantErr)

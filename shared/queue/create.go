@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"strconv"
 
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Create makes the queues that package table defines, each with its dead-letter queue, and returns their URLs by the names they have
+// Create makes the queues that package keys defines, each with its dead-letter queue, and returns their URLs by the names they have
 // there. The queues' own names begin with the prefix. A queue that is there already keeps its messages and gets the attributes. On AWS
 // the CDK app makes the queues.
 func Create(ctx context.Context, cfg aws.Config, prefix string) (map[string]string, error) {
 	client := sqs.NewFromConfig(cfg)
 	urls := make(map[string]string)
-	for _, q := range table.Queues() {
+	for _, q := range keys.Queues() {
 		dead, err := create(ctx, client, prefix+q.Name+"-dead", map[string]string{
 			string(types.QueueAttributeNameMessageRetentionPeriod): strconv.Itoa(q.DeadRetention),
 		})

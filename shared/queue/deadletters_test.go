@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 )
 
 func TestDeadLetters(t *testing.T) {
 	cfg := config(t)
-	live := queue.New(cfg, create(t, cfg)[table.WebhooksQueue], slog.New(slog.DiscardHandler))
+	live := queue.New(cfg, create(t, cfg)[keys.WebhooksQueue], slog.New(slog.DiscardHandler))
 	dead, err := live.DeadLetters(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -29,7 +29,7 @@ func TestDeadLetters(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	cfg := config(t)
-	q := queue.New(cfg, create(t, cfg)[table.EventsQueue], slog.New(slog.DiscardHandler))
+	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.DiscardHandler))
 	q.Send(t.Context(), refs(12)...)
 	taken := receive(t, q, 12)
 	if messages, err := q.Receive(t.Context(), queue.MaxReceive, 0); err != nil || len(messages) != 0 {

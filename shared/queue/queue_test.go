@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -87,7 +87,7 @@ func checkEvents(t testing.TB, messages []queue.Message, n int) {
 func TestSend(t *testing.T) {
 	cfg := config(t)
 	var log bytes.Buffer
-	q := queue.New(cfg, create(t, cfg)[table.EventsQueue], slog.New(slog.NewJSONHandler(&log, nil)))
+	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.NewJSONHandler(&log, nil)))
 	before := time.Now()
 	q.Send(t.Context())
 	q.Send(t.Context(), refs(25)...)
@@ -115,7 +115,7 @@ func TestSend(t *testing.T) {
 // TestSendAfterRequest holds that events go out although the request's context has ended.
 func TestSendAfterRequest(t *testing.T) {
 	cfg := config(t)
-	q := queue.New(cfg, create(t, cfg)[table.EventsQueue], slog.New(slog.DiscardHandler))
+	q := queue.New(cfg, create(t, cfg)[keys.EventsQueue], slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	q.Send(ctx, refs(1)...)
@@ -124,7 +124,7 @@ func TestSendAfterRequest(t *testing.T) {
 
 func TestSendFails(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[table.EventsQueue]
+	url := create(t, cfg)[keys.EventsQueue]
 	var log bytes.Buffer
 	q := queue.New(cfg, url+"-none", slog.New(slog.NewJSONHandler(&log, nil)))
 	q.Send(t.Context(), refs(3)...)
@@ -170,7 +170,7 @@ func leaveOut(refusals *int) func(*middleware.Stack) error {
 
 func TestLeftOut(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[table.EventsQueue]
+	url := create(t, cfg)[keys.EventsQueue]
 	refusals := 2
 	cfg.APIOptions = append(cfg.APIOptions, leaveOut(&refusals))
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
@@ -193,7 +193,7 @@ func TestLeftOut(t *testing.T) {
 
 func TestSendLanes(t *testing.T) {
 	cfg := config(t)
-	url := create(t, cfg)[table.WebhooksQueue]
+	url := create(t, cfg)[keys.WebhooksQueue]
 	q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 	want := queue.Lane{LaneRef: collab.LaneRef{Account: "acme", WebhookID: "hook"}}
 	later := want
@@ -232,7 +232,7 @@ func TestGroup(t *testing.T) {
 		q := queue.New(cfg, url, slog.New(slog.DiscardHandler))
 		for _, acct := range []string{"acme", strings.Repeat("é", 128)} {
 			err := q.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: acct, ID: "e"}})
-			if name == table.WebhooksQueue {
+			if name == keys.WebhooksQueue {
 				err = q.SendLanes(t.Context(), 0, queue.Lane{LaneRef: collab.LaneRef{Account: acct, WebhookID: "hook"}})
 			}
 			if err != nil {
@@ -255,10 +255,10 @@ func TestGroup(t *testing.T) {
 func TestDeleteFails(t *testing.T) {
 	cfg := config(t)
 	urls := create(t, cfg)
-	q := queue.New(cfg, urls[table.EventsQueue], slog.New(slog.DiscardHandler))
+	q := queue.New(cfg, urls[keys.EventsQueue], slog.New(slog.DiscardHandler))
 	q.Send(t.Context(), refs(1)...)
 	messages := receive(t, q, 1)
-	if err := queue.New(cfg, urls[table.EventsQueue]+"-none", slog.New(slog.DiscardHandler)).Delete(t.Context(), messages...); err == nil {
+	if err := queue.New(cfg, urls[keys.EventsQueue]+"-none", slog.New(slog.DiscardHandler)).Delete(t.Context(), messages...); err == nil {
 		t.Error("deleted from a queue that does not exist")
 	}
 	if err := q.Delete(t.Context(), messages...); err != nil {
@@ -273,7 +273,7 @@ func TestCreate(t *testing.T) {
 	client := sqs.NewFromConfig(cfg)
 	pre := prefix(t)
 	if _, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{
-		QueueName: aws.String(pre + table.EventsQueue), Attributes: map[string]string{"VisibilityTimeout": "7"},
+		QueueName: aws.String(pre + keys.EventsQueue), Attributes: map[string]string{"VisibilityTimeout": "7"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +281,7 @@ func TestCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(urls) != len(table.Queues()) {
+	if len(urls) != len(keys.Queues()) {
 		t.Errorf("made %v", urls)
 	}
 	attributes := func(url string) map[string]string {
@@ -294,7 +294,7 @@ func TestCreate(t *testing.T) {
 		}
 		return out.Attributes
 	}
-	for _, want := range table.Queues() {
+	for _, want := range keys.Queues() {
 		got := attributes(urls[want.Name])
 		if got["VisibilityTimeout"] != fmt.Sprint(want.VisibilityTimeout) || got["MessageRetentionPeriod"] != fmt.Sprint(want.Retention) {
 			t.Errorf("queue %s has %v", want.Name, got)
@@ -309,7 +309,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 
-	url := urls[table.EventsQueue]
+	url := urls[keys.EventsQueue]
 	if _, err := client.SetQueueAttributes(t.Context(), &sqs.SetQueueAttributesInput{QueueUrl: &url, Attributes: map[string]string{"VisibilityTimeout": "0"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestCreate(t *testing.T) {
 		if len(messages) == 0 {
 			break
 		}
-		if m := messages[0]; m.Receives <= last || m.Receives > table.Queues()[0].MaxReceives {
+		if m := messages[0]; m.Receives <= last || m.Receives > keys.Queues()[0].MaxReceives {
 			t.Fatalf("taken %d times after %d", m.Receives, last)
 		}
 		last = messages[0].Receives

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"strings"
 
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 )
 
 // tries is how often a change is computed anew because others wrote in between.
@@ -46,7 +46,7 @@ func (t *Table) Try(ctx context.Context, subject, mark string, compute func(ctx 
 // Rewrite reads the item of a key into a struct with dynamodbav tags, has change change it, and writes what differs: see Try. exists is
 // false where there is no item; then the struct is the zero one. change may be called again with what others wrote meanwhile; its error
 // leaves the item as it is. Attributes that the struct does not know are kept.
-func Rewrite[T any](ctx context.Context, t *Table, k table.Key, subject string, change func(v *T, exists bool) error) (T, error) {
+func Rewrite[T any](ctx context.Context, t *Table, k keys.Key, subject string, change func(v *T, exists bool) error) (T, error) {
 	var v T
 	mark := t.NewMark()
 	err := t.Try(ctx, subject, mark, func(ctx context.Context) ([]Write, error) {
@@ -61,7 +61,7 @@ func Rewrite[T any](ctx context.Context, t *Table, k table.Key, subject string, 
 }
 
 // Rewritten is the write of Rewrite for an item as it was read, nil for none. v is the struct as it is to be.
-func Rewritten[T any](k table.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
+func Rewritten[T any](k keys.Key, before Item, mark string, v *T, change func(v *T, exists bool) error) (Write, error) {
 	*v = *new(T)
 	if err := before.Decode(v); err != nil {
 		return Write{}, err

@@ -6,23 +6,23 @@ import (
 	"slices"
 	"time"
 
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes the table as package table defines it, and waits until it can be used. A table that is there already stays as it
+// CreateTable makes the table as package keys defines it, and waits until it can be used. A table that is there already stays as it
 // is. On AWS the CDK app makes the table.
 func (t *Table) CreateTable(ctx context.Context) error {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &t.name,
 		BillingMode: types.BillingModePayPerRequest,
-		KeySchema:   keySchema(table.PK, table.SK),
+		KeySchema:   keySchema(keys.PK, keys.SK),
 	}
-	attributes := []string{table.PK, table.SK}
-	for _, ix := range table.Indexes() {
+	attributes := []string{keys.PK, keys.SK}
+	for _, ix := range keys.Indexes() {
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 			IndexName: &ix.Name,
 			KeySchema: keySchema(ix.PartitionKey, ix.SortKey),
@@ -47,7 +47,7 @@ func (t *Table) CreateTable(ctx context.Context) error {
 	}
 	_, err = t.db.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName:               &t.name,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(table.Expires), Enabled: aws.Bool(true)},
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(keys.Expires), Enabled: aws.Bool(true)},
 	})
 	return Fail(ctx, err)
 }

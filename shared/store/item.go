@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,18 +15,18 @@ import (
 type Item map[string]types.AttributeValue
 
 // NewItem returns an item of nothing but its key.
-func NewItem(k table.Key) Item {
-	return Item{table.PK: Text(k.PK), table.SK: Text(k.SK)}
+func NewItem(k keys.Key) Item {
+	return Item{keys.PK: Text(k.PK), keys.SK: Text(k.SK)}
 }
 
 // ItemOf returns the item of a key with the attributes of a struct. It panics for a type that has no stored form, which no value brings
 // about.
-func ItemOf(k table.Key, v any) Item {
+func ItemOf(k keys.Key, v any) Item {
 	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {
 		panic(err)
 	}
-	it[table.PK], it[table.SK] = Text(k.PK), Text(k.SK)
+	it[keys.PK], it[keys.SK] = Text(k.PK), Text(k.SK)
 	return it
 }
 
@@ -65,7 +65,7 @@ func (it Item) Number(name string) int64 {
 }
 
 // Key returns the item's key.
-func (it Item) Key() table.Key { return table.Key{PK: it.Text(table.PK), SK: it.Text(table.SK)} }
+func (it Item) Key() keys.Key { return keys.Key{PK: it.Text(keys.PK), SK: it.Text(keys.SK)} }
 
 // Size returns the bytes that DynamoDB counts for the item: names and values.
 func (it Item) Size() int {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,7 +22,7 @@ import (
 const Concurrency = 32
 
 // Get reads one item strongly consistent; nil when it is not there.
-func (t *Table) Get(ctx context.Context, k table.Key) (Item, error) {
+func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
 	out, err := t.db.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &t.name, Key: NewItem(k), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: consumed,
 	})
@@ -33,7 +33,7 @@ func (t *Table) Get(ctx context.Context, k table.Key) (Item, error) {
 }
 
 // Read is Get of an item into a struct with dynamodbav tags, the zero one where there is no item.
-func Read[T any](ctx context.Context, t *Table, k table.Key) (v T, exists bool, err error) {
+func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, err error) {
 	it, err := t.Get(ctx, k)
 	if err != nil || it == nil {
 		return v, false, err
@@ -43,14 +43,14 @@ func Read[T any](ctx context.Context, t *Table, k table.Key) (v T, exists bool, 
 
 // GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is
 // asked for again until the deadline is near.
-func (t *Table) GetAll(ctx context.Context, keys []table.Key, strong bool) (map[table.Key]Item, error) {
+func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
 	var (
 		mu    sync.Mutex
-		found = make(map[table.Key]Item, len(keys))
-		seen  = make(map[table.Key]bool, len(keys))
+		found = make(map[keys.Key]Item, len(itemKeys))
+		seen  = make(map[keys.Key]bool, len(itemKeys))
 		todo  []map[string]types.AttributeValue
 	)
-	for _, k := range keys {
+	for _, k := range itemKeys {
 		if !seen[k] {
 			seen[k] = true
 			todo = append(todo, NewItem(k))
@@ -117,7 +117,7 @@ var Everything = Span{From: "#"}
 
 // Children is the span of the keys that begin with prefix, which ends in `#`.
 func Children(prefix string) Span {
-	return Span{prefix, prefix[:len(prefix)-1] + table.AfterChildren}
+	return Span{prefix, prefix[:len(prefix)-1] + keys.AfterChildren}
 }
 
 // After narrows the span to what is behind a key; "" is before all keys.
@@ -156,10 +156,10 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	if q.Keys.To != "" && q.Keys.From > q.Keys.To {
 		return nil, false, nil
 	}
-	if max(len(q.Keys.From), len(q.Keys.To)) > table.MaxSortKey {
+	if max(len(q.Keys.From), len(q.Keys.To)) > keys.MaxSortKey {
 		return nil, false, collab.PageTokenError(nil)
 	}
-	index := table.IndexOf(q.Index)
+	index := keys.IndexOf(q.Index)
 	names := map[string]string{"#partition": index.PartitionKey, "#sort": index.SortKey}
 	values := map[string]types.AttributeValue{":partition": Text(q.PK), ":from": Text(q.Keys.From)}
 	condition := "#partition = :partition AND #sort >= :from"
@@ -204,7 +204,7 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 // caller wants, so that no more are read unless it goes on behind them.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		sk := table.IndexOf(q.Index).SortKey
+		sk := keys.IndexOf(q.Index).SortKey
 		wanted := q.Limit
 		for more := true; more; {
 			var items []Item

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,7 +25,7 @@ func (t *Table) RestoreOrganization(
 	ctx context.Context, from *Table, org collab.OrganizationRef, unitsPerSecond float64,
 ) (Restored, error) {
 	var done Restored
-	own := table.Organization(org.Account, org.Organization)
+	own := keys.Organization(org.Account, org.Organization)
 	last, err := from.Get(ctx, own)
 	if err == nil && last == nil {
 		err = collab.Errorf(collab.NotFound, "organization %q does not exist in table %s", org.Organization, from.name)
@@ -58,13 +58,13 @@ func (t *Table) RestoreOrganization(
 		return done, err
 	}
 	err = t.scan(ctx, org, func(items []Item) error {
-		keys := collab.Map(items, Item.Key)
-		kept, err := from.GetAll(ctx, keys, false)
+		itemKeys := collab.Map(items, Item.Key)
+		kept, err := from.GetAll(ctx, itemKeys, false)
 		if err != nil {
 			return err
 		}
-		var gone []table.Key
-		for _, k := range keys {
+		var gone []keys.Key
+		for _, k := range itemKeys {
 			if kept[k] == nil {
 				gone = append(gone, k)
 			}
@@ -92,7 +92,7 @@ func (t *Table) scan(ctx context.Context, org collab.OrganizationRef, f func([]I
 		}
 		var items []Item
 		for _, it := range page.Items {
-			if table.InOrganization(Item(it).Text(table.PK), org.Account, org.Organization) {
+			if keys.InOrganization(Item(it).Text(keys.PK), org.Account, org.Organization) {
 				items = append(items, it)
 			}
 		}

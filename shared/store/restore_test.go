@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,9 +17,9 @@ import (
 )
 
 // contents returns the attribute v of all items of a table.
-func contents(t *testing.T, of *store.Table) map[table.Key]string {
+func contents(t *testing.T, of *store.Table) map[keys.Key]string {
 	t.Helper()
-	all := map[table.Key]string{}
+	all := map[keys.Key]string{}
 	for _, it := range storetest.Scan(t, of) {
 		all[it.Key()] = it.Text("v")
 	}
@@ -27,9 +27,9 @@ func contents(t *testing.T, of *store.Table) map[table.Key]string {
 }
 
 // fill puts an item with the attribute v at each key.
-func fill(t *testing.T, into *store.Table, v string, keys ...table.Key) {
+func fill(t *testing.T, into *store.Table, v string, itemKeys ...keys.Key) {
 	t.Helper()
-	for _, k := range keys {
+	for _, k := range itemKeys {
 		it := store.NewItem(k)
 		it["v"] = &types.AttributeValueMemberS{Value: v}
 		if err := into.Put(t.Context(), it); err != nil {
@@ -39,17 +39,17 @@ func fill(t *testing.T, into *store.Table, v string, keys ...table.Key) {
 }
 
 // ofOrganization are items of an organization, of every kind, n of each.
-func ofOrganization(acct, org string, n int) []table.Key {
+func ofOrganization(acct, org string, n int) []keys.Key {
 	ref := collab.OrganizationRef{Account: acct, Organization: org, Incarnation: 1}
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for i := range n {
 		id := fmt.Sprintf("%d", i)
 		doc := ref.Document(id)
-		keys = append(keys, table.Document(ref, id), table.Folder(ref, id), table.Member(ref, id), table.Annotation(doc, id),
-			table.Comment(doc, id, 7), table.Preference(doc, id), table.OrganizationPreference(ref, id), table.Notification(ref, id),
-			table.MailEntry(doc, id, id, id))
+		itemKeys = append(itemKeys, keys.Document(ref, id), keys.Folder(ref, id), keys.Member(ref, id), keys.Annotation(doc, id),
+			keys.Comment(doc, id, 7), keys.Preference(doc, id), keys.OrganizationPreference(ref, id), keys.Notification(ref, id),
+			keys.MailEntry(doc, id, id, id))
 	}
-	return keys
+	return itemKeys
 }
 
 // TestRestoreOrganization: what the organization lost, changed and gained since is undone, in one run or after one that was killed, and
@@ -59,23 +59,23 @@ func TestRestoreOrganization(t *testing.T) {
 		from := storetest.New(t)
 		const acct, org = "acct", "o#rg"
 		ref := collab.OrganizationRef{Account: acct, Organization: org}
-		own := table.Organization(acct, org)
+		own := keys.Organization(acct, org)
 		was := ofOrganization(acct, org, 20)
 		fill(t, from, "was", own)
 		fill(t, from, "was", was...)
 		fill(t, from, "elsewhere", ofOrganization(acct, "o", 2)...)
-		fill(t, from, "elsewhere", table.Event(acct, "e1"))
+		fill(t, from, "elsewhere", keys.Event(acct, "e1"))
 
 		changed, since := was[:len(was)/2], ofOrganization(acct, org, 25)[len(was):]
 		fill(t, live, "changed", own)
 		fill(t, live, "changed", changed...)
 		fill(t, live, "since", since...)
 		others := append(
-			append(ofOrganization(acct, "o", 3), ofOrganization("acct2", org, 3)...), table.Event(acct, "e2"), table.Organization(acct, "o"),
+			append(ofOrganization(acct, "o", 3), ofOrganization("acct2", org, 3)...), keys.Event(acct, "e2"), keys.Organization(acct, "o"),
 		)
 		fill(t, live, "other", others...)
 
-		want := map[table.Key]string{own: "was"}
+		want := map[keys.Key]string{own: "was"}
 		for _, k := range was {
 			want[k] = "was"
 		}

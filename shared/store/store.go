@@ -1,6 +1,6 @@
 // Package store reaches the service's DynamoDB table: items, reads, writes, transactions, and trying again. What the items mean is said in
 // the packages below it: threads (annotations and comments), directory (organizations, documents, folders, users, accounts) and outbox
-// (events, notifications, webhooks). The keys are documented in package table. Nothing else imports DynamoDB.
+// (events, notifications, webhooks). The keys are documented in package keys. Nothing else imports DynamoDB.
 package store
 
 import (

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
 )
@@ -51,7 +51,7 @@ func BenchmarkThrottledImport(b *testing.B) {
 				wg.Go(func() {
 					for time.Since(start) < runs {
 						began := time.Now()
-						if err := tables[0].Put(b.Context(), store.NewItem(table.Annotation(collab.OrganizationRef{Account: "other", Organization: "org"}.Document("doc"), "ann"))); err != nil {
+						if err := tables[0].Put(b.Context(), store.NewItem(keys.Annotation(collab.OrganizationRef{Account: "other", Organization: "org"}.Document("doc"), "ann"))); err != nil {
 							b.Error(err)
 						}
 						neighbour = append(neighbour, time.Since(began))
@@ -93,9 +93,9 @@ func BenchmarkThrottledImport(b *testing.B) {
 
 // annotation is the head of an annotation and its comment.
 func annotation(t *store.Table, id string) []store.Write {
-	head := store.NewItem(table.Annotation(collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc"), id))
-	head[table.Org], head[table.OrgUpd] = store.Text("A#acct#O#org#T#"+id[len(id)-1:]), store.Text(id)
-	comment := store.NewItem(table.Comment(collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc"), id, 1))
+	head := store.NewItem(keys.Annotation(collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc"), id))
+	head[keys.Org], head[keys.OrgUpd] = store.Text("A#acct#O#org#T#"+id[len(id)-1:]), store.Text(id)
+	comment := store.NewItem(keys.Comment(collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc"), id, 1))
 	comment["txt"] = store.Text(strings.Repeat("x", 100))
 	return []store.Write{store.Create(head), store.Create(comment)}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -31,23 +31,23 @@ const (
 func Put(it Item) Write { return Write{Put: &types.Put{Item: it}} }
 
 // Delete deletes what is at a key.
-func Delete(k table.Key) Write { return Write{Delete: &types.Delete{Key: NewItem(k)}} }
+func Delete(k keys.Key) Write { return Write{Delete: &types.Delete{Key: NewItem(k)}} }
 
 // Create puts an item unless one with its key is there.
 func Create(it Item) Write {
-	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + table.PK + ")")}}
+	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + keys.PK + ")")}}
 }
 
 // Change writes what differs between an item as it was read, nil for none, and as it is to be, where the attributes of the names in same
 // are as they were: with none its rev, which each such change counts up. What the item has beside is kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
-	after[table.Writer] = Text(mark)
+	after[keys.Writer] = Text(mark)
 	if same == nil {
-		same = []string{table.Rev}
+		same = []string{keys.Rev}
 	}
-	if slices.Contains(same, table.Rev) {
-		after[table.Rev] = Number(before.Number(table.Rev) + 1)
+	if slices.Contains(same, keys.Rev) {
+		after[keys.Rev] = Number(before.Number(keys.Rev) + 1)
 	}
 	if before == nil {
 		return Create(after)
@@ -55,7 +55,7 @@ func Change(before, after Item, mark string, same ...string) Write {
 	condition, names, values := unchanged(before, same)
 	var set, remove []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if name != table.PK && name != table.SK && !reflect.DeepEqual(before[name], after[name]) {
+		if name != keys.PK && name != keys.SK && !reflect.DeepEqual(before[name], after[name]) {
 			set = append(set, "#"+name+" = :"+name)
 			names["#"+name], values[":"+name] = name, after[name]
 		}
@@ -98,8 +98,8 @@ func Require(it Item, same ...string) Write {
 
 // unchanged is the condition that an item is there, and has these attributes as it was read.
 func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
-	condition = "attribute_exists(#" + table.PK + ")"
-	names, values = map[string]string{"#" + table.PK: table.PK}, Item{}
+	condition = "attribute_exists(#" + keys.PK + ")"
+	names, values = map[string]string{"#" + keys.PK: keys.PK}, Item{}
 	for _, name := range same {
 		names["#"+name] = name
 		if read[name] == nil {
@@ -114,7 +114,7 @@ func unchanged(read Item, same []string) (condition string, names map[string]str
 
 // Update changes the item of a key, or makes it, where all conditions hold: for what is not read before, such as counters and leases, else
 // see Change. It panics for an update of nothing.
-func Update(k table.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
+func Update(k keys.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
 	b := expression.NewBuilder().WithUpdate(update)
 	if len(conditions) > 0 {
 		all := conditions[0]
@@ -150,7 +150,7 @@ type Refused struct {
 // By reports whether the last writer of an item that stood in the way has the mark: then it was this write, whose answer was lost.
 func (r *Refusal) By(mark string) bool {
 	for _, of := range r.Of {
-		if of.There != nil && of.There.Text(table.Writer) == mark {
+		if of.There != nil && of.There.Text(keys.Writer) == mark {
 			return true
 		}
 	}
@@ -276,7 +276,7 @@ func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
 }
 
 // Delete carries out the write Delete.
-func (t *Table) Delete(ctx context.Context, k table.Key) error {
+func (t *Table) Delete(ctx context.Context, k keys.Key) error {
 	_, err := t.Write(ctx, Delete(k))
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/delivery"
-	"collabdata/shared/delivery/relay"
+	"collabdata/shared/delivery/pending"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
@@ -31,7 +31,7 @@ const (
 // Worker polls both queues, and does the relay's work every few seconds.
 type Worker struct {
 	deliverer        *delivery.Deliverer
-	relay            *relay.Relay
+	relay            *pending.Relay
 	events, webhooks *queue.Queue
 	config           deliver.Config
 }
@@ -46,8 +46,8 @@ func New(c deliver.Config) (*Worker, error) {
 		c.Now = time.Now
 	}
 	w := &Worker{deliverer: d, events: queue.New(c.SQS, c.EventsURL, c.Log), webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log), config: c}
-	pending := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader), nil)
-	w.relay = &relay.Relay{Store: pending, Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
+	waiting := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader), nil)
+	w.relay = &pending.Relay{Store: waiting, Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
 	return w, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
@@ -20,7 +20,7 @@ type Directory interface {
 
 	// OpenResources returns the resources that grants name. It fails with NOT_FOUND where one does not exist.
 	OpenResources(ctx context.Context, acct string, named []collab.ResourceName) ([]collab.Resource, error)
-	AddGrants(ctx context.Context, t *tx.Tx, user string, on []collab.Resource, grants []collab.Grant) error
+	AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error
 	DeleteGrants(ctx context.Context, user string, on []collab.Resource) error
 	Standings(
 		ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
@@ -125,7 +125,7 @@ func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *Permi
 	}
 	call.Items = len(on)
 	call.Message = "Permissions added successfully."
-	return nil, s.Directory.AddGrants(ctx, call.Tx, req.User.UserID, on, grants)
+	return nil, s.Directory.AddGrants(ctx, call.Request, req.User.UserID, on, grants)
 }
 
 // PermissionsRemoveRequest is the data of POST /v2/auth/permissions/remove.

@@ -178,7 +178,7 @@ func (s *Service) add(
 		}
 		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
 	}
-	for n, err := range s.Threads.AddAnnotations(ctx, call.Tx, doc, threads, adds) {
+	for n, err := range s.Threads.AddAnnotations(ctx, call.Request, doc, threads, adds) {
 		t := threads[n]
 		result := AddResult{
 			Outcome: call.Outcome(

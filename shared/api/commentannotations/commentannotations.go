@@ -10,7 +10,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Service runs the operations. Its fields are set before the first request.
@@ -35,19 +35,19 @@ type Directory interface {
 
 // Threads keeps annotations and comments: see package threads.
 type Threads interface {
-	AddAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
-	AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
-	UpdateAnnotations(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
+	AddAnnotations(ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation) []error
+	AddComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error)
+	UpdateAnnotations(ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange) []error
 	DeleteAnnotations(
-		ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+		ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 	) ([]string, []error, error)
-	DeleteComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64,
+	DeleteComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64,
 		event func(*collab.Annotation, []collab.Comment) *collab.Event) ([]int64, map[int64]error, error)
-	UpdateComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
+	UpdateComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]
 	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
-	SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
-	SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, seen bool) error
+	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
+	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
 	Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error)
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
@@ -60,7 +60,7 @@ type Target struct {
 	DocumentID     string `json:"documentId" rule:"required,docid"`
 }
 
-// begin returns the document that a request is about. It fails like Directory.OpenDocument, and like tx.Tx.Raises.
+// begin returns the document that a request is about. It fails like Directory.OpenDocument, and like request.Request.Raises.
 func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create CreateFlags, raise bool) (collab.DocumentRef, error) {
 	if err := call.Raises(raise); err != nil {
 		return collab.DocumentRef{}, err

@@ -60,7 +60,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 			return commentsAdded(ev, head, comments, sent, call.Settings.AllEvents)
 		}
 	}
-	ids, err := s.Threads.AddComments(ctx, call.Tx, doc, req.AnnotationID, add)
+	ids, err := s.Threads.AddComments(ctx, call.Request, doc, req.AnnotationID, add)
 	if err != nil {
 		return nil, err
 	}

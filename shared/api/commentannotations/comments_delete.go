@@ -34,7 +34,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 			return commentsChanged(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), collab.CommentDeleted, head, gone)
 		}
 	}
-	ids, failures, err := s.Threads.DeleteComments(ctx, call.Tx, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), event)
+	ids, failures, err := s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), event)
 	if err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 			)
 		}
 	}
-	failures, err := s.Threads.UpdateComments(ctx, call.Tx, doc, req.AnnotationID, change)
+	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, change)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 		return nil, err
 	}
 	selector := collab.Selector{Locations: rpc.Distinct(req.LocationIDs), Creators: rpc.Distinct(req.UserIDs)}
-	ids, errs, err := s.Threads.DeleteAnnotations(ctx, call.Tx, doc, rpc.Distinct(req.AnnotationIDs),
+	ids, errs, err := s.Threads.DeleteAnnotations(ctx, call.Request, doc, rpc.Distinct(req.AnnotationIDs),
 		collab.AnnotationDeletion{Selector: selector, Notify: call.Settings.AllEvents})
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	}
 	call.Message = "Annotations deleted successfully."
 	if slices.Contains(errs, nil) {
-		call.JobID = call.Tx.JobID()
+		call.JobID = call.Request.JobID()
 	}
 	return call.Outcomes(ids, errs, "Deleted Successfully"), nil
 }

@@ -26,14 +26,14 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 		done = "the comment annotation is read"
 	}
 	if req.AnnotationIDs == nil {
-		if err := s.Threads.SetAllSeen(ctx, call.Tx, doc, req.UserID, *req.Read); err != nil {
+		if err := s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read); err != nil {
 			return nil, err
 		}
 		call.Message = "all of the document was set"
 		return rpc.Keyed[rpc.Item]{}, nil
 	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	errs, err := s.Threads.SetSeen(ctx, call.Tx, doc, req.UserID, ids, *req.Read)
+	errs, err := s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read)
 	if err != nil {
 		return nil, err
 	}

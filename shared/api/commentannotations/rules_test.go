@@ -12,7 +12,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -130,7 +130,7 @@ func TestTimes(t *testing.T) {
 
 func TestThread(t *testing.T) {
 	call := func() *rpc.Call {
-		return &rpc.Call{Tx: &tx.Tx{Now: time.UnixMilli(1000), IDs: collab.NewIDs(time.UnixMilli(500), make([]byte, 16))}}
+		return &rpc.Call{Request: &request.Request{Now: time.UnixMilli(1000), IDs: collab.NewIDs(time.UnixMilli(500), make([]byte, 16))}}
 	}
 	comment := func(author string, id int64, times Times) NewComment {
 		return NewComment{CommentFields: CommentFields{

@@ -20,11 +20,11 @@ import (
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 )
 
 // fixture is the service on a table of its own, with the organization org and the document doc.
@@ -602,7 +602,7 @@ type overtaken struct {
 }
 
 func (o overtaken) UpdateAnnotations(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
 ) []error {
 	change := c.Head
 	c.Head = func(i int, a *collab.Annotation, commentsChanged bool) ([]*collab.Event, error) {
@@ -610,18 +610,18 @@ func (o overtaken) UpdateAnnotations(
 		o.write()
 		return events, err
 	}
-	return o.Threads.UpdateAnnotations(ctx, t, doc, ids, c)
+	return o.Threads.UpdateAnnotations(ctx, req, doc, ids, c)
 }
 
 func (o overtaken) UpdateComments(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
 	change := c.Change
 	c.Change = func(comment *collab.Comment) error {
 		o.write()
 		return change(comment)
 	}
-	return o.Threads.UpdateComments(ctx, t, doc, ann, c)
+	return o.Threads.UpdateComments(ctx, req, doc, ann, c)
 }
 
 func TestOvertaken(t *testing.T) {

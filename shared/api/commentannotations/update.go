@@ -80,7 +80,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return annotationUpdated(blank, &before, a, req.TriggerNotification), nil
 	}
 	results := rpc.Keyed[UpdateResult]{}
-	for i, err := range s.Threads.UpdateAnnotations(ctx, call.Tx, doc, ids, change) {
+	for i, err := range s.Threads.UpdateAnnotations(ctx, call.Request, doc, ids, change) {
 		done := "the comment annotation was updated"
 		switch {
 		case err == errNotSelected:

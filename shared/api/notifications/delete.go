@@ -40,7 +40,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	if err != nil {
 		return nil, err
 	}
-	ids, errs, job, err := s.Outbox.DeleteNotifications(ctx, call.Tx, q.Of.OrganizationRef, q)
+	ids, errs, job, err := s.Outbox.DeleteNotifications(ctx, call.Request, q.Of.OrganizationRef, q)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
@@ -32,13 +32,13 @@ type Directory interface {
 // Outbox keeps notifications and the inboxes that list them: see package outbox.
 type Outbox interface {
 	AddNotification(
-		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
 	) (created bool, err error)
 	Notifications(
 		ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 	) (list []collab.InboxEntry, next string, err error)
 	DeleteNotifications(
-		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, q collab.NotificationQuery,
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 	) (ids []string, errs []error, job string, err error)
-	ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error
+	ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error
 }

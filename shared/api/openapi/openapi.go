@@ -13,8 +13,8 @@ import (
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/webhook"
 )
 
@@ -141,8 +141,8 @@ func (d *Interface) Document(whole bool) ([]byte, error) {
 			"schema", obj("type", "integer", "minimum", 1),
 		)),
 		"securitySchemes", obj(
-			"apiKey", obj("type", "apiKey", "in", "header", "name", auth.KeyHeader, "description", "The API key of the account."),
-			"authToken", obj("type", "apiKey", "in", "header", "name", auth.TokenHeader,
+			"apiKey", obj("type", "apiKey", "in", "header", "name", credentials.KeyHeader, "description", "The API key of the account."),
+			"authToken", obj("type", "apiKey", "in", "header", "name", credentials.TokenHeader,
 				"description", "A token of the API key. A revoked one works for up to a minute."),
 		),
 	)))

@@ -44,7 +44,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 	}
 	folder := collab.Deref(req.FolderID)
 	if folder != "" {
-		if _, err := s.Directory.OpenFolder(ctx, call.Tx, org, folder, false); err != nil {
+		if _, err := s.Directory.OpenFolder(ctx, call.Request, org, folder, false); err != nil {
 			return nil, err
 		}
 	}

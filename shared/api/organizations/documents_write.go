@@ -58,10 +58,10 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 		return nil, err
 	}
 	folder := cmp.Or(collab.Deref(req.FolderID), collab.RootFolder)
-	if _, err := s.Directory.OpenFolder(ctx, call.Tx, org, folder, req.CreateFolder); err != nil {
+	if _, err := s.Directory.OpenFolder(ctx, call.Request, org, folder, req.CreateFolder); err != nil {
 		return nil, err
 	}
-	errs := s.Directory.AddDocuments(ctx, call.Tx, org, req.ids(), func(i int, d *collab.Document) error {
+	errs := s.Directory.AddDocuments(ctx, call.Request, org, req.ids(), func(i int, d *collab.Document) error {
 		d.Name, d.Folder = d.ID, folder
 		return req.Documents[i].apply(d)
 	})
@@ -92,13 +92,13 @@ type DocumentsMoveRequest struct {
 func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *DocumentsMoveRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err == nil {
-		_, err = s.Directory.OpenFolder(ctx, call.Tx, org, req.FolderID, false)
+		_, err = s.Directory.OpenFolder(ctx, call.Request, org, req.FolderID, false)
 	}
 	if err != nil {
 		return nil, err
 	}
 	ids := rpc.Distinct(req.DocumentIDs)
-	errs := s.Directory.ChangeDocuments(ctx, call.Tx, org, ids, func(_ int, d *collab.Document) error {
+	errs := s.Directory.ChangeDocuments(ctx, call.Request, org, ids, func(_ int, d *collab.Document) error {
 		d.Folder = req.FolderID
 		return nil
 	})
@@ -183,5 +183,5 @@ func (s *Service) changeDocuments(
 	if err != nil {
 		return nil, err
 	}
-	return s.Directory.ChangeDocuments(ctx, call.Tx, org, ids, change), nil
+	return s.Directory.ChangeDocuments(ctx, call.Request, org, ids, change), nil
 }

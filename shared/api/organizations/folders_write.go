@@ -73,7 +73,7 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 	}
 	call.Message = "Folder created successfully."
 	ids := idsOf(folders, func(f collab.Folder) string { return f.ID })
-	return call.Outcomes(ids, s.Directory.AddFolders(ctx, call.Tx, org, folders), "Folder added."), nil
+	return call.Outcomes(ids, s.Directory.AddFolders(ctx, call.Request, org, folders), "Folder added."), nil
 }
 
 // FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose
@@ -86,7 +86,7 @@ func (s *Service) FoldersUpdate(ctx context.Context, call *rpc.Call, req *Folder
 	ids := idsOf(req.Folders, func(f FolderChange) string { return f.FolderID })
 	errs := make([]error, len(ids))
 	for i, sent := range req.Folders {
-		errs[i] = s.Directory.ChangeFolder(ctx, call.Tx, org, sent.FolderID, func(f *collab.Folder) {
+		errs[i] = s.Directory.ChangeFolder(ctx, call.Request, org, sent.FolderID, func(f *collab.Folder) {
 			f.Parent = cmp.Or(collab.Deref(sent.ParentFolderID), f.Parent)
 			if sent.FolderName != nil {
 				f.Name = *sent.FolderName
@@ -143,7 +143,7 @@ func (s *Service) FoldersAccessUpdate(
 		if _, exists := above[id]; exists {
 			access = above.Access("", id, call.Settings.DefaultAccess)
 		}
-		err := s.Directory.ChangeFolder(ctx, call.Tx, org, id, func(f *collab.Folder) { f.Access = access })
+		err := s.Directory.ChangeFolder(ctx, call.Request, org, id, func(f *collab.Folder) { f.Access = access })
 		answer := FolderAccess{Outcome: call.Outcome(err, "Folder access type updated."), InheritFromParent: inherit}
 		if access != "" {
 			answer.AccessType = &access

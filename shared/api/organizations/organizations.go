@@ -6,7 +6,7 @@ import (
 	"iter"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
@@ -19,35 +19,35 @@ type Service struct {
 type Directory interface {
 	Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error)
 	ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error]
-	ChangeOrganizations(ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
+	ChangeOrganizations(ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
 	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
 	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 
 	DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error)
 	DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
-	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
+	AddDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
 	ChangeDocuments(
-		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 	) []error
 
-	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
+	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 	FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
 	FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error)
 	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)
-	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
-	ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
+	AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error
+	ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
 	CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error
-	ChangeGroups(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
+	ChangeGroups(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
 	GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error)
-	AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, group string, users []string) []error
+	AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error
 }
 
 // Removal deletes organizations, folders and documents: see package removal. It returns the job that sweeps what is left, "" for none;
 // errors in a slice stand at the places of what they are about.
 type Removal interface {
-	DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error)
-	DeleteDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error) (job string, err error)
-	DeleteFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string) (job string, err error)
+	DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error)
+	DeleteDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, errs []error) (job string, err error)
+	DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (job string, err error)
 }

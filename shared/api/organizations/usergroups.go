@@ -33,7 +33,7 @@ func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *Usergr
 		return nil, err
 	}
 	ids := idsOf(req.OrganizationUserGroups, func(g NewGroup) string { return g.GroupID })
-	errs := s.Directory.ChangeGroups(ctx, call.Tx, org, ids, func(i int, g *collab.UserGroup) {
+	errs := s.Directory.ChangeGroups(ctx, call.Request, org, ids, func(i int, g *collab.UserGroup) {
 		g.Name = cmp.Or(g.Name, g.ID)
 		if name := req.OrganizationUserGroups[i].GroupName; name != nil {
 			g.Name = *name
@@ -81,7 +81,7 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 		return nil, err
 	}
 	users := rpc.Distinct(req.UserIDs)
-	errs := s.Directory.AddGroupUsers(ctx, call.Tx, org, req.OrganizationUserGroupID, users)
+	errs := s.Directory.AddGroupUsers(ctx, call.Request, org, req.OrganizationUserGroupID, users)
 	call.Message = "Added organization users to group successfully."
 	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User added to organization user group."), nil
 }

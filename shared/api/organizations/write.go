@@ -45,7 +45,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *WriteRequest)
 // write changes organizations, and makes those that are missing where create is true. Fields that are not sent stay.
 func (s *Service) write(ctx context.Context, call *rpc.Call, req *WriteRequest, create bool, done string) (rpc.Keyed[rpc.Item], error) {
 	ids := idsOf(req.Organizations, func(o NewOrganization) string { return o.OrganizationID })
-	errs := s.Directory.ChangeOrganizations(ctx, call.Tx, ids, create, func(i int, o *collab.Organization) (err error) {
+	errs := s.Directory.ChangeOrganizations(ctx, call.Request, ids, create, func(i int, o *collab.Organization) (err error) {
 		sent := req.Organizations[i]
 		o.Metadata, err = merged(o.Metadata, sent.Further)
 		o.Name = cmp.Or(o.Name, o.ID)
@@ -66,7 +66,7 @@ type DisableStateUpdateRequest struct {
 // DisableStateUpdate disables organizations, or enables them again; one that does not exist fails with NOT_FOUND.
 func (s *Service) DisableStateUpdate(ctx context.Context, call *rpc.Call, req *DisableStateUpdateRequest) (rpc.Keyed[rpc.Item], error) {
 	ids := rpc.Distinct(req.OrganizationIDs)
-	errs := s.Directory.ChangeOrganizations(ctx, call.Tx, ids, false, func(_ int, o *collab.Organization) error {
+	errs := s.Directory.ChangeOrganizations(ctx, call.Request, ids, false, func(_ int, o *collab.Organization) error {
 		o.Disabled = req.Disabled
 		return nil
 	})

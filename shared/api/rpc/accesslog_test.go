@@ -30,7 +30,7 @@ func TestAccessLog(t *testing.T) {
 	handler := func(do func(ctx context.Context, call *rpc.Call) error) func(body string) {
 		h := rpc.Handle(server, func(ctx context.Context, call *rpc.Call, _ *place) (any, error) { return nil, do(ctx, call) }, rpc.Options{})
 		return func(body string) {
-			serve(h, request(collab.WithRequestID(t.Context(), "request-1"), body, "x-service-auth-token", "hidden-token"))
+			serve(h, newRequest(collab.WithRequestID(t.Context(), "request-1"), body, "x-service-auth-token", "hidden-token"))
 		}
 	}
 	works := handler(func(ctx context.Context, call *rpc.Call) error {
@@ -100,7 +100,7 @@ func TestAccessLog(t *testing.T) {
 			serve(server.NotFound(), httptest.NewRequest("POST", "/"+strings.Repeat("x", 300), nil))
 		}, record(map[string]any{"requestId": "", "path": "/" + strings.Repeat("x", 199) + "…", "account": "", "organization": "", "status": "NOT_FOUND", "code": 404.0})},
 		{"no credentials", func() {
-			server.Fail(httptest.NewRecorder(), request(t.Context(), `{"data":{}}`), collab.Errorf(collab.Unauthenticated, "hidden"))
+			server.Fail(httptest.NewRecorder(), newRequest(t.Context(), `{"data":{}}`), collab.Errorf(collab.Unauthenticated, "hidden"))
 		}, record(map[string]any{"requestId": "", "account": "", "organization": "", "status": "UNAUTHENTICATED", "code": 401.0})},
 	}
 	for _, test := range tests {

@@ -90,7 +90,7 @@ func decodeThings(t testing.TB, body string) (*things, failure) {
 		got = req
 		return nil, nil
 	}, rpc.Options{})
-	w := serve(h, request(t.Context(), body))
+	w := serve(h, newRequest(t.Context(), body))
 	if w.Code == http.StatusOK {
 		return got, failure{}
 	}
@@ -377,7 +377,7 @@ func TestValidate(t *testing.T) {
 		{`{"values":[]}`, `data.values must be an object, not an array`},
 	}
 	for _, test := range tests {
-		w := serve(h, request(t.Context(), `{"data":`+test.data+`}`))
+		w := serve(h, newRequest(t.Context(), `{"data":`+test.data+`}`))
 		got := ""
 		if w.Code == http.StatusOK {
 			got = strings.TrimSuffix(strings.TrimPrefix(w.Body.String(), `{"result":{"status":"success","message":"done","data":`), `}}`)
@@ -529,7 +529,7 @@ func BenchmarkDecode(b *testing.B) {
 		b.Run(bench.name+" "+strconv.Itoa(len(bench.body)), func(b *testing.B) {
 			b.SetBytes(int64(len(bench.body)))
 			b.ReportAllocs()
-			r := request(b.Context(), bench.body)
+			r := newRequest(b.Context(), bench.body)
 			for b.Loop() {
 				r.Body = io.NopCloser(strings.NewReader(bench.body))
 				if w := serve(h, r); w.Code != http.StatusOK {

@@ -13,7 +13,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // exchange is one request on its way to its answer.
@@ -33,7 +33,7 @@ const drained = 10 << 20
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, identity collab.Identity, run func(*exchange) (response, error)) {
 	usage := new(collab.Usage)
 	x := &exchange{
-		Call: Call{Tx: &tx.Tx{Identity: identity, Now: s.Now()}, Path: r.URL.Path},
+		Call: Call{Request: &request.Request{Identity: identity, Now: s.Now()}, Path: r.URL.Path},
 		ctx:  collab.WithUsage(r.Context(), usage),
 		w:    w,
 		r:    r,

@@ -35,7 +35,7 @@ func TestContentType(t *testing.T) {
 		"application/json; charset=utf-8; =":     415,
 		"application/json, application/json; =x": 415,
 	} {
-		r := request(t.Context(), `{"data":{}}`)
+		r := newRequest(t.Context(), `{"data":{}}`)
 		r.Header.Set("Content-Type", header)
 		w := serve(h, r)
 		if w.Code != want {
@@ -45,7 +45,7 @@ func TestContentType(t *testing.T) {
 			t.Errorf("%q: %s", header, w.Body)
 		}
 	}
-	if w := serve(h, request(t.Context(), `{"data":{}}`, "Content-Encoding", "gzip")); w.Code != 415 {
+	if w := serve(h, newRequest(t.Context(), `{"data":{}}`, "Content-Encoding", "gzip")); w.Code != 415 {
 		t.Errorf("a compressed body: %d", w.Code)
 	}
 }
@@ -56,11 +56,11 @@ func TestReadOnly(t *testing.T) {
 	s.ReadOnly, s.Idempotency = true, &ledger{items: make(map[string]*entry)}
 	ran := 0
 	op := func(context.Context, *rpc.Call) (any, error) { ran++; return nil, nil }
-	w := serve(operation(s, op, rpc.Options{Idempotent: true}), request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+	w := serve(operation(s, op, rpc.Options{Idempotent: true}), newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
 	if f := failureOf(t, w); w.Code != 503 || f.Error.Status != collab.Unavailable || w.Header().Get("Retry-After") != "60" || ran != 0 {
 		t.Errorf("a write is answered %d %v %s, and ran %d times", w.Code, w.Header(), w.Body, ran)
 	}
-	if w := serve(operation(s, op), request(t.Context(), `{"data":{}}`)); w.Code != 200 || ran != 1 {
+	if w := serve(operation(s, op), newRequest(t.Context(), `{"data":{}}`)); w.Code != 200 || ran != 1 {
 		t.Errorf("a read is answered %d %s", w.Code, w.Body)
 	}
 }
@@ -74,7 +74,7 @@ func TestRequestID(t *testing.T) {
 		collab.Internal:    "internal error (request request-1)",
 	} {
 		h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, collab.Errorf(code, "no") })
-		if got := failureOf(t, serve(h, request(ctx, `{"data":{}}`))).Error.Message; got != want {
+		if got := failureOf(t, serve(h, newRequest(ctx, `{"data":{}}`))).Error.Message; got != want {
 			t.Errorf("%s says %q, want %q", code, got, want)
 		}
 	}
@@ -83,7 +83,7 @@ func TestRequestID(t *testing.T) {
 func TestMethod(t *testing.T) {
 	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return nil, nil })
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS", "PATCH", "post"} {
-		r := request(t.Context(), `{"data":{}}`)
+		r := newRequest(t.Context(), `{"data":{}}`)
 		r.Method = method
 		w := serve(h, r)
 		if w.Code != 405 || w.Header().Get("Allow") != "POST" || failureOf(t, w).Error.Status != collab.InvalidArgument {
@@ -101,7 +101,7 @@ func TestBodySize(t *testing.T) {
 	body := func(size int) string { return `{"data":{"text":"` + strings.Repeat("x", size-20) + `"}}` }
 	for size, want := range map[int]int{rpc.MaxBody: 200, rpc.MaxBody + 1: 413} {
 		for _, announced := range []bool{true, false} {
-			r := request(t.Context(), body(size))
+			r := newRequest(t.Context(), body(size))
 			if !announced {
 				r.ContentLength = -1
 			}
@@ -244,7 +244,7 @@ func TestFailures(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return "data", test.err })
-			w := serve(h, request(t.Context(), `{"data":{}}`))
+			w := serve(h, newRequest(t.Context(), `{"data":{}}`))
 			if w.Code != test.http || w.Header().Get("Retry-After") != test.retryAfter {
 				t.Errorf("HTTP status %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 			}
@@ -272,7 +272,7 @@ func TestDeadline(t *testing.T) {
 			cancel()
 			return nil, test.err
 		})
-		if w := serve(h, request(ctx, `{"data":{}}`)); w.Code != test.want {
+		if w := serve(h, newRequest(ctx, `{"data":{}}`)); w.Code != test.want {
 			t.Errorf("%v: %d %s", test.err, w.Code, w.Body)
 		}
 	}
@@ -280,7 +280,7 @@ func TestDeadline(t *testing.T) {
 
 func TestPanic(t *testing.T) {
 	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { panic("secret") })
-	w := serve(h, request(t.Context(), `{"data":{}}`))
+	w := serve(h, newRequest(t.Context(), `{"data":{}}`))
 	if w.Code != 500 || w.Body.String() != `{"error":{"message":"internal error","status":"INTERNAL"}}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -288,7 +288,7 @@ func TestPanic(t *testing.T) {
 
 func TestNotEncodable(t *testing.T) {
 	h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return func() {}, nil })
-	if w := serve(h, request(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
+	if w := serve(h, newRequest(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -305,7 +305,7 @@ func TestUnidentified(t *testing.T) {
 		t.Error("an operation ran for nobody")
 		return nil, nil
 	})
-	r := request(t.Context(), `{"data":{}}`)
+	r := newRequest(t.Context(), `{"data":{}}`)
 	w := serve(h, r.WithContext(context.Background()))
 	if f := failureOf(t, w); w.Code != 500 || f.Error.Status != collab.Internal {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -321,12 +321,12 @@ func TestCall(t *testing.T) {
 		}
 		return nil, nil
 	})
-	serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "of no effect"))
+	serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "of no effect"))
 	if diff := cmp.Diff(acme, got.Identity); diff != "" || got.Path != "/v2/things/add" || got.Now != noon {
 		t.Errorf("%s %v", diff, got)
 	}
 	first := got.IDs.Next()
-	serve(h, request(t.Context(), `{"data":{}}`))
+	serve(h, newRequest(t.Context(), `{"data":{}}`))
 	if second := got.IDs.Next(); first == second || len(first) != 26 {
 		t.Errorf("ids of two requests: %s and %s", first, second)
 	}
@@ -336,7 +336,7 @@ func TestNoRandomness(t *testing.T) {
 	s := newServer()
 	s.Random = strings.NewReader("short")
 	h := operation(s, func(context.Context, *rpc.Call) (any, error) { return nil, nil })
-	if w := serve(h, request(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
+	if w := serve(h, newRequest(t.Context(), `{"data":{}}`)); w.Code != 500 || failureOf(t, w).Error.Status != collab.Internal {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -352,7 +352,7 @@ func TestRecorded(t *testing.T) {
 			call.Recorded(&collab.Event{Account: "acme", ID: "e1"})
 			call.Recorded(&collab.Event{Account: "acme", ID: "e2"})
 			return "done", failure
-		}), request(t.Context(), `{"data":{}}`))
+		}), newRequest(t.Context(), `{"data":{}}`))
 		if diff := cmp.Diff(want, sent); diff != "" {
 			t.Errorf("after %v: %s", failure, diff)
 		}

@@ -11,10 +11,10 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/deadline"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
-// IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. A key is forgotten tx.KeyExpiry after
+// IdempotencyStore keeps what became of the requests that carried an Idempotency-Key. A key is forgotten request.KeyExpiry after
 // its last attempt began: its item is as no item from then on, as of claim.Start of who asks.
 type IdempotencyStore interface {
 	// BeginIdempotent claims the key for the attempt that claim describes, in one atomic step. Where the key
@@ -23,15 +23,15 @@ type IdempotencyStore interface {
 	//   - was freed, or is held on a lease that has ended by claim.Start, with the same body: it is taken over with the new lease
 	//     and its own Seed and Start: Claimed;
 	//   - is held: Mismatch when claim has another body (whether the lease has ended or not), else Running with the holder's claim.
-	BeginIdempotent(ctx context.Context, claim tx.Claim) (tx.Outcome, error)
+	BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error)
 
 	// FinishIdempotent keeps the answer until the key's expiry. Where the claim is not held any more (it was finished or freed, or another
 	// attempt has taken it over), it does nothing and returns nil.
-	FinishIdempotent(ctx context.Context, claim tx.Claim, answer tx.Answer) error
+	FinishIdempotent(ctx context.Context, claim request.Claim, answer request.Answer) error
 
 	// FreeIdempotent lets go of the key at once. Seed, Start and body hash stay: the attempt may have done a part, which a repetition of
 	// the same request then recognizes as its own. Where the claim is not held any more it does nothing and returns nil.
-	FreeIdempotent(ctx context.Context, claim tx.Claim) error
+	FreeIdempotent(ctx context.Context, claim request.Claim) error
 }
 
 // once runs the request, unless one with its key was carried out, and keeps the answer. The claim of the key is the first that is written:
@@ -48,15 +48,15 @@ func (s *Server) once(x *exchange, keys []string, run func() (response, error)) 
 	x.IDs = collab.NewIDs(outcome.Claim.Start, outcome.Claim.Seed)
 	x.Repeat = !bytes.Equal(outcome.Claim.Seed, claim.Seed)
 	switch outcome.State {
-	case tx.Mismatch:
+	case request.Mismatch:
 		return response{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
-	case tx.Running:
+	case request.Running:
 		return response{}, &collab.Error{
 			Code:       collab.Aborted,
 			Message:    "a request with this Idempotency-Key is still running",
 			RetryAfter: max(outcome.Claim.Lease.Sub(x.Now), time.Second),
 		}
-	case tx.Finished:
+	case request.Finished:
 		if x.Again = len(outcome.Answer.Body) == 0; x.Again {
 			return run()
 		}
@@ -68,19 +68,19 @@ func (s *Server) once(x *exchange, keys []string, run func() (response, error)) 
 }
 
 // claim returns the claim on the key that a request carries.
-func (s *Server) claim(x *exchange, keys []string) (tx.Claim, error) {
+func (s *Server) claim(x *exchange, keys []string) (request.Claim, error) {
 	if len(keys) > 1 || !validKey(keys[0]) {
-		return tx.Claim{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
+		return request.Claim{}, collab.Errorf(collab.InvalidArgument, "the Idempotency-Key header must be 1 to 255 printable ASCII characters")
 	}
 	seed, err := s.seed()
 	start := x.Now.Truncate(time.Millisecond)
-	return tx.Claim{
+	return request.Claim{
 		Account:  x.Account,
 		KeyHash:  sha256.Sum256([]byte(x.Path + "\n" + keys[0])),
 		BodyHash: sha256.Sum256(x.body),
 		Seed:     seed,
 		Start:    start,
-		Lease:    start.Add(tx.ClaimLease),
+		Lease:    start.Add(request.ClaimLease),
 		Attempt:  collab.NewIDs(start, seed).Mark(),
 	}, err
 }
@@ -97,7 +97,7 @@ func validKey(key string) bool {
 // settle finishes or frees a claim. Success and ALREADY_EXISTS bind the key, unless a repetition may carry out an item that failed;
 // any other failure frees it. What the request did is done even where that fails: the lease ends by itself, and a repetition then finds
 // by the seed what was done.
-func (s *Server) settle(x *exchange, claim tx.Claim, a response, err error) {
+func (s *Server) settle(x *exchange, claim request.Claim, a response, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(x.ctx), deadline.Settle)
 	defer cancel()
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *Server) settle(x *exchange, claim tx.Claim, a response, err error) {
 
 // keep returns the form in which an answer is kept: its body, compressed where it is long; none where that shows a secret. The ids and
 // states of the largest adds fit so. An answer that does not fit is kept without its data.
-func keep(a response, secret bool) tx.Answer {
-	kept := tx.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
+func keep(a response, secret bool) request.Answer {
+	kept := request.Answer{Code: a.code, HTTP: a.http, Body: []byte{}}
 	if secret {
 		return kept
 	}
@@ -124,14 +124,14 @@ func keep(a response, secret bool) tx.Answer {
 	if len(kept.Body) > 4096 {
 		kept.Body = compress(kept.Body)
 	}
-	if len(kept.Body) > tx.MaxKeptAnswer {
+	if len(kept.Body) > request.MaxKeptAnswer {
 		kept.Body = []byte(`{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`)
 	}
 	return kept
 }
 
 // restore returns the answer that was kept.
-func restore(kept tx.Answer) (response, error) {
+func restore(kept request.Answer) (response, error) {
 	body := kept.Body
 	if bytes.HasPrefix(body, []byte("\x1f\x8b")) {
 		r, err := gzip.NewReader(bytes.NewReader(body))

@@ -16,7 +16,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // ledger is an IdempotencyStore in memory.
@@ -27,38 +27,38 @@ type ledger struct {
 }
 
 type entry struct {
-	claim    tx.Claim
+	claim    request.Claim
 	last     time.Time // when its last attempt began
 	freed    bool
 	finished bool
-	answer   tx.Answer
+	answer   request.Answer
 }
 
-func (l *ledger) BeginIdempotent(_ context.Context, claim tx.Claim) (tx.Outcome, error) {
+func (l *ledger) BeginIdempotent(_ context.Context, claim request.Claim) (request.Outcome, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	key := claim.Account + string(claim.KeyHash[:])
 	e := l.items[key]
-	if e != nil && claim.Start.Sub(e.last) >= tx.KeyExpiry {
+	if e != nil && claim.Start.Sub(e.last) >= request.KeyExpiry {
 		e = nil
 	}
 	sameBody := e != nil && e.claim.BodyHash == claim.BodyHash
 	switch {
 	case e == nil || e.freed && !sameBody:
 		l.items[key] = &entry{claim: claim, last: claim.Start}
-		return tx.Outcome{State: tx.Claimed, Claim: claim}, nil
+		return request.Outcome{State: request.Claimed, Claim: claim}, nil
 	case !sameBody:
-		return tx.Outcome{State: tx.Mismatch}, nil
+		return request.Outcome{State: request.Mismatch}, nil
 	case e.finished:
-		return tx.Outcome{State: tx.Finished, Claim: e.claim, Answer: e.answer}, nil
+		return request.Outcome{State: request.Finished, Claim: e.claim, Answer: e.answer}, nil
 	case !e.freed && claim.Start.Before(e.claim.Lease):
-		return tx.Outcome{State: tx.Running, Claim: e.claim}, nil
+		return request.Outcome{State: request.Running, Claim: e.claim}, nil
 	}
 	e.freed, e.claim.Lease, e.claim.Attempt, e.last = false, claim.Lease, claim.Attempt, claim.Start
-	return tx.Outcome{State: tx.Claimed, Claim: e.claim}, nil
+	return request.Outcome{State: request.Claimed, Claim: e.claim}, nil
 }
 
-func (l *ledger) held(claim tx.Claim) *entry {
+func (l *ledger) held(claim request.Claim) *entry {
 	e := l.items[claim.Account+string(claim.KeyHash[:])]
 	if e == nil || e.freed || e.finished || e.claim.Attempt != claim.Attempt {
 		return nil
@@ -66,7 +66,7 @@ func (l *ledger) held(claim tx.Claim) *entry {
 	return e
 }
 
-func (l *ledger) FinishIdempotent(ctx context.Context, claim tx.Claim, answer tx.Answer) error {
+func (l *ledger) FinishIdempotent(ctx context.Context, claim request.Claim, answer request.Answer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.held(claim); e != nil && l.err == nil {
@@ -75,7 +75,7 @@ func (l *ledger) FinishIdempotent(ctx context.Context, claim tx.Claim, answer tx
 	return errors.Join(l.err, ctx.Err())
 }
 
-func (l *ledger) FreeIdempotent(ctx context.Context, claim tx.Claim) error {
+func (l *ledger) FreeIdempotent(ctx context.Context, claim request.Claim) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e := l.held(claim); e != nil && l.err == nil {
@@ -115,7 +115,7 @@ func newAdder() *adder {
 
 // send sends a text under a key, and returns the HTTP status and the body.
 func (a *adder) send(ctx context.Context, key, text string) (int, string) {
-	w := serve(a.h, request(ctx, `{"data":{"text":"`+text+`"}}`, "Idempotency-Key", key))
+	w := serve(a.h, newRequest(ctx, `{"data":{"text":"`+text+`"}}`, "Idempotency-Key", key))
 	return w.Code, w.Body.String()
 }
 
@@ -141,9 +141,9 @@ func TestIdempotentRepeat(t *testing.T) {
 func TestIdempotentPerAccountAndPath(t *testing.T) {
 	a := newAdder()
 	a.send(t.Context(), "k", "x")
-	r := request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
+	r := newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
 	serve(a.h, r.WithContext(collab.WithIdentity(r.Context(), collab.Identity{Account: "other"})))
-	r = request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
+	r = newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k")
 	r.URL.Path = "/v1/things/add"
 	serve(a.h, r)
 	if a.runs != 3 {
@@ -161,7 +161,7 @@ func TestIdempotencyKeyForm(t *testing.T) {
 		}
 	}
 	a := newAdder()
-	if w := serve(a.h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "a", "Idempotency-Key", "b")); w.Code != 400 {
+	if w := serve(a.h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "a", "Idempotency-Key", "b")); w.Code != 400 {
 		t.Errorf("two keys: %d", w.Code)
 	}
 	for range 2 {
@@ -216,7 +216,7 @@ func TestIdempotentTwin(t *testing.T) {
 	a := newAdder()
 	a.during = func() {
 		a.now = noon.Add(28500 * time.Millisecond)
-		w := serve(a.h, request(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k"))
+		w := serve(a.h, newRequest(t.Context(), `{"data":{"text":"x"}}`, "Idempotency-Key", "k"))
 		if f := failureOf(t, w); w.Code != 409 || f.Error.Status != collab.Aborted || w.Header().Get("Retry-After") != "2" {
 			t.Errorf("a twin: %d %v %s", w.Code, w.Header(), w.Body)
 		}
@@ -274,7 +274,7 @@ func TestIdempotencyNotKept(t *testing.T) {
 	if code != 200 || strings.Count(a.log.String(), `"msg":"idempotency"`) != 1 || !strings.Contains(a.log.String(), "table X") {
 		t.Errorf("%d %s\n%s", code, first, &a.log)
 	}
-	a.err, a.now = nil, noon.Add(tx.ClaimLease)
+	a.err, a.now = nil, noon.Add(request.ClaimLease)
 	if code, second := a.send(t.Context(), "k", "x"); code != 200 || first != second || a.runs != 2 {
 		t.Errorf("after the lease: %d %s", code, second)
 	}
@@ -312,30 +312,30 @@ func TestIdempotentLargest(t *testing.T) {
 	a := newAdder()
 	h := operation(a.server, func(context.Context, *rpc.Call) (any, error) { return data, nil }, rpc.Options{Idempotent: true})
 	send := func() string {
-		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
+		return serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
 	first := send()
 	for _, e := range a.items {
 		t.Logf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
-		if len(e.answer.Body) > tx.MaxKeptAnswer {
+		if len(e.answer.Body) > request.MaxKeptAnswer {
 			t.Errorf("an answer of %d bytes is kept in %d", len(first), len(e.answer.Body))
 		}
 	}
-	if second := send(); len(first) < tx.MaxKeptAnswer || first != second {
+	if second := send(); len(first) < request.MaxKeptAnswer || first != second {
 		t.Errorf("%d bytes, then %d", len(first), len(second))
 	}
 }
 
 func TestIdempotentTooLarge(t *testing.T) {
 	a := newAdder()
-	random := make([]byte, tx.MaxKeptAnswer)
+	random := make([]byte, request.MaxKeptAnswer)
 	rand.Read(random)
 	h := operation(
 		a.server, func(context.Context, *rpc.Call) (any, error) { return hex.EncodeToString(random), nil }, rpc.Options{Idempotent: true},
 	)
 	var w [2]string
 	for i := range w {
-		w[i] = serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
+		w[i] = serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
 	if want := `{"result":{"status":"success","message":"done before; the answer was too large to be kept","data":null}}`; w[1] != want ||
 		len(w[0]) < 2*len(random) {
@@ -354,7 +354,7 @@ func TestIdempotentSecret(t *testing.T) {
 		return secret + " " + call.IDs.Next(), nil
 	}, rpc.Options{Idempotent: true})
 	send := func() string {
-		return serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
+		return serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k")).Body.String()
 	}
 	first := send()
 	a.now = noon.Add(time.Hour)
@@ -385,7 +385,7 @@ func TestIdempotentItems(t *testing.T) {
 			return []rpc.Outcome{call.Outcome(nil, "done"), call.Outcome(failure, "done")}, nil
 		}, rpc.Options{Idempotent: true})
 		for range 2 {
-			serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+			serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
 		}
 		if binds != (runs == 1) {
 			t.Errorf("%s: %d runs", code, runs)
@@ -404,7 +404,7 @@ func TestIdempotentTimes(t *testing.T) {
 	}, rpc.Options{Idempotent: true})
 	for _, now := range []time.Time{noon, noon.Add(10 * time.Hour), noon.Add(30 * time.Hour)} {
 		a.now = now
-		serve(h, request(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
+		serve(h, newRequest(t.Context(), `{"data":{}}`, "Idempotency-Key", "k"))
 	}
 	if ids[0] != ids[1] || ids[0] != ids[2] || !times[2].Equal(a.now) {
 		t.Errorf("ids %v, times %v", ids, times)

@@ -49,7 +49,7 @@ func TestPage(t *testing.T) {
 		}
 	}) {
 		t.Helper()
-		w := serve(h, request(t.Context(), `{"data":`+data+`}`))
+		w := serve(h, newRequest(t.Context(), `{"data":`+data+`}`))
 		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != 200 {
 			t.Fatal(w.Code, w.Body, err)
 		}

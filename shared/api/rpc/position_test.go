@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 	h := rpc.Handle(newServer(), list, rpc.Options{})
 	page := func(data string) string {
 		t.Helper()
-		w := serve(h, request(t.Context(), data))
+		w := serve(h, newRequest(t.Context(), data))
 		if w.Code != 200 {
 			return failureOf(t, w).Error.Message
 		}
@@ -92,7 +92,7 @@ func TestPages(t *testing.T) {
 		"position of no shape": scope.Encode([]byte(`{"Source":"x"}`)),
 		"no token":             "x",
 	} {
-		w := serve(h, request(t.Context(), `{"data":{"organizationId":"o","pageToken":"`+forged+`"}}`))
+		w := serve(h, newRequest(t.Context(), `{"data":{"organizationId":"o","pageToken":"`+forged+`"}}`))
 		f := failureOf(t, w)
 		want := []collab.FieldError{{Field: "data.pageToken", Message: strings.TrimPrefix(refused, "data.pageToken ")}}
 		if diff := cmp.Diff(want, f.Error.Details); diff != "" || f.Error.Message != refused || f.Error.Status != collab.InvalidArgument {

@@ -44,7 +44,7 @@ func TestSuccess(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			h := operation(newServer(), func(context.Context, *rpc.Call) (any, error) { return test.data, nil })
-			w := serve(h, request(t.Context(), `{"data":{}}`))
+			w := serve(h, newRequest(t.Context(), `{"data":{}}`))
 			want := `{"result":{"status":"success","message":"done","data":` + test.want + `}}`
 			if w.Code != http.StatusOK || w.Body.String() != want {
 				t.Errorf("%d\n     %s\nwant %s", w.Code, w.Body, want)
@@ -67,7 +67,7 @@ func TestMessageAndNextPage(t *testing.T) {
 		call.Message, call.NextPageToken = `2 of "3"`, "AQ-_"
 		return []int{1, 2}, nil
 	})
-	w := serve(h, request(t.Context(), `{"data":{}}`))
+	w := serve(h, newRequest(t.Context(), `{"data":{}}`))
 	if want := `{"result":{"status":"success","message":"2 of \"3\"","data":[1,2],"nextPageToken":"AQ-_"}}`; w.Body.String() != want {
 		t.Errorf("got %s", w.Body)
 	}
@@ -129,7 +129,7 @@ func BenchmarkEncode(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				w := discard{}
-				h.ServeHTTP(w, request(b.Context(), `{"data":{}}`))
+				h.ServeHTTP(w, newRequest(b.Context(), `{"data":{}}`))
 			}
 		})
 	}

@@ -58,7 +58,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // MaxBody is the largest body accepted, in bytes as sent.
@@ -73,7 +73,7 @@ type Operation[Req, Data any] func(ctx context.Context, call *Call, req *Req) (D
 
 // Call is one request beside its data: its unit of work, and what is said of its answer.
 type Call struct {
-	*tx.Tx
+	*request.Request
 
 	Path string // of the endpoint, such as /v2/commentannotations/add
 

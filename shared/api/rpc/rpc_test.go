@@ -24,7 +24,7 @@ func newServer() *rpc.Server {
 var acme = collab.Identity{Account: "acme", APIKey: "key"}
 
 // request returns a request of an authenticated caller; header holds names and values by turns.
-func request(ctx context.Context, body string, header ...string) *http.Request {
+func newRequest(ctx context.Context, body string, header ...string) *http.Request {
 	r := httptest.NewRequestWithContext(collab.WithIdentity(ctx, acme), http.MethodPost, "/v2/things/add", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	for i := 0; i < len(header); i += 2 {

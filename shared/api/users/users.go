@@ -6,7 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Service carries out the operations.
@@ -16,10 +16,10 @@ type Service struct{ Directory Directory }
 type Directory interface {
 	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, org, doc string, create collab.CreateFlags) (collab.DocumentRef, error)
-	OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
+	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 
-	ChangeMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member)) []error
-	DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error
+	ChangeMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member)) []error
+	DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error
 	FindMembers(
 		ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 	) (list []collab.FoundMember, next *collab.MemberPosition, err error)
@@ -53,7 +53,7 @@ func (s *Service) open(
 		if *l.FolderID == collab.RootFolder {
 			return in, collab.Errorf(collab.NotFound, "folder %q does not exist", *l.FolderID)
 		}
-		in.Folder, err = s.Directory.OpenFolder(ctx, call.Tx, in.OrganizationRef, *l.FolderID, createFolder)
+		in.Folder, err = s.Directory.OpenFolder(ctx, call.Request, in.OrganizationRef, *l.FolderID, createFolder)
 	}
 	return in, err
 }

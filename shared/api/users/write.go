@@ -58,7 +58,7 @@ func (s *Service) write(
 	ctx context.Context, call *rpc.Call, in collab.Resource, users []NewUser, create bool, done string,
 ) (rpc.Keyed[rpc.Item], error) {
 	ids := collab.Map(users, func(u NewUser) string { return u.UserID })
-	errs := s.Directory.ChangeMembers(ctx, call.Tx, in, ids, create, func(i int, m *collab.Member) {
+	errs := s.Directory.ChangeMembers(ctx, call.Request, in, ids, create, func(i int, m *collab.Member) {
 		m.User = users[i].Over(m.User)
 		m.Role = cmp.Or(users[i].AccessRole, m.Role)
 	})
@@ -84,5 +84,5 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	}
 	ids := rpc.Distinct(req.UserIDs)
 	call.Message = "User(s) deleted successfully."
-	return call.Outcomes(ids, s.Directory.DeleteMembers(ctx, call.Tx, in, ids), "User removed."), nil
+	return call.Outcomes(ids, s.Directory.DeleteMembers(ctx, call.Request, in, ids), "User removed."), nil
 }

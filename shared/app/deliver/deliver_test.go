@@ -19,13 +19,13 @@ import (
 	"collabdata/scripts/local/worker"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
@@ -66,7 +66,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.EventsURL, c.WebhooksURL = urls[table.EventsQueue], urls[table.WebhooksQueue]
+	c.EventsURL, c.WebhooksURL = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
 	if err := mail.CreateIdentity(t.Context(), cloud, c.Mail.From); err != nil {
 		t.Fatal(err)
 	}

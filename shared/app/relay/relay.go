@@ -10,7 +10,7 @@ import (
 
 	"collabdata/shared/app"
 	"collabdata/shared/awsconfig"
-	"collabdata/shared/delivery/relay"
+	"collabdata/shared/delivery/pending"
 	"collabdata/shared/env"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
@@ -32,7 +32,7 @@ func Serve() {
 }
 
 // fromEnvironment returns the relay that the function's variables and those of the SDK describe.
-func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*relay.Relay, error) {
+func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*pending.Relay, error) {
 	v := env.Reader{Lookup: lookup}
 	table, events, webhooks, stage := v.Required(
 		"TABLE_NAME",
@@ -51,7 +51,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 		return nil, err
 	}
 	log := app.NewLog(out)
-	return &relay.Relay{
+	return &pending.Relay{
 		Store:    outbox.New(store.New(cfg, table, time.Now, rand.Reader), nil),
 		Events:   queue.New(cfg, events, log),
 		Webhooks: queue.New(cfg, webhooks, log),
@@ -62,7 +62,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 }
 
 // handler runs the relay once for each event of the schedule.
-func handler(r *relay.Relay) func(context.Context) error {
+func handler(r *pending.Relay) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := r.Run(ctx)
 		if flushed := r.Metrics.Flush(); err == nil {

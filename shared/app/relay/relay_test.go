@@ -10,10 +10,10 @@ import (
 
 	"collabdata/localstack"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
 )
@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[table.EventsQueue], urls[table.WebhooksQueue]
+	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
 	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader), nil)
 	if err := s.CreateTable(t.Context()); err != nil {

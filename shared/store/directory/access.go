@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // OpenResources returns the resources of names, which are there and enabled. It fails like OpenDocument where one is not, and with
@@ -30,18 +30,18 @@ func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.R
 }
 
 // AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there.
-func (s *Store) AddGrants(ctx context.Context, t *tx.Tx, user string, on []collab.Resource, grants []collab.Grant) error {
-	keys := collab.Map(on, func(in collab.Resource) table.Key { return memberKey(in, user) })
-	return s.Try(ctx, "the permissions", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
-		there, err := s.GetAll(ctx, keys, true)
-		if err != nil || t.Repeat && there[keys[0]].Text(table.Writer) == t.Mark() {
+func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
+	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
+	return s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+		there, err := s.GetAll(ctx, itemKeys, true)
+		if err != nil || req.Repeat && there[itemKeys[0]].Text(keys.Writer) == req.Mark() {
 			return nil, err
 		}
-		writes := make([]store.Write, len(keys))
-		for i, k := range keys {
+		writes := make([]store.Write, len(itemKeys))
+		for i, k := range itemKeys {
 			var it memberItem
-			change := changeMember(t, on[i], user, func(m *collab.Member) { m.Grant = grants[i] })
-			writes[i], err = store.Rewritten(k, there[k], t.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
+			change := changeMember(req, on[i], user, func(m *collab.Member) { m.Grant = grants[i] })
+			writes[i], err = store.Rewritten(k, there[k], req.Mark(), &it, func(it *memberItem, _ bool) error { return change(it) })
 			if err != nil {
 				return nil, err
 			}
@@ -60,14 +60,14 @@ type Held struct {
 // Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of folders and documents that were
 // deleted may be among it. Strongly consistent.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
-	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)).After(after), Limit: most, Strong: true}
+	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)).After(after), Limit: most, Strong: true}
 	items, _, err := s.QueryPage(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	return readAll(items, func(it store.Item) (Held, error) {
-		h := Held{Position: it.Text(table.SK)}
-		_, doc, folder, group, err := table.ParseGrant(org, h.Position)
+		h := Held{Position: it.Text(keys.SK)}
+		_, doc, folder, group, err := keys.ParseGrant(org, h.Position)
 		if err == nil {
 			h.Document, h.Folder, h.Group = doc.Document, folder.Folder, group
 			err = it.Decode(&h.Grant)
@@ -100,7 +100,7 @@ func (s *Store) Standings(
 	if err != nil {
 		return nil, err
 	}
-	g := grants{org: org, users: users, found: map[table.Key]store.Item{}}
+	g := grants{org: org, users: users, found: map[keys.Key]store.Item{}}
 	for _, f := range tree {
 		g.ask(collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
 	}
@@ -138,8 +138,8 @@ func (s *Store) Standings(
 type grants struct {
 	org   collab.OrganizationRef
 	users []string
-	keys  []table.Key
-	found map[table.Key]store.Item
+	keys  []keys.Key
+	found map[keys.Key]store.Item
 }
 
 func (g *grants) ask(in collab.Resource) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // accountItem is the item of an account.
@@ -31,7 +31,7 @@ func accountMissing(id string) error {
 // AddAccount makes an account, and lists it; ALREADY_EXISTS when one with its id is there.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	refused, err := s.Write(ctx,
-		store.Create(store.ItemOf(table.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(table.AccountEntry(a.ID))))
+		store.Create(store.ItemOf(keys.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(keys.AccountEntry(a.ID))))
 	if err == nil && refused != nil {
 		err = collab.Errorf(collab.AlreadyExists, "account %q is there already", a.ID)
 	}
@@ -51,7 +51,7 @@ func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string,
 
 // ChangeAccount changes an account, and returns it as it is then; NOT_FOUND when it does not exist.
 func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*collab.Account) error) (a collab.Account, err error) {
-	_, err = store.Rewrite(ctx, s.Table, table.Account(id), "the account", func(it *accountItem, exists bool) (err error) {
+	_, err = store.Rewrite(ctx, s.Table, keys.Account(id), "the account", func(it *accountItem, exists bool) (err error) {
 		if !exists {
 			return accountMissing(id)
 		}
@@ -65,7 +65,7 @@ func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*colla
 
 // Account reads an account; NOT_FOUND when it does not exist.
 func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) {
-	a, exists, err := store.Read[accountItem](ctx, s.Table, table.Account(id))
+	a, exists, err := store.Read[accountItem](ctx, s.Table, keys.Account(id))
 	if err == nil && !exists {
 		err = accountMissing(id)
 	}
@@ -74,7 +74,7 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 
 // Accounts returns so many accounts behind an id, "" for all, by id; 0 for as many as there are.
 func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
-	q := store.Scan{PK: table.Accounts, Keys: store.Everything, Strong: true}
+	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
 	ids, err := behind(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
 	if err != nil {
 		return nil, err
@@ -100,12 +100,12 @@ func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key doe
 // AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
 	it, owner, mark := store.ItemOf(
-		table.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}},
-	), table.Account(
+		keys.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}},
+	), keys.Account(
 		account,
 	), s.NewMark()
 	return s.Try(ctx, "the account", mark, func(ctx context.Context) ([]store.Write, error) {
-		found, err := s.GetAll(ctx, []table.Key{owner, it.Key()}, true)
+		found, err := s.GetAll(ctx, []keys.Key{owner, it.Key()}, true)
 		switch {
 		case err != nil:
 			return nil, err
@@ -115,7 +115,7 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 			return nil, collab.Errorf(collab.AlreadyExists, "the API key is there already")
 		}
 		return []store.Write{ // the account is there still
-			store.Change(found[owner], found[owner], mark), store.Create(it), store.Put(store.NewItem(table.AccountAPIKey(account, key))),
+			store.Change(found[owner], found[owner], mark), store.Create(it), store.Put(store.NewItem(keys.AccountAPIKey(account, key))),
 		}, nil
 	})
 }
@@ -131,7 +131,7 @@ func (s *Store) APIKey(ctx context.Context, key string) (collab.APIKey, error) {
 }
 
 func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
-	it, exists, err := store.Read[keyItem](ctx, s.Table, table.APIKey(key))
+	it, exists, err := store.Read[keyItem](ctx, s.Table, keys.APIKey(key))
 	if err == nil && !exists {
 		err = keyMissing()
 	}
@@ -140,14 +140,14 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 
 // APIKeys returns so many API keys of an account behind one, "" for all, in their order; 0 for as many as there are.
 func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
-	prefix := table.AccountAPIKey(account, "")
+	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
 	return behind(ctx, s, q, prefix.SK, after, most, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
 func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]collab.Token) ([]collab.Token, error)) error {
-	_, err := store.Rewrite(ctx, s.Table, table.APIKey(key), "the API key", func(it *keyItem, exists bool) (err error) {
+	_, err := store.Rewrite(ctx, s.Table, keys.APIKey(key), "the API key", func(it *keyItem, exists bool) (err error) {
 		if !exists {
 			return keyMissing()
 		}
@@ -159,7 +159,7 @@ func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]coll
 
 // PermissionProvider reads the permission provider of an account; nil where it has none: members and document access decide.
 func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error) {
-	p, exists, err := store.Read[collab.PermissionProvider](ctx, s.Table, table.PermissionProvider(acct))
+	p, exists, err := store.Read[collab.PermissionProvider](ctx, s.Table, keys.PermissionProvider(acct))
 	if err != nil || !exists {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 
 // SetPermissionProvider writes the permission provider of an account, nil for none. The account is not checked.
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
-	k := table.PermissionProvider(acct)
+	k := keys.PermissionProvider(acct)
 	if p == nil {
 		return s.Delete(ctx, k)
 	}
@@ -185,7 +185,7 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	if err != nil {
 		return "", err
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.APIKey(key))), store.Delete(table.AccountAPIKey(it.Account, key)))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.APIKey(key))), store.Delete(keys.AccountAPIKey(it.Account, key)))
 	if err == nil && refused != nil {
 		err = keyMissing()
 	}
@@ -210,30 +210,30 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 		}
 		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
 	}
-	keys, err := s.APIKeys(ctx, id, "", 0)
+	itemKeys, err := s.APIKeys(ctx, id, "", 0)
 	if err != nil {
 		return err
 	}
-	for _, key := range keys {
+	for _, key := range itemKeys {
 		if _, err := s.DeleteAPIKey(ctx, key); err != nil && collab.CodeOf(err) != collab.NotFound {
 			return err
 		}
 	}
-	hooks, err := s.Query(ctx, store.Scan{PK: table.Webhook(id, "").PK, Keys: store.Span{From: table.LastWebhook(id).SK}, Strong: true})
+	hooks, err := s.Query(ctx, store.Scan{PK: keys.Webhook(id, "").PK, Keys: store.Span{From: keys.LastWebhook(id).SK}, Strong: true})
 	if err != nil {
 		return err
 	}
 	for _, it := range hooks {
-		hook, err := table.Unescape(it.Text(table.SK))
-		if err != nil && it.Key() != table.LastWebhook(id) {
+		hook, err := keys.Unescape(it.Text(keys.SK))
+		if err != nil && it.Key() != keys.LastWebhook(id) {
 			return store.Unreadable(it.Key(), err)
 		}
-		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(table.Lane(id, hook))); err != nil {
+		if _, err := s.Write(ctx, store.Delete(it.Key()), store.Delete(keys.Lane(id, hook))); err != nil {
 			return err
 		}
 	}
-	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.Account(id))), store.Delete(table.AccountEntry(id)),
-		store.Delete(table.PermissionProvider(id)), store.Delete(table.MailSecret(id)))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Account(id))), store.Delete(keys.AccountEntry(id)),
+		store.Delete(keys.PermissionProvider(id)), store.Delete(keys.MailSecret(id)))
 	if err == nil && refused != nil {
 		err = accountMissing(id)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // errDone says that an earlier attempt at the request did what it asks for.
@@ -18,13 +18,13 @@ var errDone = errors.New("done by an earlier attempt")
 // again it is empty, and the next incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the places of
 // their keys.
 func changeAll[T any](
-	ctx context.Context, s *Store, t *tx.Tx, what func(i int) string, keys []table.Key, change func(i int, v *T, exists bool) error,
+	ctx context.Context, s *Store, req *request.Request, what func(i int) string, itemKeys []keys.Key, change func(i int, v *T, exists bool) error,
 ) []error {
-	errs := make([]error, len(keys))
-	store.All(len(keys), func(i int) {
-		errs[i] = s.Try(ctx, what(i), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
-			before, err := s.Get(ctx, keys[i])
-			if err != nil || t.Repeat && before.Text(table.Writer) == t.Mark() {
+	errs := make([]error, len(itemKeys))
+	store.All(len(itemKeys), func(i int) {
+		errs[i] = s.Try(ctx, what(i), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+			before, err := s.Get(ctx, itemKeys[i])
+			if err != nil || req.Repeat && before.Text(keys.Writer) == req.Mark() {
 				return nil, err
 			}
 			var of collab.Lifetime
@@ -33,7 +33,7 @@ func changeAll[T any](
 			}
 			var v T
 			if of.DeletedAt == 0 {
-				w, err := store.Rewritten(keys[i], before, t.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
+				w, err := store.Rewritten(itemKeys[i], before, req.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
 				return []store.Write{w}, err
 			}
 			if err := change(i, &v, false); err != nil {
@@ -42,11 +42,11 @@ func changeAll[T any](
 			if err := settled(of, what(i), s.Now()); err != nil {
 				return nil, err
 			}
-			after := store.ItemOf(keys[i], v)
-			after[table.Incarnation] = store.Number(int64(of.Next()))
-			return []store.Write{store.Change(before, after, t.Mark())}, nil
+			after := store.ItemOf(itemKeys[i], v)
+			after[keys.Incarnation] = store.Number(int64(of.Next()))
+			return []store.Write{store.Change(before, after, req.Mark())}, nil
 		})
-		s.known.Put(keys[i], 0, time.Time{}) // what was believed of it is past
+		s.known.Put(itemKeys[i], 0, time.Time{}) // what was believed of it is past
 		if errors.Is(errs[i], errDone) {
 			errs[i] = nil
 		}
@@ -63,7 +63,7 @@ func behind[T any](
 	ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error),
 ) ([]T, error) {
 	if after != "" {
-		q.Keys = q.Keys.After(prefix + table.Escape(after))
+		q.Keys = q.Keys.After(prefix + keys.Escape(after))
 	}
 	q.Limit = most
 	var list []T
@@ -71,7 +71,7 @@ func behind[T any](
 		if err != nil {
 			return nil, err
 		}
-		if it[table.DeletedAt] != nil {
+		if it[keys.DeletedAt] != nil {
 			continue
 		}
 		v, err := read(it)

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,8 +44,8 @@ func testAddAccount(t *testing.T, s *Store) {
 	if diff := cmp.Diff(want, key); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
-	keys, err := s.APIKeys(t.Context(), first.ID, "", 0)
-	if diff := cmp.Diff([]string{"key"}, keys); err != nil || diff != "" {
+	itemKeys, err := s.APIKeys(t.Context(), first.ID, "", 0)
+	if diff := cmp.Diff([]string{"key"}, itemKeys); err != nil || diff != "" {
 		t.Errorf("%v (- want, + got):\n%s", err, diff)
 	}
 	_, err = s.APIKey(t.Context(), "none")
@@ -220,33 +220,33 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	must(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
 	must(t, s.AddAPIKey(ctx, "key", "acct", nil))
 	claim := newClaim(1, 1, noon)
-	changes := map[table.Key]func() error{
-		table.Account("acct"): func() error {
+	changes := map[keys.Key]func() error{
+		keys.Account("acct"): func() error {
 			_, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Name += "x"; return nil })
 			return err
 		},
-		table.APIKey("key"): func() error {
+		keys.APIKey("key"): func() error {
 			return s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return append(l, collab.Token{}), nil })
 		},
-		table.Organization("acct", "org"): func() error {
+		keys.Organization("acct", "org"): func() error {
 			err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Name += "x"; o.Disabled = false })
 			return err
 		},
-		table.Folder(acme, "f"): func() error {
+		keys.Folder(acme, "f"): func() error {
 			s.AddFolders(ctx, storetest.Request(noon), acme, []collab.Folder{{ID: "f", Parent: collab.RootFolder}})
 			return s.ChangeFolder(ctx, storetest.Request(noon), acme, "f", func(f *collab.Folder) { f.Name += "x" })
 		},
-		table.Document(acme, "d"): func() error {
+		keys.Document(acme, "d"): func() error {
 			err := storetest.ChangeDocument(ctx, s, acme.Document("d"), func(d *collab.Document) { d.Name += "x" })
 			return err
 		},
-		table.Member(acme, "u"): func() error {
+		keys.Member(acme, "u"): func() error {
 			return s.ChangeMembers(ctx, storetest.Request(noon), collab.Resource{OrganizationRef: acme}, []string{"u"}, true, func(int, *collab.Member) {})[0]
 		},
-		table.PermissionProvider("acct"): func() error {
+		keys.PermissionProvider("acct"): func() error {
 			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
 		},
-		table.Idempotency("acct", claim.KeyHash): func() error {
+		keys.Idempotency("acct", claim.KeyHash): func() error {
 			claim = newClaim(1, 1, claim.Lease)
 			got, err := s.BeginIdempotent(ctx, claim)
 			return errors.Join(err, s.FreeIdempotent(ctx, got.Claim))

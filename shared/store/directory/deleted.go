@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // What is deleted keeps its item until a job has swept what lies below it. Either the job begins, or the operator restores it: both write
@@ -16,7 +16,7 @@ import (
 // BeginSweep reports whether what lies below an incarnation of an organization, a folder or a document, by its item, is to be swept: where
 // the deletion is the last of it, which cannot be undone from then on, or it was added again. What was restored is left alone, as is what
 // is swept already.
-func (s *Store) BeginSweep(ctx context.Context, k table.Key, incarnation int, deletion string) (sweep bool, err error) {
+func (s *Store) BeginSweep(ctx context.Context, k keys.Key, incarnation int, deletion string) (sweep bool, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the deletion", mark, func(ctx context.Context) ([]store.Write, error) {
 		it, of, err := s.lifetime(ctx, k)
@@ -26,33 +26,33 @@ func (s *Store) BeginSweep(ctx context.Context, k table.Key, incarnation int, de
 			return nil, err
 		}
 		after := maps.Clone(it)
-		delete(after, table.Until)
+		delete(after, keys.Until)
 		return []store.Write{store.Change(it, after, mark)}, nil
 	})
 	return sweep && err == nil, err
 }
 
 // EndSweep deletes the item of what is deleted, in this incarnation: once nothing is left below it. Where it was added again it stays.
-func (s *Store) EndSweep(ctx context.Context, k table.Key, incarnation int) error {
+func (s *Store) EndSweep(ctx context.Context, k keys.Key, incarnation int) error {
 	it, of, err := s.lifetime(ctx, k)
 	if err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
 		return err
 	}
-	_, err = s.Write(ctx, store.DeleteRead(it, table.DeletedAt))
+	_, err = s.Write(ctx, store.DeleteRead(it, keys.DeletedAt))
 	return err
 }
 
-func (s *Store) lifetime(ctx context.Context, k table.Key) (it store.Item, of collab.Lifetime, err error) {
+func (s *Store) lifetime(ctx context.Context, k keys.Key) (it store.Item, of collab.Lifetime, err error) {
 	if it, err = s.Get(ctx, k); err == nil {
 		err = it.Decode(&of)
 	}
 	return it, of, err
 }
 
-// SweepGrants deletes the grants of a list of index in, table.DocumentGranted or table.FolderGranted, and returns how many. Those of the
+// SweepGrants deletes the grants of a list of index in, keys.DocumentGranted or keys.FolderGranted, and returns how many. Those of the
 // last second may be missing in it.
 func (s *Store) SweepGrants(ctx context.Context, granted string) (n int, err error) {
-	for it, err := range s.Items(ctx, store.Scan{Index: table.IndexIn, PK: granted, Keys: store.Everything}) {
+	for it, err := range s.Items(ctx, store.Scan{Index: keys.IndexIn, PK: granted, Keys: store.Everything}) {
 		if err == nil {
 			err = s.Delete(ctx, it.Key())
 		}
@@ -71,7 +71,7 @@ type Restored struct{ Folders, Documents, Left int }
 // where there was none, or nothing is left of it, and with FAILED_PRECONDITION where it is not deleted, was added again, or the time for it
 // is over. It may be called again, and does nothing then. Nobody is told.
 func (s *Store) RestoreDeletedOrganization(ctx context.Context, acct, id string) error {
-	_, err := s.restore(ctx, collab.OrganizationRef{}, table.Organization(acct, id), organizationNamed(id), "", nil)
+	_, err := s.restore(ctx, collab.OrganizationRef{}, keys.Organization(acct, id), organizationNamed(id), "", nil)
 	return err
 }
 
@@ -81,7 +81,7 @@ func (s *Store) RestoreDocument(ctx context.Context, org collab.OrganizationRef,
 	_, err := s.restore(
 		ctx,
 		org,
-		table.Document(org, id),
+		keys.Document(org, id),
 		documentNamed(id),
 		"",
 		func(ctx context.Context, parent string) ([]store.Write, error) {
@@ -101,28 +101,28 @@ func (s *Store) RestoreFolder(ctx context.Context, org collab.OrganizationRef, i
 		return done, err
 	}
 	done.Folders = 1
-	project := []string{table.PK, table.SK, table.Parent, table.Deletion, table.DeletedAt}
+	project := []string{keys.PK, keys.SK, keys.Parent, keys.Deletion, keys.DeletedAt}
 	within := map[string][]store.Item{}
-	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders), Strong: true, Project: project}
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true, Project: project}
 	for it, err := range s.Items(ctx, q) {
 		if err != nil {
 			return done, err
 		}
-		if it.Text(table.Deletion) == deletion {
-			if it[table.DeletedAt] != nil {
+		if it.Text(keys.Deletion) == deletion {
+			if it[keys.DeletedAt] != nil {
 				done.Left++
 			}
-			within[it.Text(table.Parent)] = append(within[it.Text(table.Parent)], it)
+			within[it.Text(keys.Parent)] = append(within[it.Text(keys.Parent)], it)
 		}
 	}
 	restored := map[string]bool{id: true}
 	for above := []string{id}; len(above) > 0; above = above[1:] {
 		for _, it := range within[above[0]] {
-			folder, err := lastPart(it, table.Folders)
+			folder, err := lastPart(it, keys.Folders)
 			if err != nil {
 				return done, err
 			}
-			if it[table.DeletedAt] != nil {
+			if it[keys.DeletedAt] != nil {
 				if _, err = s.restoreFolder(ctx, org, folder, deletion); isLeft(err) {
 					continue
 				}
@@ -135,14 +135,14 @@ func (s *Store) RestoreFolder(ctx context.Context, org collab.OrganizationRef, i
 			above = append(above, folder)
 		}
 	}
-	q.Keys = store.Children(table.Documents)
+	q.Keys = store.Children(keys.Documents)
 	var documents []store.Item
 	for it, err := range s.Items(ctx, q) {
 		switch {
 		case err != nil:
 			return done, err
-		case it.Text(table.Deletion) != deletion || it[table.DeletedAt] == nil:
-		case !restored[it.Text(table.Parent)]:
+		case it.Text(keys.Deletion) != deletion || it[keys.DeletedAt] == nil:
+		case !restored[it.Text(keys.Parent)]:
 			done.Left++
 		default:
 			documents = append(documents, it)
@@ -176,7 +176,7 @@ func (s *Store) restoreFolder(ctx context.Context, org collab.OrganizationRef, i
 	return s.restore(
 		ctx,
 		org,
-		table.Folder(org, id),
+		keys.Folder(org, id),
 		folderNamed(id),
 		deletion,
 		func(ctx context.Context, parent string) ([]store.Write, error) {
@@ -209,7 +209,7 @@ func (s *Store) checkParent(ctx context.Context, org collab.OrganizationRef, wha
 // restore brings an item back that is deleted: by the deletion, or for "" by the last one, within its time. place, nil for nothing, checks
 // the folder that it lies in, and says what else is written with it. It returns the deletion, as well where an earlier call undid that.
 func (s *Store) restore(
-	ctx context.Context, org collab.OrganizationRef, k table.Key, what, deletion string,
+	ctx context.Context, org collab.OrganizationRef, k keys.Key, what, deletion string,
 	place func(ctx context.Context, parent string) ([]store.Write, error),
 ) (undone string, err error) {
 	mark := s.NewMark()
@@ -222,11 +222,11 @@ func (s *Store) restore(
 			return nil, err
 		}
 		after := maps.Clone(it)
-		delete(after, table.DeletedAt)
-		delete(after, table.Until)
+		delete(after, keys.DeletedAt)
+		delete(after, keys.Until)
 		var writes []store.Write
-		if parent := it.Text(table.Parent); parent != "" {
-			after[table.In], after[table.DocAnn] = store.Text(table.FolderPartition(org, parent)), it[table.SK]
+		if parent := it.Text(keys.Parent); parent != "" {
+			after[keys.In], after[keys.DocAnn] = store.Text(keys.FolderPartition(org, parent)), it[keys.SK]
 			if place != nil {
 				if writes, err = place(ctx, parent); err != nil {
 					return nil, err

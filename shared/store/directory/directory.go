@@ -12,24 +12,24 @@ import (
 
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
 type Store struct {
 	*store.Table
-	known *cache.Cache[table.Key, int] // incarnations of organizations and documents that are there and enabled, by item
+	known *cache.Cache[keys.Key, int] // incarnations of organizations and documents that are there and enabled, by item
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[table.Key, int](mostKnown)}
+	return &Store{Table: t, known: cache.New[keys.Key, int](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.
 func lastPart(it store.Item, prefix string) (string, error) {
-	id, err := table.Unescape(it.Text(table.SK)[len(prefix):])
+	id, err := keys.Unescape(it.Text(keys.SK)[len(prefix):])
 	if err != nil {
 		return "", store.Unreadable(it.Key(), err)
 	}
@@ -60,15 +60,15 @@ func readAll[T any](items []store.Item, read func(store.Item) (T, error)) ([]T, 
 
 // readByIDs reads those of the ids that have items, in their order and each once, each by read.
 func readByIDs[T any](
-	ctx context.Context, s *Store, ids []string, key func(id string) table.Key, strong bool, read func(store.Item) (T, error),
+	ctx context.Context, s *Store, ids []string, key func(id string) keys.Key, strong bool, read func(store.Item) (T, error),
 ) ([]T, error) {
-	keys := collab.Map(ids, key)
-	found, err := s.GetAll(ctx, keys, strong)
+	itemKeys := collab.Map(ids, key)
+	found, err := s.GetAll(ctx, itemKeys, strong)
 	if err != nil {
 		return nil, err
 	}
 	var items []store.Item
-	for _, k := range keys {
+	for _, k := range itemKeys {
 		if it := found[k]; it != nil {
 			items = append(items, it)
 			delete(found, k)
@@ -82,14 +82,14 @@ func readByIDs[T any](
 func list[T any](
 	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
 ) iter.Seq2[T, error] {
-	keys := store.Children(prefix)
+	itemKeys := store.Children(prefix)
 	if after != "" {
-		keys = keys.After(prefix + table.Escape(after))
+		itemKeys = itemKeys.After(prefix + keys.Escape(after))
 	}
 	return func(yield func(T, error) bool) {
-		for it, err := range s.Items(ctx, store.Scan{PK: partition, Keys: keys, Limit: most + 1}) {
+		for it, err := range s.Items(ctx, store.Scan{PK: partition, Keys: itemKeys, Limit: most + 1}) {
 			var v T
-			if err == nil && it[table.DeletedAt] != nil {
+			if err == nil && it[keys.DeletedAt] != nil {
 				continue
 			}
 			if err == nil {

@@ -5,8 +5,8 @@ import (
 	"iter"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // documentItem is the item of a document. In and DocAnn list it in its folder.
@@ -17,19 +17,19 @@ type documentItem struct {
 }
 
 func newDocumentItem(doc collab.DocumentRef, d collab.Document) documentItem {
-	return documentItem{d, table.FolderPartition(doc.OrganizationRef, d.Folder), documentKey(doc).SK}
+	return documentItem{d, keys.FolderPartition(doc.OrganizationRef, d.Folder), documentKey(doc).SK}
 }
 
-var readDocument = reader(table.Documents, func(d *collab.Document) *string { return &d.ID })
+var readDocument = reader(keys.Documents, func(d *collab.Document) *string { return &d.ID })
 
-func documentKey(doc collab.DocumentRef) table.Key {
-	return table.Document(doc.OrganizationRef, doc.Document)
+func documentKey(doc collab.DocumentRef) keys.Key {
+	return keys.Document(doc.OrganizationRef, doc.Document)
 }
 
 // Documents yields the documents of the organization by id, as ListOrganizations does.
 func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
-	partition := table.OrganizationPartition(org)
-	return list(ctx, s, partition, table.Documents, "", collab.MaxPageSize, readDocument)
+	partition := keys.OrganizationPartition(org)
+	return list(ctx, s, partition, keys.Documents, "", collab.MaxPageSize, readDocument)
 }
 
 // Document reads a document, disabled or not; NOT_FOUND when it, or its organization, is not there in this incarnation.
@@ -64,9 +64,9 @@ func (s *Store) makeDocument(ctx context.Context, org collab.OrganizationRef, id
 func (s *Store) ListDocuments(
 	ctx context.Context, org collab.OrganizationRef, folder, from string, limit int,
 ) (list []collab.DocumentRef, last string, bytes int, err error) {
-	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: limit}
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Limit: limit}
 	if folder != "" {
-		q.Index, q.PK = table.IndexIn, table.FolderPartition(org, folder)
+		q.Index, q.PK = keys.IndexIn, keys.FolderPartition(org, folder)
 	}
 	if from != "" {
 		q.Keys.From = documentKey(org.Document(from)).SK
@@ -77,7 +77,7 @@ func (s *Store) ListDocuments(
 	}
 	for _, it := range items {
 		bytes += it.Size()
-		if last, err = lastPart(it, table.Documents); err != nil {
+		if last, err = lastPart(it, keys.Documents); err != nil {
 			return nil, "", 0, err
 		}
 		of, err := readState(it)

@@ -6,24 +6,24 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // AddDocuments makes documents, side by side, each filled by fill. One that exists fails with ALREADY_EXISTS. The folder is not checked.
 // Errors stand at the places of their documents.
 func (s *Store) AddDocuments(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error,
 ) []error {
-	return s.writeDocuments(ctx, t, org, ids, func(i int, d *collab.Document, exists bool) error {
+	return s.writeDocuments(ctx, req, org, ids, func(i int, d *collab.Document, exists bool) error {
 		switch {
-		case exists && t.Repeat && d.AddedBy == t.Mark():
+		case exists && req.Repeat && d.AddedBy == req.Mark():
 			return errDone
 		case exists:
 			return collab.Errorf(collab.AlreadyExists, "Document already exists")
 		}
-		d.CreatedAt, d.AddedBy = t.Millis(), t.Mark()
+		d.CreatedAt, d.AddedBy = req.Millis(), req.Mark()
 		return fill(i, d)
 	})
 }
@@ -31,9 +31,9 @@ func (s *Store) AddDocuments(
 // ChangeDocuments changes documents, side by side; one that does not exist fails with NOT_FOUND. Errors stand at the places of their
 // documents.
 func (s *Store) ChangeDocuments(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 ) []error {
-	return s.writeDocuments(ctx, t, org, ids, func(i int, d *collab.Document, exists bool) error {
+	return s.writeDocuments(ctx, req, org, ids, func(i int, d *collab.Document, exists bool) error {
 		if !exists {
 			return collab.Errorf(collab.NotFound, "Document does not exist")
 		}
@@ -42,16 +42,16 @@ func (s *Store) ChangeDocuments(
 }
 
 func (s *Store) writeDocuments(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
 ) []error {
-	keys := collab.Map(ids, func(id string) table.Key { return table.Document(org, id) })
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Document(org, id) })
 	what := func(i int) string { return documentNamed(ids[i]) }
-	return changeAll(ctx, s, t, what, keys, func(i int, it *documentItem, exists bool) error {
+	return changeAll(ctx, s, req, what, itemKeys, func(i int, it *documentItem, exists bool) error {
 		it.ID = ids[i]
 		if err := write(i, &it.Document, exists); err != nil {
 			return err
 		}
-		it.Folder, it.LastUpdated = cmp.Or(it.Folder, collab.RootFolder), t.Millis()
+		it.Folder, it.LastUpdated = cmp.Or(it.Folder, collab.RootFolder), req.Millis()
 		*it = newDocumentItem(org.Document(ids[i]), it.Document)
 		return nil
 	})
@@ -59,7 +59,7 @@ func (s *Store) writeDocuments(
 
 // DocumentsByID returns those of the documents that exist, in the order asked, each once. Strongly consistent.
 func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error) {
-	list, err := readByIDs(ctx, s, ids, func(id string) table.Key { return table.Document(org, id) }, true, readDocument)
+	list, err := readByIDs(ctx, s, ids, func(id string) keys.Key { return keys.Document(org, id) }, true, readDocument)
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
@@ -68,13 +68,13 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 func (s *Store) DocumentsBehind(
 	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,
 ) (list []collab.Document, err error) {
-	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Strong: true}
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Strong: true}
 	if folder != "" {
-		q = store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, folder), Keys: store.Children(table.Documents)}
+		q = store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, folder), Keys: store.Children(keys.Documents)}
 	}
 	for more := true; more && len(list) < most; {
 		left := most - len(list)
-		page, err := behind(ctx, s, q, table.Documents, after, left, readDocument)
+		page, err := behind(ctx, s, q, keys.Documents, after, left, readDocument)
 		if err != nil {
 			return nil, err
 		}

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -21,10 +21,10 @@ type folderItem struct {
 }
 
 func newFolderItem(org collab.OrganizationRef, f collab.Folder) folderItem {
-	return folderItem{f, table.FolderPartition(org, f.Parent), table.Folder(org, f.ID).SK}
+	return folderItem{f, keys.FolderPartition(org, f.Parent), keys.Folder(org, f.ID).SK}
 }
 
-var readFolder = reader(table.Folders, func(f *collab.Folder) *string { return &f.ID })
+var readFolder = reader(keys.Folders, func(f *collab.Folder) *string { return &f.ID })
 
 func folderMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "folder %q does not exist", id)
@@ -32,7 +32,7 @@ func folderMissing(id string) error {
 
 // OpenFolder returns a folder. It fails with NOT_FOUND when the folder does not exist; where create is true it is made then, at the top and
 // with its id as its name. collab.RootFolder exists.
-func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error) {
+func (s *Store) OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error) {
 	if id == collab.RootFolder {
 		return collab.FolderRef{OrganizationRef: org, Folder: id}, nil
 	}
@@ -40,8 +40,8 @@ func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.Organizatio
 	if !create || collab.CodeOf(err) != collab.NotFound {
 		return f, err
 	}
-	err = s.AddFolders(ctx, t, org, []collab.Folder{{
-		ID: id, Name: id, Parent: collab.RootFolder, CreatedAt: t.Millis(), LastUpdated: t.Millis(),
+	err = s.AddFolders(ctx, req, org, []collab.Folder{{
+		ID: id, Name: id, Parent: collab.RootFolder, CreatedAt: req.Millis(), LastUpdated: req.Millis(),
 	}})[0]
 	if err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return f, err
@@ -50,7 +50,7 @@ func (s *Store) OpenFolder(ctx context.Context, t *tx.Tx, org collab.Organizatio
 }
 
 func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id string) (collab.FolderRef, error) {
-	f, exists, err := store.Read[collab.Folder](ctx, s.Table, table.Folder(org, id))
+	f, exists, err := store.Read[collab.Folder](ctx, s.Table, keys.Folder(org, id))
 	if err == nil && (!exists || f.DeletedAt != 0) {
 		err = folderMissing(id)
 	}
@@ -61,8 +61,8 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 // FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly
 // consistent.
 func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
-	q := store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Folders), Strong: true}
-	return behind(ctx, s, q, table.Folders, after, most, readFolder)
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
+	return behind(ctx, s, q, keys.Folders, after, most, readFolder)
 }
 
 // FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others,
@@ -70,8 +70,8 @@ func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, a
 func (s *Store) FoldersIn(
 	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
 ) (list []collab.Folder, next string, err error) {
-	q := store.Scan{Index: table.IndexIn, PK: table.FolderPartition(org, parent), Keys: store.Children(table.Folders)}
-	ids, err := behind(ctx, s, q, table.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
+	q := store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, parent), Keys: store.Children(keys.Folders)}
+	ids, err := behind(ctx, s, q, keys.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -115,7 +115,7 @@ func (s *Store) foldersAbove(ctx context.Context, org collab.OrganizationRef, id
 // readFolders reads folders by their ids, and returns those apart that are deleted.
 func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids []string) (list, deleted []collab.Folder, err error) {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == collab.RootFolder })
-	found, err := readByIDs(ctx, s, ids, func(id string) table.Key { return table.Folder(org, id) }, true, readFolder)
+	found, err := readByIDs(ctx, s, ids, func(id string) keys.Key { return keys.Folder(org, id) }, true, readFolder)
 	for _, f := range found {
 		if f.DeletedAt != 0 {
 			deleted = append(deleted, f)
@@ -140,12 +140,12 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 		lists := make([][]string, len(above))
 		err := store.Each(ctx, len(above), func(ctx context.Context, i int) error {
 			entries, err := s.Query(ctx, store.Scan{
-				Index: table.IndexIn, PK: table.FolderPartition(org, above[i]), Keys: store.Children(table.Folders),
+				Index: keys.IndexIn, PK: keys.FolderPartition(org, above[i]), Keys: store.Children(keys.Folders),
 			})
 			if err != nil {
 				return err
 			}
-			lists[i], err = readAll(entries, func(it store.Item) (string, error) { return lastPart(it, table.Folders) })
+			lists[i], err = readAll(entries, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
 			return err
 		})
 		if err != nil {
@@ -175,18 +175,18 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 
 // AddFolders makes folders, in their order: one may be the parent of those behind it. One that exists fails with ALREADY_EXISTS, one whose
 // parent does not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
-func (s *Store) AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error {
+func (s *Store) AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
 	const most = store.MaxWrites - 1 // in one transaction, beside the tree
 	var errs []error
 	for part := range slices.Chunk(folders, most) {
-		errs = append(errs, s.addFolders(ctx, t, org, part)...)
+		errs = append(errs, s.addFolders(ctx, req, org, part)...)
 	}
 	return errs
 }
 
-func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error {
+func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
 	errs := make([]error, len(folders))
-	err := s.Try(ctx, "the folders", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+	err := s.Try(ctx, "the folders", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		tree, err := s.folderTree(ctx, org)
 		if err != nil {
 			return nil, err
@@ -203,7 +203,7 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 		for i, f := range folders {
 			if present, exists := known[f.ID]; exists {
 				errs[i] = collab.Errorf(collab.AlreadyExists, "folder %q exists already", f.ID)
-				if t.Repeat && present.AddedBy == t.Mark() {
+				if req.Repeat && present.AddedBy == req.Mark() {
 					errs[i] = nil
 				}
 				continue
@@ -211,13 +211,13 @@ func (s *Store) addFolders(ctx context.Context, t *tx.Tx, org collab.Organizatio
 			if errs[i] = known.CheckPlace(f.ID, f.Parent, 1); errs[i] != nil {
 				continue
 			}
-			f.AddedBy = t.Mark()
+			f.AddedBy = req.Mark()
 			known[f.ID] = f
-			k := table.Folder(org, f.ID)
+			k := keys.Folder(org, f.ID)
 			w := store.Create(store.ItemOf(k, newFolderItem(org, f)))
 			if old, there := deleted[f.ID]; there {
 				f.Incarnation = old.Next()
-				w = store.Change(store.ItemOf(k, folderItem{Folder: old}), store.ItemOf(k, newFolderItem(org, f)), t.Mark(), table.DeletedAt)
+				w = store.Change(store.ItemOf(k, folderItem{Folder: old}), store.ItemOf(k, newFolderItem(org, f)), req.Mark(), keys.DeletedAt)
 			}
 			writes = append(writes, w)
 		}
@@ -242,53 +242,53 @@ type folderTree struct {
 }
 
 func (s *Store) folderTree(ctx context.Context, org collab.OrganizationRef) (folderTree, error) {
-	tree, _, err := store.Read[folderTree](ctx, s.Table, table.FolderTree(org))
+	tree, _, err := store.Read[folderTree](ctx, s.Table, keys.FolderTree(org))
 	return tree, err
 }
 
 // grow counts folders that are added, on condition that none was moved.
 func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
-	moved := expression.Name(table.Moved)
+	moved := expression.Name(keys.Moved)
 	same := moved.Equal(expression.Value(read.Moved))
 	if read.Moved == 0 {
 		same = moved.AttributeNotExists()
 	}
-	return store.Update(table.FolderTree(org), expression.Add(expression.Name(table.Added), expression.Value(1)), same)
+	return store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Added), expression.Value(1)), same)
 }
 
 // move counts a folder that is moved, on condition that none was added or moved.
 func (s *Store) move(org collab.OrganizationRef, read folderTree) store.Write {
-	added, moved := expression.Name(table.Added), expression.Name(table.Moved)
+	added, moved := expression.Name(keys.Added), expression.Name(keys.Moved)
 	update := expression.Set(moved, expression.Value(read.Moved+1))
 	same := added.Equal(expression.Value(read.Added))
 	if read.Moved == 0 {
-		return store.Update(table.FolderTree(org), update, same, moved.AttributeNotExists())
+		return store.Update(keys.FolderTree(org), update, same, moved.AttributeNotExists())
 	}
-	return store.Update(table.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
+	return store.Update(keys.FolderTree(org), update, same, moved.Equal(expression.Value(read.Moved)))
 }
 
 // ChangeFolder changes a folder; another parent moves it with all that is in it. It fails with NOT_FOUND when the folder or its parent does
 // not exist, and with FAILED_PRECONDITION where it would lie in itself or be too deep.
-func (s *Store) ChangeFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string, change func(*collab.Folder)) error {
-	k := table.Folder(org, id)
-	return s.Try(ctx, "the folder", t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+func (s *Store) ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error {
+	k := keys.Folder(org, id)
+	return s.Try(ctx, "the folder", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		tree, err := s.folderTree(ctx, org)
 		if err != nil {
 			return nil, err
 		}
 		before, err := s.Get(ctx, k)
-		if err == nil && (before == nil || before[table.DeletedAt] != nil) {
+		if err == nil && (before == nil || before[keys.DeletedAt] != nil) {
 			err = collab.Errorf(collab.NotFound, "Folder does not exist")
 		}
-		if err != nil || t.Repeat && before.Text(table.Writer) == t.Mark() {
+		if err != nil || req.Repeat && before.Text(keys.Writer) == req.Mark() {
 			return nil, err
 		}
 		var f folderItem
-		parent := before.Text(table.Parent)
-		w, err := store.Rewritten(k, before, t.Mark(), &f, func(f *folderItem, _ bool) error {
+		parent := before.Text(keys.Parent)
+		w, err := store.Rewritten(k, before, req.Mark(), &f, func(f *folderItem, _ bool) error {
 			f.ID = id
 			change(&f.Folder)
-			f.LastUpdated = t.Millis()
+			f.LastUpdated = req.Millis()
 			*f = newFolderItem(org, f.Folder)
 			return nil
 		})

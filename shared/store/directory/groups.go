@@ -5,14 +5,14 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // CheckGroup fails with NOT_FOUND when the group does not exist.
 func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error {
-	it, err := s.Get(ctx, table.Group(org, group))
+	it, err := s.Get(ctx, keys.Group(org, group))
 	if err == nil && it == nil {
 		err = collab.Errorf(collab.NotFound, "group %q does not exist", group)
 	}
@@ -21,29 +21,29 @@ func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, grou
 
 // ChangeGroups changes groups of users, side by side, or makes them. Errors stand at the places of their groups.
 func (s *Store) ChangeGroups(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
 ) []error {
-	keys := collab.Map(ids, func(id string) table.Key { return table.Group(org, id) })
-	return changeAll(ctx, s, t, always("the group"), keys, func(i int, g *collab.UserGroup, _ bool) error {
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Group(org, id) })
+	return changeAll(ctx, s, req, always("the group"), itemKeys, func(i int, g *collab.UserGroup, _ bool) error {
 		g.ID = ids[i]
 		change(i, g)
-		g.CreatedAt, g.LastUpdated = cmp.Or(g.CreatedAt, t.Millis()), t.Millis()
+		g.CreatedAt, g.LastUpdated = cmp.Or(g.CreatedAt, req.Millis()), req.Millis()
 		return nil
 	})
 }
 
 // GroupUsers returns so many users of a group behind one, "" for all, by id. Strongly consistent.
 func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
-	q := store.Scan{PK: table.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
+	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
 	return behind(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
 }
 
 // AddGroupUsers puts users into a group, side by side; who is in it stays. Errors stand at the places of their users.
-func (s *Store) AddGroupUsers(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, group string, users []string) []error {
+func (s *Store) AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error {
 	return each(users, func(user string) error {
-		for _, k := range []table.Key{table.UserGroup(org, user, group), table.GroupUser(org, group, user)} {
+		for _, k := range []keys.Key{keys.UserGroup(org, user, group), keys.GroupUser(org, group, user)} {
 			it := store.NewItem(k)
-			it[table.AddedBy] = store.Text(t.Mark())
+			it[keys.AddedBy] = store.Text(req.Mark())
 			if _, err := s.Create(ctx, it); err != nil {
 				return err
 			}
@@ -59,10 +59,10 @@ func (s *Store) DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef
 
 // deleteGroupUser takes a user out of a group. What finds that goes last, so that what was begun can be finished.
 func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef, group, user string) error {
-	if err := s.Delete(ctx, table.GroupUser(org, group, user)); err != nil {
+	if err := s.Delete(ctx, keys.GroupUser(org, group, user)); err != nil {
 		return err
 	}
-	return s.Delete(ctx, table.UserGroup(org, user, group))
+	return s.Delete(ctx, keys.UserGroup(org, user, group))
 }
 
 // each calls f for each id, side by side, and returns the errors at their places.

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -26,22 +26,22 @@ type keptRequest struct {
 }
 
 // newKeptRequest is the item of a key that an attempt, begun at a time, holds under a claim.
-func newKeptRequest(claim tx.Claim, begun time.Time) keptRequest {
+func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	return keptRequest{
 		BodyHash: claim.BodyHash[:], Seed: claim.Seed, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
-		Expires: begun.Add(tx.KeyExpiry).Unix() + 1,
+		Expires: begun.Add(request.KeyExpiry).Unix() + 1,
 	}
 }
 
 // decide says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
-func decide(seen keptRequest, claim tx.Claim) tx.Outcome {
-	claimed := tx.Outcome{State: tx.Claimed, Claim: claim}
+func decide(seen keptRequest, claim request.Claim) request.Outcome {
+	claimed := request.Outcome{State: request.Claimed, Claim: claim}
 	if claim.Start.Unix() >= seen.Expires {
 		return claimed
 	}
 	same := bytes.Equal(seen.BodyHash, claim.BodyHash[:])
 	finished, freed := seen.HTTP != 0, seen.Lease == 0
-	holder := tx.Claim{
+	holder := request.Claim{
 		Account: claim.Account, KeyHash: claim.KeyHash, BodyHash: claim.BodyHash,
 		Seed: seen.Seed, Start: time.UnixMilli(seen.StartedAt), Lease: time.UnixMilli(seen.Lease),
 	}
@@ -49,12 +49,12 @@ func decide(seen keptRequest, claim tx.Claim) tx.Outcome {
 	case !same && freed && !finished:
 		return claimed
 	case !same:
-		return tx.Outcome{State: tx.Mismatch}
+		return request.Outcome{State: request.Mismatch}
 	case finished:
-		answer := tx.Answer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body}
-		return tx.Outcome{State: tx.Finished, Claim: holder, Answer: answer}
+		answer := request.Answer{Code: seen.Code, HTTP: seen.HTTP, Body: seen.Body}
+		return request.Outcome{State: request.Finished, Claim: holder, Answer: answer}
 	case !freed && holder.Lease.After(claim.Start):
-		return tx.Outcome{State: tx.Running, Claim: holder}
+		return request.Outcome{State: request.Running, Claim: holder}
 	}
 	claimed.Claim.Seed, claimed.Claim.Start = holder.Seed, holder.Start
 	return claimed
@@ -65,52 +65,52 @@ const contenders = 5
 
 // BeginIdempotent claims an Idempotency-Key: see rpc.IdempotencyStore. It is one conditional write where the key is new, two where it
 // is taken over.
-func (s *Store) BeginIdempotent(ctx context.Context, claim tx.Claim) (tx.Outcome, error) {
+func (s *Store) BeginIdempotent(ctx context.Context, claim request.Claim) (request.Outcome, error) {
 	var there store.Item // nil as long as nothing is known
 	for range contenders {
 		var seen keptRequest
 		if err := there.Decode(&seen); err != nil {
-			return tx.Outcome{}, err
+			return request.Outcome{}, err
 		}
 		outcome := decide(seen, claim)
-		if outcome.State != tx.Claimed {
+		if outcome.State != request.Claimed {
 			return outcome, nil
 		}
 		refused, err := s.Write(ctx, s.claim(there, outcome.Claim, claim.Start))
 		if err != nil {
-			return tx.Outcome{}, err
+			return request.Outcome{}, err
 		}
 		if refused == nil || refused.By(claim.Attempt) {
 			return outcome, nil
 		}
 		there = refused.Of[0].There
 	}
-	return tx.Outcome{}, store.ErrAborted("with this Idempotency-Key")
+	return request.Outcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
 // claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
-func (s *Store) claim(there store.Item, claim tx.Claim, begun time.Time) store.Write {
-	it := store.ItemOf(table.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
+func (s *Store) claim(there store.Item, claim request.Claim, begun time.Time) store.Write {
+	it := store.ItemOf(keys.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
 	return store.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
 // FinishIdempotent keeps an answer under a claim: see rpc.IdempotencyStore.
-func (s *Store) FinishIdempotent(ctx context.Context, claim tx.Claim, a tx.Answer) error {
+func (s *Store) FinishIdempotent(ctx context.Context, claim request.Claim, a request.Answer) error {
 	return s.settle(ctx, claim, expression.
-		Set(expression.Name(table.HTTPCode), expression.Value(a.HTTP)).
-		Set(expression.Name(table.Status), expression.Value(a.Code)).
-		Set(expression.Name(table.Body), expression.Value(a.Body)))
+		Set(expression.Name(keys.HTTPCode), expression.Value(a.HTTP)).
+		Set(expression.Name(keys.Status), expression.Value(a.Code)).
+		Set(expression.Name(keys.Body), expression.Value(a.Body)))
 }
 
 // FreeIdempotent lets go of a claim: see rpc.IdempotencyStore.
-func (s *Store) FreeIdempotent(ctx context.Context, claim tx.Claim) error {
-	return s.settle(ctx, claim, expression.Set(expression.Name(table.Lease), expression.Value(0)))
+func (s *Store) FreeIdempotent(ctx context.Context, claim request.Claim) error {
+	return s.settle(ctx, claim, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 }
 
 // settle updates the item of a claim, and takes the attempt's mark from it, while the attempt holds the key.
-func (s *Store) settle(ctx context.Context, claim tx.Claim, update expression.UpdateBuilder) error {
-	update = update.Remove(expression.Name(table.Writer)).Add(expression.Name(table.Rev), expression.Value(1))
-	holds := expression.Name(table.Writer).Equal(expression.Value(claim.Attempt))
-	_, err := s.Write(ctx, store.Update(table.Idempotency(claim.Account, claim.KeyHash), update, holds))
+func (s *Store) settle(ctx context.Context, claim request.Claim, update expression.UpdateBuilder) error {
+	update = update.Remove(expression.Name(keys.Writer)).Add(expression.Name(keys.Rev), expression.Value(1))
+	holds := expression.Name(keys.Writer).Equal(expression.Value(claim.Attempt))
+	_, err := s.Write(ctx, store.Update(keys.Idempotency(claim.Account, claim.KeyHash), update, holds))
 	return err
 }

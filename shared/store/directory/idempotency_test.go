@@ -13,7 +13,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -26,10 +26,10 @@ var noon = time.UnixMilli(1_700_000_000_000)
 var sameTime = cmp.Comparer(time.Time.Equal)
 
 // newClaim is that of an attempt, at a key and with a body of a number, that begins at a time.
-func newClaim(key int, body byte, start time.Time) tx.Claim {
-	c := tx.Claim{
+func newClaim(key int, body byte, start time.Time) request.Claim {
+	c := request.Claim{
 		Account: "acct", KeyHash: [32]byte{byte(key), byte(key >> 8)}, BodyHash: [32]byte{body},
-		Seed: make([]byte, 16), Start: start, Lease: start.Add(tx.ClaimLease), Attempt: rand.Text(),
+		Seed: make([]byte, 16), Start: start, Lease: start.Add(request.ClaimLease), Attempt: rand.Text(),
 	}
 	rand.Read(c.Seed)
 	return c
@@ -37,7 +37,7 @@ func newClaim(key int, body byte, start time.Time) tx.Claim {
 
 // TestJudge holds what becomes of an attempt, for each state that a key can be in.
 func TestJudge(t *testing.T) {
-	const lease, expiry = tx.ClaimLease, tx.KeyExpiry
+	const lease, expiry = request.ClaimLease, request.KeyExpiry
 	first := newClaim(1, 1, noon)
 	held := newKeptRequest(first, noon)
 	late := newClaim(1, 1, noon.Add(expiry-10*time.Second)) // took the key over shortly before a day was over
@@ -86,20 +86,20 @@ func TestJudge(t *testing.T) {
 	} {
 		claim := newClaim(1, tt.body, noon.Add(tt.after))
 		outcome := decide(tt.seen, claim)
-		want := tx.Outcome{State: tx.Claimed, Claim: claim}
+		want := request.Outcome{State: request.Claimed, Claim: claim}
 		switch tt.want {
 		case takeover:
 			want.Claim.Seed, want.Claim.Start = first.Seed, first.Start
 		case running, finished:
-			holder := tx.Claim{Account: "acct", KeyHash: claim.KeyHash, BodyHash: claim.BodyHash, Seed: first.Seed, Start: noon}
+			holder := request.Claim{Account: "acct", KeyHash: claim.KeyHash, BodyHash: claim.BodyHash, Seed: first.Seed, Start: noon}
 			holder.Lease = time.UnixMilli(tt.seen.Lease)
-			want = tx.Outcome{State: tx.Running, Claim: holder}
+			want = request.Outcome{State: request.Running, Claim: holder}
 			if tt.want == finished {
-				want.State = tx.Finished
-				want.Answer = tx.Answer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
+				want.State = request.Finished
+				want.Answer = request.Answer{Code: collab.AlreadyExists, HTTP: 409, Body: []byte("answer")}
 			}
 		case mismatch:
-			want = tx.Outcome{State: tx.Mismatch}
+			want = request.Outcome{State: request.Mismatch}
 		}
 		if diff := cmp.Diff(want, outcome, sameTime); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
@@ -109,15 +109,15 @@ func TestJudge(t *testing.T) {
 
 // ledger is what rpc.IdempotencyStore says of one key, in memory.
 type ledger struct {
-	claim           tx.Claim
+	claim           request.Claim
 	begun           time.Time // the latest attempt
 	there           bool
 	freed, finished bool
-	answer          tx.Answer
+	answer          request.Answer
 }
 
-func (l *ledger) begin(claim tx.Claim) tx.Outcome {
-	if claim.Start.Unix() > l.begun.Add(tx.KeyExpiry).Unix() {
+func (l *ledger) begin(claim request.Claim) request.Outcome {
+	if claim.Start.Unix() > l.begun.Add(request.KeyExpiry).Unix() {
 		*l = ledger{}
 	}
 	same := l.claim.BodyHash == claim.BodyHash
@@ -127,19 +127,19 @@ func (l *ledger) begin(claim tx.Claim) tx.Outcome {
 	case !l.there || l.freed && !same:
 		*l = ledger{claim: claim, there: true}
 	case !same:
-		return tx.Outcome{State: tx.Mismatch}
+		return request.Outcome{State: request.Mismatch}
 	case l.finished:
-		return tx.Outcome{State: tx.Finished, Claim: holder, Answer: l.answer}
+		return request.Outcome{State: request.Finished, Claim: holder, Answer: l.answer}
 	case !l.freed && claim.Start.Before(l.claim.Lease):
-		return tx.Outcome{State: tx.Running, Claim: holder}
+		return request.Outcome{State: request.Running, Claim: holder}
 	default:
 		l.claim.Lease, l.claim.Attempt, l.freed = claim.Lease, claim.Attempt, false
 	}
 	l.begun = claim.Start
-	return tx.Outcome{State: tx.Claimed, Claim: l.claim}
+	return request.Outcome{State: request.Claimed, Claim: l.claim}
 }
 
-func (l *ledger) holds(claim tx.Claim) bool {
+func (l *ledger) holds(claim request.Claim) bool {
 	return l.there && !l.freed && !l.finished && l.claim.Attempt == claim.Attempt
 }
 
@@ -159,13 +159,13 @@ func testIdempotency(t *testing.T, s *Store) {
 		ctx := t.Context()
 		now := noon
 		var l ledger
-		var claims []tx.Claim // held at some time
+		var claims []request.Claim // held at some time
 		key := int(keys.Add(1))
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
 				now = now.Add(rapid.SampledFrom([]time.Duration{
-					time.Millisecond, 2 * time.Second, tx.ClaimLease - time.Millisecond, tx.ClaimLease,
-					time.Hour, tx.KeyExpiry - time.Millisecond, tx.KeyExpiry, tx.KeyExpiry + time.Second,
+					time.Millisecond, 2 * time.Second, request.ClaimLease - time.Millisecond, request.ClaimLease,
+					time.Hour, request.KeyExpiry - time.Millisecond, request.KeyExpiry, request.KeyExpiry + time.Second,
 				}).Draw(t, "later"))
 				claim := newClaim(key, byte(rapid.IntRange(1, 2).Draw(t, "body")), now)
 				got, err := s.BeginIdempotent(ctx, claim)
@@ -175,7 +175,7 @@ func testIdempotency(t *testing.T, s *Store) {
 				if diff := cmp.Diff(l.begin(claim), got, sameTime); diff != "" {
 					t.Fatal(diff)
 				}
-				if got.State == tx.Claimed {
+				if got.State == request.Claimed {
 					claims = append(claims, got.Claim)
 				}
 			},
@@ -184,7 +184,7 @@ func testIdempotency(t *testing.T, s *Store) {
 					t.Skip("none is held")
 				}
 				claim := rapid.SampledFrom(claims).Draw(t, "claim")
-				a := tx.Answer{
+				a := request.Answer{
 					Code: rapid.SampledFrom([]collab.Code{"", collab.AlreadyExists}).Draw(t, "code"), HTTP: 200,
 					Body: []byte(fmt.Sprint(now.UnixNano(), len(claims))),
 				}
@@ -214,9 +214,9 @@ func TestIdempotencyTwins(t *testing.T) { onEach(t, testIdempotencyTwins) }
 
 func testIdempotencyTwins(t *testing.T, s *Store) {
 	for round := range 10 {
-		twins := func(start time.Time) (held tx.Claim) {
+		twins := func(start time.Time) (held request.Claim) {
 			var mu sync.Mutex
-			states := map[tx.ClaimState]int{}
+			states := map[request.ClaimState]int{}
 			var wg sync.WaitGroup
 			for range 12 {
 				wg.Go(func() {
@@ -228,34 +228,34 @@ func testIdempotencyTwins(t *testing.T, s *Store) {
 					mu.Lock()
 					defer mu.Unlock()
 					states[got.State]++
-					if got.State == tx.Claimed {
+					if got.State == request.Claimed {
 						held = got.Claim
 					}
 				})
 			}
 			wg.Wait()
-			if diff := cmp.Diff(map[tx.ClaimState]int{tx.Claimed: 1, tx.Running: 11}, states); diff != "" {
+			if diff := cmp.Diff(map[request.ClaimState]int{request.Claimed: 1, request.Running: 11}, states); diff != "" {
 				t.Error(diff)
 			}
 			return held
 		}
 		first := twins(noon)
-		second := twins(noon.Add(tx.ClaimLease))
+		second := twins(noon.Add(request.ClaimLease))
 		if diff := cmp.Diff(first.Seed, second.Seed); diff != "" || !second.Start.Equal(first.Start) {
 			t.Error("the attempt that takes over does not take seed and start", diff)
 		}
 		// Both finish: only the holder's answer counts.
 		var wg sync.WaitGroup
-		for body, claim := range map[string]tx.Claim{"first": first, "second": second} {
+		for body, claim := range map[string]request.Claim{"first": first, "second": second} {
 			wg.Go(func() {
-				if err := s.FinishIdempotent(context.WithoutCancel(t.Context()), claim, tx.Answer{HTTP: 200, Body: []byte(body)}); err != nil {
+				if err := s.FinishIdempotent(context.WithoutCancel(t.Context()), claim, request.Answer{HTTP: 200, Body: []byte(body)}); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 		got, err := s.BeginIdempotent(t.Context(), newClaim(round, 1, noon))
-		if err != nil || got.State != tx.Finished || string(got.Answer.Body) != "second" {
+		if err != nil || got.State != request.Finished || string(got.Answer.Body) != "second" {
 			t.Errorf("%+v, %v", got, err)
 		}
 	}
@@ -265,7 +265,7 @@ func testIdempotencyTwins(t *testing.T, s *Store) {
 func TestIdempotencyCalls(t *testing.T) {
 	s := newStore(t)
 	claim := newClaim(1, 1, noon)
-	begin := func(claim tx.Claim) func(context.Context) {
+	begin := func(claim request.Claim) func(context.Context) {
 		return func(ctx context.Context) {
 			_, err := s.BeginIdempotent(ctx, claim)
 			must(t, err)
@@ -274,7 +274,7 @@ func TestIdempotencyCalls(t *testing.T) {
 	got := []int{calls(t, begin(claim))}
 	claim = newClaim(1, 1, claim.Lease)
 	got = append(got, calls(t, begin(claim)), calls(t, func(ctx context.Context) {
-		must(t, s.FinishIdempotent(ctx, claim, tx.Answer{HTTP: 200}))
+		must(t, s.FinishIdempotent(ctx, claim, request.Answer{HTTP: 200}))
 	}), calls(t, begin(newClaim(1, 1, noon))))
 	if diff := cmp.Diff([]int{1, 2, 1, 1}, got); diff != "" {
 		t.Error(diff)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Belief is how long the directory goes on believing what it read of an organization or a document: that it is there, enabled, and in which
@@ -47,18 +47,18 @@ func readState(it store.Item) (of state, err error) {
 }
 
 // Forget forgets what is believed of an organization or a document, by its item.
-func (s *Store) Forget(k table.Key) { s.known.Forget(k) }
+func (s *Store) Forget(k keys.Key) { s.known.Forget(k) }
 
 // seek reads items below an organization, and the organization itself where it is not known, in one round trip, or two when something is
 // missing: the second look is strongly consistent. keys are those below an incarnation: where it turns out to be another one, they are read
 // anew. It fails like Open.
 func (s *Store) seek(
-	ctx context.Context, acct, id string, keys func(collab.OrganizationRef) []table.Key,
-) (org collab.OrganizationRef, found map[table.Key]store.Item, err error) {
-	itself, now := table.Organization(acct, id), s.Now()
+	ctx context.Context, acct, id string, itemKeys func(collab.OrganizationRef) []keys.Key,
+) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
+	itself, now := keys.Organization(acct, id), s.Now()
 	incarnation, known := s.known.Get(itself, now)
 	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}
-	ask := keys(org)
+	ask := itemKeys(org)
 	if !known {
 		ask = append(ask[:len(ask):len(ask)], itself)
 	}
@@ -69,20 +69,20 @@ func (s *Store) seek(
 		return org, found, err
 	}
 	org.Incarnation = incarnation
-	found, err = s.find(ctx, keys(org))
+	found, err = s.find(ctx, itemKeys(org))
 	return org, found, err
 }
 
 // find reads items, those that are missing twice: the second look is strongly consistent.
-func (s *Store) find(ctx context.Context, keys []table.Key) (map[table.Key]store.Item, error) {
-	if len(keys) == 0 {
+func (s *Store) find(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]store.Item, error) {
+	if len(itemKeys) == 0 {
 		return nil, nil
 	}
-	found, err := s.GetAll(ctx, keys, false)
+	found, err := s.GetAll(ctx, itemKeys, false)
 	if err != nil {
 		return nil, err
 	}
-	missing := slices.DeleteFunc(slices.Clone(keys), func(k table.Key) bool { return found[k] != nil })
+	missing := slices.DeleteFunc(slices.Clone(itemKeys), func(k keys.Key) bool { return found[k] != nil })
 	if len(missing) == 0 {
 		return found, nil
 	}
@@ -142,22 +142,22 @@ func (s *Store) openDocuments(
 ) (collab.OrganizationRef, []collab.DocumentRef, error) {
 	now := s.Now()
 	inFolder := folder != "" && folder != collab.RootFolder
-	org, found, err := s.seek(ctx, acct, organization, func(org collab.OrganizationRef) (keys []table.Key) {
+	org, found, err := s.seek(ctx, acct, organization, func(org collab.OrganizationRef) (itemKeys []keys.Key) {
 		if inFolder {
-			keys = append(keys, table.Folder(org, folder))
+			itemKeys = append(itemKeys, keys.Folder(org, folder))
 		}
 		for _, id := range ids {
-			k := table.Document(org, id)
+			k := keys.Document(org, id)
 			if _, known := s.known.Get(k, now); folder != "" || !known {
-				keys = append(keys, k)
+				itemKeys = append(itemKeys, k)
 			}
 		}
-		return keys
+		return itemKeys
 	})
 	if err != nil {
 		return org, nil, err
 	}
-	if it := found[table.Folder(org, folder)]; inFolder && (it == nil || it[table.DeletedAt] != nil) {
+	if it := found[keys.Folder(org, folder)]; inFolder && (it == nil || it[keys.DeletedAt] != nil) {
 		return org, nil, folderMissing(folder)
 	}
 	if ids == nil {
@@ -165,10 +165,10 @@ func (s *Store) openDocuments(
 	}
 	list := make([]collab.DocumentRef, 0, len(ids))
 	for _, id := range ids {
-		k := table.Document(org, id)
+		k := keys.Document(org, id)
 		incarnation, known := s.known.Get(k, now)
 		if it := found[k]; folder != "" || !known {
-			if it != nil && folder != "" && it.Text(table.Parent) != folder {
+			if it != nil && folder != "" && it.Text(keys.Parent) != folder {
 				continue
 			}
 			incarnation, err = s.open(it, documentNamed(id), now)

@@ -7,9 +7,9 @@ import (
 	"iter"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -34,39 +34,39 @@ func (it memberItem) member(user string) (collab.Member, error) {
 var errNoUser = collab.Errorf(collab.NotFound, "User does not exist.")
 
 // memberKey is the item of a user of a resource.
-func memberKey(in collab.Resource, user string) table.Key {
+func memberKey(in collab.Resource, user string) keys.Key {
 	switch {
 	case in.Document.Document != "":
-		return table.DocumentGrant(in.Document, user)
+		return keys.DocumentGrant(in.Document, user)
 	case in.Folder.Folder != "":
-		return table.FolderGrant(in.Folder, user)
+		return keys.FolderGrant(in.Folder, user)
 	}
-	return table.Member(in.OrganizationRef, user)
+	return keys.Member(in.OrganizationRef, user)
 }
 
 // membersOf is the partition of index in that lists the users of a folder or document.
 func membersOf(in collab.Resource) string {
 	if in.Document.Document != "" {
-		return table.DocumentGranted(in.Document)
+		return keys.DocumentGranted(in.Document)
 	}
-	return table.FolderGranted(in.Folder)
+	return keys.FolderGranted(in.Folder)
 }
 
 // changeMember is a change of the item of a user of a resource.
-func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab.Member)) func(*memberItem) error {
+func changeMember(req *request.Request, in collab.Resource, user string, change func(*collab.Member)) func(*memberItem) error {
 	return func(it *memberItem) (err error) {
 		if it.Member, err = it.member(user); err != nil {
 			return err
 		}
 		change(&it.Member)
 		it.Role = cmp.Or(it.Role, collab.RoleEditor)
-		it.CreatedAt, it.LastUpdated = cmp.Or(it.CreatedAt, t.Millis()), t.Millis()
+		it.CreatedAt, it.LastUpdated = cmp.Or(it.CreatedAt, req.Millis()), req.Millis()
 		it.Details = nil
 		if it.UserDetails != (collab.UserDetails{}) {
 			it.Details, err = collab.EncodeJSON(it.UserDetails)
 		}
 		if in.Folder.Folder != "" || in.Document.Document != "" {
-			it.In, it.DocAnn = membersOf(in), table.Members+table.Escape(user)
+			it.In, it.DocAnn = membersOf(in), keys.Members+keys.Escape(user)
 		}
 		return err
 	}
@@ -75,24 +75,24 @@ func changeMember(t *tx.Tx, in collab.Resource, user string, change func(*collab
 // ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with
 // NOT_FOUND. The resource is not checked. Errors stand at the places of their users.
 func (s *Store) ChangeMembers(
-	ctx context.Context, t *tx.Tx, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
+	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
-	keys := collab.Map(users, func(user string) table.Key { return memberKey(in, user) })
-	return changeAll(ctx, s, t, always("the user"), keys, func(i int, it *memberItem, exists bool) error {
+	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
+	return changeAll(ctx, s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
 		if !exists && !create {
 			return errNoUser
 		}
-		return changeMember(t, in, users[i], func(m *collab.Member) { change(i, m) })(it)
+		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
 	})
 }
 
 // DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. One who is not
 // there fails with NOT_FOUND. Errors stand at the places of their users.
-func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource, users []string) []error {
+func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
 	errs := make([]error, len(users))
 	remove := func(i int) {
 		it, _, err := s.WriteOne(ctx, store.Delete(memberKey(in, users[i])), types.ReturnValueAllOld)
-		if errs[i] = err; err == nil && it == nil && !t.Repeat {
+		if errs[i] = err; err == nil && it == nil && !req.Repeat {
 			errs[i] = errNoUser
 		}
 	}
@@ -114,14 +114,14 @@ func (s *Store) DeleteMembers(ctx context.Context, t *tx.Tx, in collab.Resource,
 
 // deleteGrants takes all grants in an organization from a user, and the user from its groups. It returns how many these were.
 func (s *Store) deleteGrants(ctx context.Context, org collab.OrganizationRef, user string) (n int, err error) {
-	q := store.Scan{PK: table.GrantPartition(org), Keys: store.Children(table.GrantsOf(user)), Strong: true}
+	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true}
 	for more := true; more; {
 		var items []store.Item
 		if items, more, err = s.QueryPage(ctx, q); err != nil {
 			return n, err
 		}
 		err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
-			_, _, _, group, err := table.ParseGrant(org, items[i].Text(table.SK))
+			_, _, _, group, err := keys.ParseGrant(org, items[i].Text(keys.SK))
 			if err != nil {
 				return store.Unreadable(items[i].Key(), err)
 			}
@@ -134,14 +134,14 @@ func (s *Store) deleteGrants(ctx context.Context, org collab.OrganizationRef, us
 			return n, err
 		}
 		if n += len(items); len(items) > 0 {
-			q.Keys = q.Keys.After(items[len(items)-1].Text(table.SK))
+			q.Keys = q.Keys.After(items[len(items)-1].Text(keys.SK))
 		}
 	}
 	return n, nil
 }
 
 func readMember(it store.Item) (collab.Member, error) {
-	return readMemberItem(it, func(it store.Item) (string, error) { return lastPart(it, table.Members) })
+	return readMemberItem(it, func(it store.Item) (string, error) { return lastPart(it, keys.Members) })
 }
 
 func readMemberItem(it store.Item, user func(store.Item) (string, error)) (collab.Member, error) {
@@ -158,7 +158,7 @@ func readMemberItem(it store.Item, user func(store.Item) (string, error)) (colla
 
 // Members returns those of the users who are members of the organization, by user id. Strongly consistent.
 func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error) {
-	list, err := readByIDs(ctx, s, users, func(user string) table.Key { return table.Member(org, user) }, true, readMember)
+	list, err := readByIDs(ctx, s, users, func(user string) keys.Key { return keys.Member(org, user) }, true, readMember)
 	members := make(map[string]collab.Member, len(list))
 	for _, m := range list {
 		members[m.UserID] = m
@@ -168,5 +168,5 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 
 // ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
-	return list(ctx, s, table.OrganizationPartition(org), table.Members, after, most, readMember)
+	return list(ctx, s, keys.OrganizationPartition(org), keys.Members, after, most, readMember)
 }

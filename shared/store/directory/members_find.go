@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // FindMembers returns members behind a position, the zero one for the beginning: those of Users in their order, those of Groups group by
@@ -17,7 +17,7 @@ func (s *Store) FindMembers(
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
 	if q.Users == nil && q.Groups == nil {
 		if q.AllDocuments {
-			return s.documentMembers(ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Everything, at, most)
+			return s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), store.Everything, at, most)
 		}
 		return s.listMembers(ctx, q.In, at, most)
 	}
@@ -43,7 +43,7 @@ func (s *Store) FindMembers(
 			from.Grant = at.Grant
 		}
 		found, more, err := s.documentMembers(
-			ctx, q, table.GrantPartition(q.In.OrganizationRef), store.Children(table.GrantsOf(p.User)), from, most-len(list),
+			ctx, q, keys.GrantPartition(q.In.OrganizationRef), store.Children(keys.GrantsOf(p.User)), from, most-len(list),
 		)
 		if err != nil {
 			return nil, nil, err
@@ -117,15 +117,15 @@ func (s *Store) within(
 	if groups == nil {
 		return users, nil
 	}
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for _, p := range users {
 		for _, g := range groups {
-			keys = append(keys, table.GroupUser(org, g, p.User))
+			itemKeys = append(itemKeys, keys.GroupUser(org, g, p.User))
 		}
 	}
-	found, err := s.GetAll(ctx, keys, true)
+	found, err := s.GetAll(ctx, itemKeys, true)
 	for i, p := range users {
-		if slices.ContainsFunc(keys[i*len(groups):(i+1)*len(groups)], func(k table.Key) bool { return found[k] != nil }) {
+		if slices.ContainsFunc(itemKeys[i*len(groups):(i+1)*len(groups)], func(k keys.Key) bool { return found[k] != nil }) {
 			in = append(in, p)
 		}
 	}
@@ -138,14 +138,14 @@ func idsOfPositions(list []collab.MemberPosition) []string {
 
 // membersAt returns those of the users who are members of a resource, by id.
 func (s *Store) membersAt(ctx context.Context, in collab.Resource, users []string) (map[string]collab.Member, error) {
-	keys := collab.Map(users, func(user string) table.Key { return memberKey(in, user) })
-	found, err := s.GetAll(ctx, keys, true)
+	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
+	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
 	members := make(map[string]collab.Member, len(found))
 	for i, user := range users {
-		if it := found[keys[i]]; it != nil {
+		if it := found[itemKeys[i]]; it != nil {
 			if members[user], err = readMemberItem(it, func(store.Item) (string, error) { return user, nil }); err != nil {
 				return nil, err
 			}
@@ -158,15 +158,15 @@ func (s *Store) membersAt(ctx context.Context, in collab.Resource, users []strin
 func (s *Store) listMembers(
 	ctx context.Context, in collab.Resource, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
-	q := store.Scan{PK: table.OrganizationPartition(in.OrganizationRef), Keys: store.Children(table.Members), Strong: true}
+	q := store.Scan{PK: keys.OrganizationPartition(in.OrganizationRef), Keys: store.Children(keys.Members), Strong: true}
 	if in.Folder.Folder != "" || in.Document.Document != "" {
-		q = store.Scan{Index: table.IndexIn, PK: membersOf(in), Keys: store.Children(table.Members)}
+		q = store.Scan{Index: keys.IndexIn, PK: membersOf(in), Keys: store.Children(keys.Members)}
 	}
-	users, err := behind(ctx, s, q, table.Members, at.User, most, func(it store.Item) (collab.Member, error) {
+	users, err := behind(ctx, s, q, keys.Members, at.User, most, func(it store.Item) (collab.Member, error) {
 		if q.Index == "" {
 			return readMember(it)
 		}
-		user, err := table.Unescape(it.Text(table.DocAnn)[len(table.Members):])
+		user, err := keys.Unescape(it.Text(keys.DocAnn)[len(keys.Members):])
 		return collab.Member{User: collab.User{UserID: user}}, err
 	})
 	if err != nil {
@@ -206,8 +206,8 @@ func (s *Store) documentMembers(
 	}
 	var docs []collab.DocumentRef
 	for _, it := range items {
-		sk := it.Text(table.SK)
-		user, doc, _, _, err := table.ParseGrant(org, sk)
+		sk := it.Text(keys.SK)
+		user, doc, _, _, err := keys.ParseGrant(org, sk)
 		if err != nil {
 			return nil, nil, store.Unreadable(it.Key(), err)
 		}
@@ -232,7 +232,7 @@ func (s *Store) documentMembers(
 		case q.EachDocument:
 			kept = append(kept, m)
 		case last < 0 || kept[last].UserID != m.UserID:
-			m.Position.Grant = table.AfterGrants(m.UserID)
+			m.Position.Grant = keys.AfterGrants(m.UserID)
 			kept = append(kept, m)
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
-var readOrganization = reader(table.Organizations, func(o *collab.Organization) *string { return &o.ID })
+var readOrganization = reader(keys.Organizations, func(o *collab.Organization) *string { return &o.ID })
 
 // organizationNamed, documentNamed and folderNamed are what callers know them as.
 func organizationNamed(id string) string { return fmt.Sprintf("organization %q", id) }
@@ -22,7 +22,7 @@ func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 // makeOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
 func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
-	itself := table.Organization(acct, id)
+	itself := keys.Organization(acct, id)
 	incarnation, err := s.make(ctx, itself, organizationNamed(id), func(l collab.Lifetime) store.Item {
 		o.Lifetime = l
 		return store.ItemOf(itself, o)
@@ -32,7 +32,7 @@ func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.O
 
 // make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where
 // it is there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
-func (s *Store) make(ctx context.Context, k table.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int, err error) {
+func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int, err error) {
 	now := s.Now()
 	for range makers {
 		it := item(collab.Lifetime{})
@@ -80,7 +80,7 @@ func settled(of collab.Lifetime, what string, now time.Time) error {
 
 // Organizations returns those of the ids that exist, in the order asked, repeats once. Strongly consistent.
 func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([]collab.Organization, error) {
-	key := func(id string) table.Key { return table.Organization(acct, id) }
+	key := func(id string) keys.Key { return keys.Organization(acct, id) }
 	list, err := readByIDs(ctx, s, ids, key, true, readOrganization)
 	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
@@ -88,5 +88,5 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 // ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come
 // most and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
-	return list(ctx, s, table.Organization(acct, "").PK, table.Organizations, after, most, readOrganization)
+	return list(ctx, s, keys.Organization(acct, "").PK, keys.Organizations, after, most, readOrganization)
 }

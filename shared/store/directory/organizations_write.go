@@ -5,22 +5,22 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 )
 
 // ChangeOrganizations changes organizations of the request's account, side by side; where create is true, those that are missing are made,
 // else they fail with NOT_FOUND. Errors stand at the places of their organizations.
 func (s *Store) ChangeOrganizations(
-	ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error,
+	ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error,
 ) []error {
-	keys := collab.Map(ids, func(id string) table.Key { return table.Organization(t.Account, id) })
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Organization(req.Account, id) })
 	what := func(i int) string { return organizationNamed(ids[i]) }
-	return changeAll(ctx, s, t, what, keys, func(i int, o *collab.Organization, exists bool) error {
+	return changeAll(ctx, s, req, what, itemKeys, func(i int, o *collab.Organization, exists bool) error {
 		if !exists && !create {
 			return collab.Errorf(collab.NotFound, "Organization does not exist")
 		}
-		o.ID, o.CreatedAt, o.LastUpdated = ids[i], cmp.Or(o.CreatedAt, t.Millis()), t.Millis()
+		o.ID, o.CreatedAt, o.LastUpdated = ids[i], cmp.Or(o.CreatedAt, req.Millis()), req.Millis()
 		return change(i, o)
 	})
 }

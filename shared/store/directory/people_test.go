@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -179,9 +179,9 @@ func TestDeleteMembers(t *testing.T) {
 			must(t, s.DeleteMembers(ctx, storetest.Again(request), resources[0], user)[0])
 		}
 		for _, q := range []store.Scan{
-			{PK: table.GrantPartition(acme), Keys: store.Children(table.GrantsOf(user[0]))},
-			{PK: table.GroupUser(acme, "g", "").PK, Keys: store.Everything},
-			{PK: table.OrganizationPartition(acme), Keys: store.Children(table.Members)},
+			{PK: keys.GrantPartition(acme), Keys: store.Children(keys.GrantsOf(user[0]))},
+			{PK: keys.GroupUser(acme, "g", "").PK, Keys: store.Everything},
+			{PK: keys.OrganizationPartition(acme), Keys: store.Children(keys.Members)},
 		} {
 			if left, err := s.Query(ctx, q); err != nil || len(left) > 0 {
 				t.Fatalf("killed behind %d requests, this is left: %v, %v", after, left, err)

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Preferences returns a user's preferences for each of the documents, in their order: see collab.EffectivePreferences. The documents need
@@ -38,19 +38,19 @@ func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, use
 func (s *Store) preferences(
 	ctx context.Context, n int, strong bool, of func(i int) (user string, doc collab.DocumentRef),
 ) ([]collab.Preferences, error) {
-	keys := make([]table.Key, 0, 2*n)
+	itemKeys := make([]keys.Key, 0, 2*n)
 	for i := range n {
 		user, doc := of(i)
-		keys = append(keys, table.Preference(doc, user), table.OrganizationPreference(doc.OrganizationRef, user))
+		itemKeys = append(itemKeys, keys.Preference(doc, user), keys.OrganizationPreference(doc.OrganizationRef, user))
 	}
-	found, err := s.GetAll(ctx, keys, strong)
+	found, err := s.GetAll(ctx, itemKeys, strong)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]collab.Preferences, n)
 	for i := range n {
 		var document, organization collab.Preferences
-		if err := errors.Join(found[keys[2*i]].Decode(&document), found[keys[2*i+1]].Decode(&organization)); err != nil {
+		if err := errors.Join(found[itemKeys[2*i]].Decode(&document), found[itemKeys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err
 		}
 		list[i] = collab.EffectivePreferences(document, organization)
@@ -60,7 +60,7 @@ func (s *Store) preferences(
 
 // toBe returns documents of an organization, in their order, as they are, or as they will be once they are added.
 func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.DocumentRef, error) {
-	var keys []table.Key
+	var itemKeys []keys.Key
 	list := make([]collab.DocumentRef, len(ids))
 	for i, id := range ids {
 		list[i] = org.Document(id)
@@ -68,10 +68,10 @@ func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []stri
 		if n, known := s.known.Get(k, s.Now()); known {
 			list[i].Incarnation = n
 		} else {
-			keys = append(keys, k)
+			itemKeys = append(itemKeys, k)
 		}
 	}
-	found, err := s.GetAll(ctx, keys, false)
+	found, err := s.GetAll(ctx, itemKeys, false)
 	for i := range list {
 		if it := found[documentKey(list[i])]; it != nil && err == nil {
 			var of collab.Lifetime
@@ -84,25 +84,25 @@ func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []stri
 
 // OrganizationPreferences returns a user's preferences for the organization, or the default. Strongly consistent.
 func (s *Store) OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error) {
-	p, _, err := store.Read[collab.Preferences](ctx, s.Table, table.OrganizationPreference(org, user))
+	p, _, err := store.Read[collab.Preferences](ctx, s.Table, keys.OrganizationPreference(org, user))
 	return collab.EffectivePreferences(collab.Preferences{}, p), err
 }
 
 // SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
 // channel that has none falls back. The last writer wins. Where it fails, some may be written.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
-	var keys []table.Key
+	var itemKeys []keys.Key
 	docs, err := s.toBe(ctx, org, documents)
 	if err != nil {
 		return err
 	}
 	for _, u := range users {
 		if documents == nil {
-			keys = append(keys, table.OrganizationPreference(org, u))
+			itemKeys = append(itemKeys, keys.OrganizationPreference(org, u))
 		}
 		for _, d := range docs {
-			keys = append(keys, table.Preference(d, u))
+			itemKeys = append(itemKeys, keys.Preference(d, u))
 		}
 	}
-	return store.Each(ctx, len(keys), func(ctx context.Context, i int) error { return s.Put(ctx, store.ItemOf(keys[i], p)) })
+	return store.Each(ctx, len(itemKeys), func(ctx context.Context, i int) error { return s.Put(ctx, store.ItemOf(itemKeys[i], p)) })
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"collabdata/shared/keys"
 	"collabdata/shared/quota"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,10 +15,10 @@ import (
 // paidFor returns the attributes of an account's quota, by kind.
 func paidFor() [quota.Kinds]string {
 	return [quota.Kinds]string{
-		quota.Writes: table.PaidWrites,
-		quota.Reads:  table.PaidReads,
-		quota.Events: table.PaidEvents,
-		quota.Mails:  table.PaidMails,
+		quota.Writes: keys.PaidWrites,
+		quota.Reads:  keys.PaidReads,
+		quota.Events: keys.PaidEvents,
+		quota.Mails:  keys.PaidMails,
 	}
 }
 
@@ -36,8 +36,8 @@ const (
 
 // Paid returns until when an account is paid. Eventually consistent.
 func (s *Store) Paid(ctx context.Context, acct string) (quota.Paid, error) {
-	k := table.Quota(acct)
-	found, err := s.GetAll(ctx, []table.Key{k}, false)
+	k := keys.Quota(acct)
+	found, err := s.GetAll(ctx, []keys.Key{k}, false)
 	return readPaid(found[k]), err
 }
 
@@ -62,7 +62,7 @@ func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs
 // charge is the write of Charge, on condition that what is known of each kind still tells whether its time has passed.
 func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
-	update := expression.Set(expression.Name(table.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
+	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))
 	var conditions []expression.ConditionBuilder
 	for k, name := range paidFor() {
 		ms := (costs[k] + time.Millisecond - 1).Milliseconds()
@@ -79,5 +79,5 @@ func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.W
 		}
 		conditions = append(conditions, is)
 	}
-	return store.Update(table.Quota(acct), update, conditions...)
+	return store.Update(keys.Quota(acct), update, conditions...)
 }

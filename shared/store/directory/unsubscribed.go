@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe by.
@@ -16,13 +16,13 @@ type mailSecretItem struct {
 
 // MailSecret returns the secret that signs an account's tokens to unsubscribe by; nil where none was made.
 func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
-	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, table.MailSecret(acct))
+	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, keys.MailSecret(acct))
 	return kept.Secret, err
 }
 
 // KeepMailSecret keeps an account's secret unless there is one, and returns the one that is kept.
 func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error) {
-	there, err := s.Create(ctx, store.ItemOf(table.MailSecret(acct), mailSecretItem{secret}))
+	there, err := s.Create(ctx, store.ItemOf(keys.MailSecret(acct), mailSecretItem{secret}))
 	if err != nil || there == nil {
 		return secret, err
 	}
@@ -39,19 +39,19 @@ type unsubscribedItem struct {
 // Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address did, as
 // whoever it was. Eventually consistent.
 func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error) {
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for _, u := range users {
-		keys = append(keys, unsubscribedKeys(unsubscribe.Recipient{
+		itemKeys = append(itemKeys, unsubscribedKeys(unsubscribe.Recipient{
 			Account: org.Account, Organization: org.Organization, User: u.UserID, Email: collab.Deref(u.Email),
 		})...)
 	}
-	found, err := s.GetAll(ctx, keys, false)
+	found, err := s.GetAll(ctx, itemKeys, false)
 	if err != nil {
 		return nil, err
 	}
 	off := map[string]bool{}
 	for i, u := range users {
-		if found[keys[2*i]] != nil || found[keys[2*i+1]] != nil {
+		if found[itemKeys[2*i]] != nil || found[itemKeys[2*i+1]] != nil {
 			off[u.UserID] = true
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, us
 
 // Unsubscribe ends the mails to a recipient: to the user in the organization, and to the address in the account. A repeat changes nothing.
 func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error {
-	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k table.Key) error {
+	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k keys.Key) error {
 		_, err := s.Create(ctx, store.ItemOf(k, unsubscribedItem{s.Millis()}))
 		return err
 	})
@@ -71,12 +71,12 @@ func (s *Store) Resubscribe(ctx context.Context, r unsubscribe.Recipient) error 
 	return s.eachUnsubscribed(ctx, r, s.Delete)
 }
 
-func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f func(context.Context, table.Key) error) error {
-	keys := unsubscribedKeys(r)
-	return store.Each(ctx, len(keys), func(ctx context.Context, i int) error { return f(ctx, keys[i]) })
+func (s *Store) eachUnsubscribed(ctx context.Context, r unsubscribe.Recipient, f func(context.Context, keys.Key) error) error {
+	itemKeys := unsubscribedKeys(r)
+	return store.Each(ctx, len(itemKeys), func(ctx context.Context, i int) error { return f(ctx, itemKeys[i]) })
 }
 
 // unsubscribedKeys are the keys of the user and of the address.
-func unsubscribedKeys(r unsubscribe.Recipient) []table.Key {
-	return []table.Key{table.UnsubscribedUser(r.Account, r.Organization, r.User), table.UnsubscribedAddress(r.Account, r.Address().String())}
+func unsubscribedKeys(r unsubscribe.Recipient) []keys.Key {
+	return []keys.Key{keys.UnsubscribedUser(r.Account, r.Organization, r.User), keys.UnsubscribedAddress(r.Account, r.Address().String())}
 }

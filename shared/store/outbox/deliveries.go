@@ -5,38 +5,38 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // A new delivery is an item among those that nobody has attempted yet. Its first attempt makes it the item that is kept, and removes the
 // new one. While the kept one waits for its next attempt, a pointer of its revision says so. So both lists hold what is to be done alone,
 // and whoever looks at them misses nothing.
 
-func newKey(e collab.EndpointRef, event string) table.Key {
-	return table.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
+func newKey(e collab.EndpointRef, event string) keys.Key {
+	return keys.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
 }
 
-func keptKey(e collab.EndpointRef, event string) table.Key {
-	return table.Delivery(e.Account, e.WebhookID, e.CreatedAt, event)
+func keptKey(e collab.EndpointRef, event string) keys.Key {
+	return keys.Delivery(e.Account, e.WebhookID, e.CreatedAt, event)
 }
 
-func deliveryItem(k table.Key, d collab.Delivery) store.Item {
+func deliveryItem(k keys.Key, d collab.Delivery) store.Item {
 	it := store.ItemOf(k, d)
-	it[table.Expires] = store.Number(expiry(d.CreatedAt))
+	it[keys.Expires] = store.Number(expiry(d.CreatedAt))
 	return it
 }
 
 // waitingItem is the pointer to a delivery that waits.
-func waitingItem(k table.Key, d collab.Delivery) store.Item {
-	it := store.NewItem(table.Waiting(k, d.NextAttempt))
-	it[table.Rev], it[table.Expires] = store.Number(d.Rev), store.Number(expiry(d.CreatedAt))
+func waitingItem(k keys.Key, d collab.Delivery) store.Item {
+	it := store.NewItem(keys.Waiting(k, d.NextAttempt))
+	it[keys.Rev], it[keys.Expires] = store.Number(d.Rev), store.Number(expiry(d.CreatedAt))
 	return it
 }
 
 func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	err = it.Decode(&d)
-	d.WebhookID, d.EventID = hook, it.Text(table.SK)
+	d.WebhookID, d.EventID = hook, it.Text(keys.SK)
 	return d, err
 }
 
@@ -50,11 +50,11 @@ func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.
 // Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or no more.
 func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string) (d collab.Delivery, err error) {
 	kept, fresh := keptKey(e, event), newKey(e, event)
-	found, err := s.GetAll(ctx, []table.Key{kept, fresh}, true)
+	found, err := s.GetAll(ctx, []keys.Key{kept, fresh}, true)
 	if err != nil {
 		return d, err
 	}
-	for _, k := range []table.Key{kept, fresh} {
+	for _, k := range []keys.Key{kept, fresh} {
 		if found[k] != nil {
 			return readDelivery(e.WebhookID, found[k])
 		}
@@ -68,15 +68,15 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 func (s *Store) NewDeliveries(
 	ctx context.Context, e collab.EndpointRef, most int, skip func(error),
 ) (list []collab.Delivery, more bool, err error) {
-	keys := store.Everything
+	itemKeys := store.Everything
 	for more = true; more && len(list) < most; {
 		var items []store.Item
-		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: keys, Limit: most - len(list), Strong: true}); err != nil {
+		if items, more, err = s.QueryPage(ctx, store.Scan{PK: newKey(e, "").PK, Keys: itemKeys, Limit: most - len(list), Strong: true}); err != nil {
 			return nil, false, err
 		}
-		kept := make([]table.Key, len(items))
+		kept := make([]keys.Key, len(items))
 		for i, it := range items {
-			kept[i], keys = keptKey(e, it.Text(table.SK)), keys.After(it.Text(table.SK))
+			kept[i], itemKeys = keptKey(e, it.Text(keys.SK)), itemKeys.After(it.Text(keys.SK))
 		}
 		found, err := s.GetAll(ctx, kept, false)
 		if err != nil {
@@ -109,7 +109,7 @@ func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.
 			return err
 		}
 	}
-	return s.Delete(ctx, newKey(e, kept.Text(table.SK)))
+	return s.Delete(ctx, newKey(e, kept.Text(keys.SK)))
 }
 
 // SaveDelivery writes what became of a delivery that was read as before. It changes nothing where another has written it since.
@@ -137,7 +137,7 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	writes := []store.Write{store.Change(deliveryItem(it.Key(), before), it, mark)}
 	waits := after.State == collab.DeliveryPending
 	if before.State == collab.DeliveryPending && (!waits || after.NextAttempt != before.NextAttempt) {
-		writes = append(writes, store.Delete(table.Waiting(it.Key(), before.NextAttempt)))
+		writes = append(writes, store.Delete(keys.Waiting(it.Key(), before.NextAttempt)))
 	}
 	if waits {
 		writes = append(writes, store.Put(waitingItem(it.Key(), after)))
@@ -151,37 +151,37 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 func (s *Store) WaitingDeliveries(
 	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
-	pk, span := keptKey(e, "").PK, store.Span{From: table.Waits}
+	pk, span := keptKey(e, "").PK, store.Span{From: keys.Waits}
 	for more := true; more; {
 		pointers, goesOn, err := s.QueryPage(ctx, store.Scan{PK: pk, Keys: span, Limit: most - len(list) + 1, Strong: true})
 		if err != nil {
 			return nil, 0, err
 		}
 		next, more = 0, goesOn
-		var keys []table.Key
+		var itemKeys []keys.Key
 		var due []store.Item
 		for _, it := range pointers {
-			sk, ms, err := table.ParseWaiting(it.Text(table.SK))
-			if err == nil && (ms > until || len(list)+len(keys) == most) {
+			sk, ms, err := keys.ParseWaiting(it.Text(keys.SK))
+			if err == nil && (ms > until || len(list)+len(itemKeys) == most) {
 				next, more = ms, ms <= until
 				break
 			}
-			span = span.After(it.Text(table.SK))
+			span = span.After(it.Text(keys.SK))
 			if err != nil {
 				skip(store.Unreadable(it.Key(), err))
 				continue
 			}
-			keys, due = append(keys, table.Key{PK: pk, SK: sk}), append(due, it)
+			itemKeys, due = append(itemKeys, keys.Key{PK: pk, SK: sk}), append(due, it)
 		}
-		found, err := s.GetAll(ctx, keys, true)
+		found, err := s.GetAll(ctx, itemKeys, true)
 		if err != nil {
 			return nil, 0, err
 		}
 		var obsolete []store.Item
-		for i, k := range keys {
+		for i, k := range itemKeys {
 			d, err := readDelivery(e.WebhookID, found[k])
 			switch {
-			case found[k] == nil || err == nil && (d.State != collab.DeliveryPending || d.Rev != due[i].Number(table.Rev)):
+			case found[k] == nil || err == nil && (d.State != collab.DeliveryPending || d.Rev != due[i].Number(keys.Rev)):
 				obsolete = append(obsolete, due[i])
 			case err != nil:
 				skip(err)
@@ -190,7 +190,7 @@ func (s *Store) WaitingDeliveries(
 			}
 		}
 		err = store.Each(ctx, len(obsolete), func(ctx context.Context, i int) error {
-			_, err := s.Write(ctx, store.DeleteRead(obsolete[i], table.Rev))
+			_, err := s.Write(ctx, store.DeleteRead(obsolete[i], keys.Rev))
 			return err
 		})
 		if err != nil {
@@ -211,10 +211,10 @@ const deliveriesExamined = 1_000
 
 // deliveries reads up to most deliveries of an endpoint, kept and new ones, between two events.
 func (s *Store) deliveries(
-	ctx context.Context, e collab.EndpointRef, keys store.Span, most int, newest bool,
+	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, most int, newest bool,
 ) (list []collab.Delivery, more bool, err error) {
 	pks := []string{keptKey(e, "").PK, newKey(e, "").PK}
-	items, more, err := s.merged(ctx, pks, store.Scan{Keys: keys, Limit: most, Newest: newest, Strong: true}, most)
+	items, more, err := s.merged(ctx, pks, store.Scan{Keys: itemKeys, Limit: most, Newest: newest, Strong: true}, most)
 	if err != nil {
 		return nil, false, err
 	}
@@ -232,11 +232,11 @@ func (s *Store) deliveries(
 
 // between are the keys of the deliveries that may pass a filter.
 func between(f collab.DeliveryFilter) store.Span {
-	keys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
+	itemKeys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
 	if f.Before != 0 {
-		keys.To = collab.EarliestID(f.Before + 1)
+		itemKeys.To = collab.EarliestID(f.Before + 1)
 	}
-	return keys
+	return itemKeys
 }
 
 // Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for the

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 const (
@@ -29,14 +29,14 @@ func newEventItem[T any](v T, expires int64) eventItem[T] {
 
 // Commit carries out writes of a request with those that record events, nil for none: all or none. refused is not nil where a condition of
 // the writes did not hold; then nothing was written.
-func (s *Store) Commit(ctx context.Context, t *tx.Tx, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
+func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
 	outbox, err := s.Record(ctx, events...)
 	if err != nil {
 		return nil, err
 	}
 	refused, err = s.Write(ctx, append(writes, outbox...)...)
 	if err == nil && refused == nil {
-		t.Recorded(events...)
+		req.Recorded(events...)
 	}
 	return refused, err
 }
@@ -60,7 +60,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
-				ahead = append(ahead, store.ItemOf(table.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
+				ahead = append(ahead, store.ItemOf(keys.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
 			}
 		}
 		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
@@ -70,7 +70,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 			EventRef: collab.EventRef{Account: ev.Account, ID: ev.ID}, Kind: collab.EventWork,
 			Since: now, Next: now + firstDue.Milliseconds(), Expires: expires,
 		}
-		it := store.ItemOf(table.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
+		it := store.ItemOf(keys.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
 		writes = append(writes, store.Put(it), store.Put(store.ItemOf(workKey(work), work)))
 	}
 	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
@@ -107,8 +107,8 @@ func peopleParts(people []collab.User) [][]collab.User {
 
 // Event reads an event of the outbox, with all its people; NOT_FOUND when it is not there or no more.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
-	k := table.Event(acct, id)
-	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: table.EventPeopleEnd}} // it never changes
+	k := keys.Event(acct, id)
+	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd}} // it never changes
 	items, err := s.Query(ctx, q)
 	if err == nil && len(items) == 0 {
 		q.Strong = true // it may be younger than what was read

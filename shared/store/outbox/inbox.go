@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // A user's inbox is two lists of pointers, the user's own and the organization's for all, in each newest first; what they point to is
@@ -19,13 +19,13 @@ import (
 // AddToInbox puts a notification into the lists of users. Repeats change nothing.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		return s.Put(ctx, store.NewItem(table.UserNotification(org, users[i], n.CreatedAt, n.ID)))
+		return s.Put(ctx, store.NewItem(keys.UserNotification(org, users[i], n.CreatedAt, n.ID)))
 	})
 }
 
 // AddToInboxOfAll puts a notification into the organization's list for all. A repeat changes nothing.
 func (s *Store) AddToInboxOfAll(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.Put(ctx, store.NewItem(table.AllNotification(org, n.CreatedAt, n.ID)))
+	return s.Put(ctx, store.NewItem(keys.AllNotification(org, n.CreatedAt, n.ID)))
 }
 
 // inboxExamined bounds what one page of an inbox looks at.
@@ -69,9 +69,9 @@ func (s *Store) Notifications(
 func (s *Store) pointers(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) ([]pointer, bool, error) {
-	pks := []string{table.DocumentNotification(q.Of, 0, "").PK}
+	pks := []string{keys.DocumentNotification(q.Of, 0, "").PK}
 	if q.User != "" {
-		pks = []string{table.UserNotification(org, q.User, 0, "").PK, table.AllNotification(org, 0, "").PK}
+		pks = []string{keys.UserNotification(org, q.User, 0, "").PK, keys.AllNotification(org, 0, "").PK}
 	}
 	var items []store.Item
 	var more bool
@@ -88,11 +88,11 @@ func (s *Store) pointers(
 	if err != nil {
 		return nil, false, err
 	}
-	items = slices.CompactFunc(items, func(a, b store.Item) bool { return a.Text(table.SK) == b.Text(table.SK) })
+	items = slices.CompactFunc(items, func(a, b store.Item) bool { return a.Text(keys.SK) == b.Text(keys.SK) })
 	list := make([]pointer, len(items))
 	for i, it := range items {
-		p := pointer{sk: it.Text(table.SK), toAll: it.Text(table.PK) == table.AllNotification(org, 0, "").PK}
-		if _, p.id, err = table.ParseListed(p.sk); err != nil {
+		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
+		if _, p.id, err = keys.ParseListed(p.sk); err != nil {
 			return nil, false, store.Unreadable(it.Key(), err)
 		}
 		list[i] = p
@@ -104,36 +104,36 @@ func (s *Store) pointers(
 func (s *Store) named(
 	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
 ) ([]store.Item, bool, error) {
-	there := make([]table.Key, len(q.IDs)) // in the lists of their documents
+	there := make([]keys.Key, len(q.IDs)) // in the lists of their documents
 	err := store.Each(ctx, len(q.IDs), func(ctx context.Context, i int) error {
 		n, err := s.Notification(ctx, org, q.IDs[i])
 		if collab.CodeOf(err) == collab.NotFound {
 			return nil
 		}
-		there[i] = table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)
+		there[i] = keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)
 		return err
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for _, k := range there {
 		switch {
 		case k.SK == "":
 		case q.OfAny():
-			keys = append(keys, k)
+			itemKeys = append(itemKeys, k)
 		default:
 			for _, pk := range pks {
-				keys = append(keys, table.Key{PK: pk, SK: k.SK})
+				itemKeys = append(itemKeys, keys.Key{PK: pk, SK: k.SK})
 			}
 		}
 	}
-	found, err := s.GetAll(ctx, keys, true)
+	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, false, err
 	}
 	var items []store.Item
-	for _, k := range keys {
+	for _, k := range itemKeys {
 		if it := found[k]; it != nil && (position == "" || k.SK != position && (k.SK > position) == q.Earliest) {
 			items = append(items, it)
 		}
@@ -142,7 +142,7 @@ func (s *Store) named(
 		if !q.Earliest {
 			a, b = b, a
 		}
-		return strings.Compare(a.Text(table.SK), b.Text(table.SK))
+		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
 	})
 	return items[:min(len(items), most)], len(items) > most, nil
 }
@@ -154,14 +154,14 @@ func (s *Store) entries(
 	if len(pointers) == 0 {
 		return nil, nil
 	}
-	keys := collab.Map(pointers, func(p pointer) table.Key { return table.Notification(org, p.id) })
+	itemKeys := collab.Map(pointers, func(p pointer) keys.Key { return keys.Notification(org, p.id) })
 	var (
-		found  map[table.Key]store.Item
+		found  map[keys.Key]store.Item
 		states map[string]store.Item
 	)
 	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
 		if i == 0 {
-			found, err = s.GetAll(ctx, keys, true)
+			found, err = s.GetAll(ctx, itemKeys, true)
 		} else {
 			states, err = s.states(ctx, org, q.User, pointers)
 		}
@@ -172,7 +172,7 @@ func (s *Store) entries(
 	}
 	var list []collab.InboxEntry
 	for i, p := range pointers {
-		it := found[keys[i]]
+		it := found[itemKeys[i]]
 		if it == nil {
 			continue
 		}
@@ -189,7 +189,7 @@ func (s *Store) entries(
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
-			table.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never made: another has its id
+			keys.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never made: another has its id
 			did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			p.toAll && e.ActionUser.UserID == q.User:
@@ -210,11 +210,11 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 	}
 	ends := []string{pointers[0].sk, pointers[len(pointers)-1].sk}
 	items, err := s.Query(ctx, store.Scan{
-		PK: table.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
+		PK: keys.NotificationState(org, user, 0, "").PK, Keys: store.Span{From: slices.Min(ends), To: slices.Max(ends)}, Strong: true,
 	})
 	states := make(map[string]store.Item, len(items))
 	for _, it := range items {
-		states[it.Text(table.SK)] = it
+		states[it.Text(keys.SK)] = it
 	}
 	return states, err
 }
@@ -268,10 +268,10 @@ type stateItem struct {
 // read or clicked it stays as it was recorded first; a first click records the event that c.Click makes. It fails with NOT_FOUND when the
 // notification does not exist, or is not of those that c.Of means, or when it is not in the lists of one of the users; with
 // INVALID_ARGUMENT when it becomes larger than collab.MaxItemBytes; and as c.Check does. c names at most 30 users.
-func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, c collab.NotificationChange) error {
+func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event
-	err := s.Try(ctx, "notification "+strconv.Quote(c.ID), t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+	err := s.Try(ctx, "notification "+strconv.Quote(c.ID), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		events = nil
 		it, n, err := s.notification(ctx, org, c.ID)
 		switch {
@@ -290,7 +290,7 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 		}
 		var writes []store.Write
 		if c.Edit != nil {
-			if writes, err = s.edited(it, &n, t.Mark(), c.Edit); err != nil {
+			if writes, err = s.edited(it, &n, req.Mark(), c.Edit); err != nil {
 				return nil, err
 			}
 		}
@@ -299,10 +299,10 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 			return nil, err
 		}
 		for _, u := range users {
-			state := table.NotificationState(org, u, n.CreatedAt, n.ID)
+			state := keys.NotificationState(org, u, n.CreatedAt, n.ID)
 			var did stateItem
 			clicked := false
-			write, err := store.Rewritten(state, found[state], t.Mark(), &did, func(did *stateItem, _ bool) error {
+			write, err := store.Rewritten(state, found[state], req.Mark(), &did, func(did *stateItem, _ bool) error {
 				did.ReadAt = cmp.Or(did.ReadAt, s.Millis())
 				if clicked = did.ClickedAt == 0 && slices.Contains(c.Clicked, u); clicked {
 					did.ClickedAt = s.Millis()
@@ -318,8 +318,8 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 			if clicked || found[state] == nil {
 				writes = append(writes, write)
 			}
-			if found[state] == nil && found[table.UserNotification(org, u, n.CreatedAt, n.ID)] == nil {
-				if err := s.Put(ctx, store.ItemOf(table.Told(org, n.CreatedAt, n.ID, u), told{To: []string{u}})); err != nil {
+			if found[state] == nil && found[keys.UserNotification(org, u, n.CreatedAt, n.ID)] == nil {
+				if err := s.Put(ctx, store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, u), told{To: []string{u}})); err != nil {
 					return nil, err
 				}
 			}
@@ -328,7 +328,7 @@ func (s *Store) ChangeNotification(ctx context.Context, t *tx.Tx, org collab.Org
 		return append(writes, recorded...), err
 	})
 	if err == nil {
-		t.Recorded(events...)
+		req.Recorded(events...)
 	}
 	return err
 }
@@ -344,7 +344,7 @@ func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit 
 		return nil, err
 	}
 	changed := store.ItemOf(it.Key(), stored)
-	if changed.Text(table.Body) == it.Text(table.Body) {
+	if changed.Text(keys.Body) == it.Text(keys.Body) {
 		return nil, nil
 	}
 	*n = stored.Body.Value
@@ -355,7 +355,7 @@ func (s *Store) edited(it store.Item, n *collab.Notification, mark string, edit 
 // lists of one of them, or of a further user, "" for none.
 func (s *Store) listed(
 	ctx context.Context, org collab.OrganizationRef, n collab.Notification, further string, users []string,
-) (map[table.Key]store.Item, error) {
+) (map[keys.Key]store.Item, error) {
 	having := users
 	if further != "" && !slices.Contains(users, further) {
 		having = append([]string{further}, users...)
@@ -363,18 +363,18 @@ func (s *Store) listed(
 	if len(having) == 0 {
 		return nil, nil
 	}
-	all := table.AllNotification(org, n.CreatedAt, n.ID)
-	keys := []table.Key{all}
+	all := keys.AllNotification(org, n.CreatedAt, n.ID)
+	itemKeys := []keys.Key{all}
 	for _, u := range having {
-		keys = append(keys, table.UserNotification(org, u, n.CreatedAt, n.ID))
+		itemKeys = append(itemKeys, keys.UserNotification(org, u, n.CreatedAt, n.ID))
 	}
 	for _, u := range having {
-		keys = append(keys, table.NotificationState(org, u, n.CreatedAt, n.ID))
+		itemKeys = append(itemKeys, keys.NotificationState(org, u, n.CreatedAt, n.ID))
 	}
-	found, err := s.GetAll(ctx, keys, true)
+	found, err := s.GetAll(ctx, itemKeys, true)
 	for _, u := range having {
-		own := found[table.UserNotification(org, u, n.CreatedAt, n.ID)]
-		deleted := found[table.NotificationState(org, u, n.CreatedAt, n.ID)][table.DeletedAt] != nil
+		own := found[keys.UserNotification(org, u, n.CreatedAt, n.ID)]
+		deleted := found[keys.NotificationState(org, u, n.CreatedAt, n.ID)][keys.DeletedAt] != nil
 		if err == nil && (deleted || own == nil && (found[all] == nil || n.ActionUser.UserID == u)) {
 			err = collab.Errorf(collab.NotFound, "user %q has no notification %q in organization %q", u, n.ID, org.Organization)
 		}

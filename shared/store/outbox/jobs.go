@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // jobItem is a job: what it is about never changes.
@@ -34,13 +34,13 @@ func (s *Store) AddJob(ctx context.Context, job collab.Job, after time.Duration)
 	if after >= longWait {
 		work.Kind = collab.LaterWork
 	}
-	it := store.ItemOf(table.Job(job.Account, job.ID), jobItem{Body: store.Encoded[collab.Job]{Value: job}})
+	it := store.ItemOf(keys.Job(job.Account, job.ID), jobItem{Body: store.Encoded[collab.Job]{Value: job}})
 	if err := store.CheckSize(it, "data"); err != nil {
 		return err
 	}
 	_, err := s.Write(ctx,
 		store.Put(it),
-		store.Put(store.ItemOf(table.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
+		store.Put(store.ItemOf(keys.JobProgress(job.Account, job.ID), collab.JobProgress{State: collab.JobWaiting, StartedAt: now})),
 		store.Put(store.ItemOf(workKey(work), work)))
 	return err
 }
@@ -53,38 +53,38 @@ func (s *Store) Remember(ctx context.Context, job collab.Job) error {
 }
 
 func (s *Store) remembered(job collab.Job) store.Item {
-	expires := s.Millis()/1000 + int64(tx.KeyExpiry.Seconds())
-	return store.ItemOf(table.Job(job.Account, job.ID), jobItem{store.Encoded[collab.Job]{Value: job}, expires})
+	expires := s.Millis()/1000 + int64(request.KeyExpiry.Seconds())
+	return store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[collab.Job]{Value: job}, expires})
 }
 
 // Begun returns a job of a request, as an earlier attempt at it has kept it; nil where none has. One that is done is due again after a
 // time: it may have run before what it sweeps was deleted.
-func (s *Store) Begun(ctx context.Context, t *tx.Tx, id string, after time.Duration) (*collab.Job, error) {
-	if !t.Repeat {
+func (s *Store) Begun(ctx context.Context, req *request.Request, id string, after time.Duration) (*collab.Job, error) {
+	if !req.Repeat {
 		return nil, nil
 	}
-	job, err := s.Job(ctx, t.Account, id)
+	job, err := s.Job(ctx, req.Account, id)
 	if collab.CodeOf(err) == collab.NotFound {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, table.JobProgress(t.Account, id))
+	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, keys.JobProgress(req.Account, id))
 	if exists && p.State == collab.JobDone {
 		err = s.AddJob(ctx, job, after)
 	}
 	return &job, err
 }
 
-// JobTx is the work of a step of a job.
-func (s *Store) JobTx(job *collab.Job) *tx.Tx {
-	return &tx.Tx{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
+// JobRequest is the work of a step of a job.
+func (s *Store) JobRequest(job *collab.Job) *request.Request {
+	return &request.Request{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
 }
 
 // Job reads a job; NOT_FOUND when it does not exist, or is done for collab.JobExpiry.
 func (s *Store) Job(ctx context.Context, acct, id string) (collab.Job, error) {
-	it, exists, err := store.Read[jobItem](ctx, s.Table, table.Job(acct, id))
+	it, exists, err := store.Read[jobItem](ctx, s.Table, keys.Job(acct, id))
 	if err == nil && !exists {
 		err = jobMissing(id)
 	}
@@ -93,7 +93,7 @@ func (s *Store) Job(ctx context.Context, acct, id string) (collab.Job, error) {
 
 // JobProgress reads how far a job has come; NOT_FOUND as Job.
 func (s *Store) JobProgress(ctx context.Context, acct, id string) (collab.JobProgress, error) {
-	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, table.JobProgress(acct, id))
+	p, exists, err := store.Read[collab.JobProgress](ctx, s.Table, keys.JobProgress(acct, id))
 	if err == nil && !exists {
 		err = jobMissing(id)
 	}
@@ -102,7 +102,7 @@ func (s *Store) JobProgress(ctx context.Context, acct, id string) (collab.JobPro
 
 // SaveJobProgress keeps how far a job has come. Once it is done, its pending work is gone, and the job expires.
 func (s *Store) SaveJobProgress(ctx context.Context, acct, id string, p collab.JobProgress) error {
-	k := table.JobProgress(acct, id)
+	k := keys.JobProgress(acct, id)
 	if p.State != collab.JobDone {
 		return s.Put(ctx, store.ItemOf(k, p))
 	}
@@ -112,7 +112,7 @@ func (s *Store) SaveJobProgress(ctx context.Context, acct, id string, p collab.J
 	}
 	p.Expires = s.Millis()/1000 + int64(collab.JobExpiry.Seconds())
 	_, err = s.Write(ctx, store.Put(store.ItemOf(k, p)),
-		store.Put(store.ItemOf(table.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
+		store.Put(store.ItemOf(keys.Job(acct, id), jobItem{Body: store.Encoded[collab.Job]{Value: job}, Expires: p.Expires})),
 		store.Delete(workKey(Work{EventRef: collab.EventRef{Account: acct, ID: id}, Kind: collab.JobWork})))
 	return err
 }

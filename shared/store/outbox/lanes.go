@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -39,7 +39,7 @@ type Lane struct {
 // Held reports whether the lane has a holder.
 func (l *Lane) Held(now collab.Millis) bool { return l.Until > now }
 
-func laneKey(ref collab.LaneRef) table.Key { return table.Lane(ref.Account, ref.WebhookID) }
+func laneKey(ref collab.LaneRef) keys.Key { return keys.Lane(ref.Account, ref.WebhookID) }
 
 func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 	err = it.Decode(&l)
@@ -49,14 +49,14 @@ func readLane(ref collab.LaneRef, it store.Item) (l Lane, err error) {
 
 // Lanes returns the lanes, in the order asked for. Strongly consistent.
 func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, error) {
-	keys := collab.Map(refs, laneKey)
-	found, err := s.GetAll(ctx, keys, true)
+	itemKeys := collab.Map(refs, laneKey)
+	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Lane, len(refs))
 	for i, ref := range refs {
-		if list[i], err = readLane(ref, found[keys[i]]); err != nil {
+		if list[i], err = readLane(ref, found[itemKeys[i]]); err != nil {
 			return nil, err
 		}
 	}
@@ -65,14 +65,14 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, erro
 
 // hold is the update that gives a lane a holder, who has not looked yet.
 func (s *Store) hold(holder string, now collab.Millis) expression.UpdateBuilder {
-	return expression.Set(expression.Name(table.Holder), expression.Value(holder)).
-		Set(expression.Name(table.Lease), expression.Value(now+LaneLease.Milliseconds())).
-		Set(expression.Name(table.Next), expression.Value(now+wakeAgain.Milliseconds())).
-		Set(expression.Name(table.Asked), expression.Value(false))
+	return expression.Set(expression.Name(keys.Holder), expression.Value(holder)).
+		Set(expression.Name(keys.Lease), expression.Value(now+LaneLease.Milliseconds())).
+		Set(expression.Name(keys.Next), expression.Value(now+wakeAgain.Milliseconds())).
+		Set(expression.Name(keys.Asked), expression.Value(false))
 }
 
 func free(now collab.Millis) expression.ConditionBuilder {
-	until := expression.Name(table.Lease)
+	until := expression.Name(keys.Lease)
 	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
 }
 
@@ -82,13 +82,13 @@ func free(now collab.Millis) expression.ConditionBuilder {
 func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
-		now, holder := s.Millis(), expression.Name(table.Holder)
+		now, holder := s.Millis(), expression.Name(keys.Holder)
 		w := store.Update(
-			laneKey(l.LaneRef), expression.Set(expression.Name(table.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)),
+			laneKey(l.LaneRef), expression.Set(expression.Name(keys.Asked), expression.Value(true)), holder.Equal(expression.Value(l.Holder)),
 		)
 		if token = ""; !l.Held(now) {
 			token = mark
-			since := expression.Name(table.StartedAt)
+			since := expression.Name(keys.StartedAt)
 			w = store.Update(laneKey(l.LaneRef), s.hold(mark, now).Set(since, expression.IfNotExists(since, expression.Value(now))), free(now))
 		} else if l.Asked {
 			return nil, nil
@@ -119,7 +119,7 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 		if err != nil || l.Holder == token && !l.Asked && l.Until-now > (LaneLease-takenAtOnce).Milliseconds() {
 			return &l, err
 		}
-		condition = condition.Or(expression.Name(table.Holder).Equal(expression.Value(token)))
+		condition = condition.Or(expression.Name(keys.Holder).Equal(expression.Value(token)))
 	}
 	it, refused, err := s.WriteOne(ctx, store.Update(laneKey(ref), s.hold(mark, now), condition), types.ReturnValueAllNew)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token strin
 		l.Holder, l.Until, l.Since, l.Next = token, now+LaneLease.Milliseconds(), now, now+wakeAgain.Milliseconds()
 	}
 	k, mark := laneKey(l.LaneRef), s.NewMark()
-	refused, err := s.Write(ctx, store.Change(l.read, store.Overlay[Lane](l.read, store.ItemOf(k, l)), mark, table.Holder, table.Asked))
+	refused, err := s.Write(ctx, store.Change(l.read, store.Overlay[Lane](l.read, store.ItemOf(k, l)), mark, keys.Holder, keys.Asked))
 	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
@@ -157,11 +157,11 @@ func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
 }
 
 func (s *Store) added() expression.UpdateBuilder {
-	return expression.Set(expression.Name(table.Asked), expression.Value(true)).Set(expression.Name(table.Next), expression.Value(s.Millis()))
+	return expression.Set(expression.Name(keys.Asked), expression.Value(true)).Set(expression.Name(keys.Next), expression.Value(s.Millis()))
 }
 
 // DropLane deletes the lane of an endpoint that is gone, unless another has claimed it.
 func (s *Store) DropLane(ctx context.Context, l *Lane) error {
-	_, err := s.Write(ctx, store.DeleteRead(store.ItemOf(laneKey(l.LaneRef), l), table.Holder))
+	_, err := s.Write(ctx, store.DeleteRead(store.ItemOf(laneKey(l.LaneRef), l), keys.Holder))
 	return err
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -275,8 +275,8 @@ func testDeliveriesInOrder(t *testing.T, s *Store) {
 	if err != nil || d.Rev != 1 || len(d.Attempts) != 1 || d.NextAttempt != 1_000 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	it, err := s.Get(ctx, table.Delivery("acct", "h", 5, events[0]))
-	if kept := it.Number(table.Expires) - start.Unix(); kept != 30*24*60*60 || err != nil {
+	it, err := s.Get(ctx, keys.Delivery("acct", "h", 5, events[0]))
+	if kept := it.Number(keys.Expires) - start.Unix(); kept != 30*24*60*60 || err != nil {
 		t.Errorf("kept for %d s, %v", kept, err)
 	}
 	before := s.save(t, theEndpoint, events[0], retryAt(3))
@@ -352,7 +352,7 @@ func testDangling(t *testing.T, s *Store) {
 		if got, next := s.waiting(t, theEndpoint, 1_000, 5); len(got) != 1 || next != 0 {
 			t.Errorf("waiting %v, then at %d", got, next)
 		}
-		items, _, err := s.QueryPage(ctx, store.Scan{PK: keptKey(theEndpoint, "").PK, Keys: store.Span{From: table.Waits}})
+		items, _, err := s.QueryPage(ctx, store.Scan{PK: keptKey(theEndpoint, "").PK, Keys: store.Span{From: keys.Waits}})
 		if err != nil || len(items) != 1 {
 			t.Errorf("%d pointers are left, %v", len(items), err)
 		}

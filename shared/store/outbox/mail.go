@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -28,8 +28,8 @@ type mailItem struct {
 	Expires int64         `dynamodbav:"ttl"`
 }
 
-func mailKey(t MailThread, event string) table.Key {
-	return table.MailEntry(t.DocumentRef, t.Annotation, t.User, event)
+func mailKey(t MailThread, event string) keys.Key {
+	return keys.MailEntry(t.DocumentRef, t.Annotation, t.User, event)
 }
 
 // AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
@@ -50,15 +50,15 @@ func (s *Store) ClaimMail(
 	if alone {
 		left = 0
 	}
-	for keys := store.Children(table.MailsOf(t.Annotation, t.User)); left > 0; {
-		entries, more, err := s.QueryPage(ctx, store.Scan{PK: mailKey(t, event).PK, Keys: keys, Limit: left, Newest: true, Strong: true})
+	for itemKeys := store.Children(keys.MailsOf(t.Annotation, t.User)); left > 0; {
+		entries, more, err := s.QueryPage(ctx, store.Scan{PK: mailKey(t, event).PK, Keys: itemKeys, Limit: left, Newest: true, Strong: true})
 		if err != nil {
 			return nil, err
 		}
 		for _, it := range entries {
-			keys = keys.Before(it.Text(table.SK))
+			itemKeys = itemKeys.Before(it.Text(keys.SK))
 			var m mailItem
-			id, err := table.ParseMailEntry(it.Text(table.SK))
+			id, err := keys.ParseMailEntry(it.Text(keys.SK))
 			if err == nil {
 				err = it.Decode(&m)
 			}
@@ -74,15 +74,15 @@ func (s *Store) ClaimMail(
 		}
 	}
 	mark := s.NewMark()
-	sent, until := expression.Name(table.SentAt), expression.Name(table.Lease)
+	sent, until := expression.Name(keys.SentAt), expression.Name(keys.Lease)
 	free := expression.AttributeNotExists(sent).And(expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(s.Millis()))))
-	claim := expression.Set(until, expression.Value(lease)).Set(expression.Name(table.Writer), expression.Value(mark))
+	claim := expression.Set(until, expression.Value(lease)).Set(expression.Name(keys.Writer), expression.Value(mark))
 	refused, err := s.writeMails(ctx, t, claimed, claim, free)
 	if err != nil {
 		return nil, err
 	}
 	if refused != nil && !refused.By(mark) {
-		if refused.Of[0].There.Number(table.SentAt) != 0 {
+		if refused.Of[0].There.Number(keys.SentAt) != 0 {
 			return nil, nil
 		}
 		return nil, collab.Errorf(collab.Aborted, "the mail is being sent by another run")
@@ -95,7 +95,7 @@ func (s *Store) ClaimMail(
 func (s *Store) writeMails(
 	ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder,
 ) (*store.Refusal, error) {
-	expires := expression.Name(table.Expires)
+	expires := expression.Name(keys.Expires)
 	// once: Set changes the builder that it is called on
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis()))))
 	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })
@@ -104,12 +104,12 @@ func (s *Store) writeMails(
 
 // MailSent records that the mail about events that were claimed was sent.
 func (s *Store) MailSent(ctx context.Context, t MailThread, events []string) error {
-	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.SentAt), expression.Value(s.Millis())))
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.SentAt), expression.Value(s.Millis())))
 	return err
 }
 
 // FreeMail lets go of a claim: the mail was not sent.
 func (s *Store) FreeMail(ctx context.Context, t MailThread, events []string) error {
-	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(table.Lease), expression.Value(0)))
+	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 	return err
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // notificationItem is a notification.
@@ -25,20 +25,20 @@ type told struct {
 }
 
 func notificationItemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
-	return store.ItemOf(table.Notification(org, n.ID),
+	return store.ItemOf(keys.Notification(org, n.ID),
 		notificationItem{store.Encoded[collab.Notification]{Value: n}, told{all, to[:min(len(to), collab.MaxTold)]}})
 }
 
 // list puts a notification into the list of its document: ahead of it, so that it is never without. What it points to may not come to be.
 func (s *Store) list(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.Put(ctx, store.NewItem(table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
+	return s.Put(ctx, store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
 // nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is
 // larger than collab.MaxItemBytes.
 func (s *Store) AddNotification(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
 ) (created bool, err error) {
 	var to []string
 	for _, u := range ev.People {
@@ -51,21 +51,21 @@ func (s *Store) AddNotification(
 	if err := s.list(ctx, org, n); err != nil {
 		return false, err
 	}
-	it[table.AddedBy] = store.Text(ev.ID)
-	refused, err := s.Commit(ctx, t, []store.Write{store.Create(it)}, ev)
-	return err == nil && (refused == nil || refused.Of[0].There.Text(table.AddedBy) == ev.ID), err
+	it[keys.AddedBy] = store.Text(ev.ID)
+	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it)}, ev)
+	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
 }
 
 // Tell makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It
 // comes ahead of their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold
 // users at most.
 func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
-	k, further := table.Notification(org, n.ID), table.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
+	k, further := keys.Notification(org, n.ID), keys.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
 	own := n.ID != event
 	var there store.Item
 	var err error
 	if own {
-		if there, err = s.Get(ctx, k); err != nil || there.Text(table.AddedBy) != event {
+		if there, err = s.Get(ctx, k); err != nil || there.Text(keys.AddedBy) != event {
 			return false, err
 		}
 	} else {
@@ -92,7 +92,7 @@ func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.N
 	if !deleted || err != nil {
 		return err == nil, err
 	}
-	for _, k := range []table.Key{k, further, table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)} {
+	for _, k := range []keys.Key{k, further, keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)} {
 		if err := s.Delete(ctx, k); err != nil {
 			return false, err
 		}
@@ -102,7 +102,7 @@ func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.N
 
 // Withdrawn reports whether the notification of an event was deleted: nobody is told of the event any more.
 func (s *Store) Withdrawn(ctx context.Context, event collab.EventRef) (bool, error) {
-	it, err := s.Get(ctx, table.Withdrawn(event.Account, event.ID))
+	it, err := s.Get(ctx, keys.Withdrawn(event.Account, event.ID))
 	return it != nil, err
 }
 
@@ -113,7 +113,7 @@ func (s *Store) Notification(ctx context.Context, org collab.OrganizationRef, id
 }
 
 func (s *Store) notification(ctx context.Context, org collab.OrganizationRef, id string) (store.Item, collab.Notification, error) {
-	it, err := s.Get(ctx, table.Notification(org, id))
+	it, err := s.Get(ctx, keys.Notification(org, id))
 	if err == nil && it == nil {
 		err = notificationMissing(org, id)
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -28,11 +28,11 @@ const (
 // success: NOT_FOUND. Without ids they are collab.MaxDeleted at most, and a job deletes the others that are there by now. job is the job
 // that it leaves, "" for none. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since.
 func (s *Store) DeleteNotifications(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, q collab.NotificationQuery,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 ) (ids []string, errs []error, job string, err error) {
-	meant, err := s.Begun(ctx, t, t.JobID(), collab.SweepAfter)
+	meant, err := s.Begun(ctx, req, req.JobID(), collab.SweepAfter)
 	if err == nil && meant == nil {
-		meant = &collab.Job{ID: t.JobID(), Account: t.Account, In: org, Notifications: &collab.JobNotifications{User: q.User, Rest: &q}}
+		meant = &collab.Job{ID: req.JobID(), Account: req.Account, In: org, Notifications: &collab.JobNotifications{User: q.User, Rest: &q}}
 		if err = s.pick(ctx, org, meant.Notifications); err == nil {
 			err = s.intend(ctx, *meant)
 		}
@@ -86,7 +86,7 @@ func (s *Store) DeleteMoreNotifications(ctx context.Context, job *collab.Job) (n
 		return 0, err
 	}
 	job.Notifications.Rest, job.Notifications.From, part.Rest = part.Rest, part.From, nil
-	if err := s.intend(ctx, collab.Job{ID: s.JobTx(job).JobID(), Account: job.Account, In: job.In, Notifications: &part}); err != nil {
+	if err := s.intend(ctx, collab.Job{ID: s.JobRequest(job).JobID(), Account: job.Account, In: job.In, Notifications: &part}); err != nil {
 		return 0, err
 	}
 	return len(part.List), store.Each(ctx, len(part.List), func(ctx context.Context, i int) error {
@@ -137,34 +137,34 @@ func (s *Store) deleteNotification(ctx context.Context, org collab.OrganizationR
 	if err != nil {
 		return err
 	}
-	event := cmp.Or(it.Text(table.AddedBy), n.ID)
+	event := cmp.Or(it.Text(keys.AddedBy), n.ID)
 	if user == "" {
-		withdrawn := store.NewItem(table.Withdrawn(org.Account, event))
-		withdrawn[table.Expires] = store.Number(expiry(s.Millis()))
-		_, err = s.Write(ctx, store.DeleteRead(it, table.AddedBy), store.Put(withdrawn),
-			store.Put(store.ItemOf(table.Told(org, n.CreatedAt, n.ID, ""), to)),
-			store.Delete(table.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
+		withdrawn := store.NewItem(keys.Withdrawn(org.Account, event))
+		withdrawn[keys.Expires] = store.Number(expiry(s.Millis()))
+		_, err = s.Write(ctx, store.DeleteRead(it, keys.AddedBy), store.Put(withdrawn),
+			store.Put(store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, ""), to)),
+			store.Delete(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
 		return err
 	}
 	if to.All {
-		if err := s.Put(ctx, store.ItemOf(table.Told(org, n.CreatedAt, n.ID, user), told{To: []string{user}})); err != nil {
+		if err := s.Put(ctx, store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, user), told{To: []string{user}})); err != nil {
 			return err
 		}
 	}
 	if err := s.MailSent(ctx, MailThread{n.Document(org), n.AnnotationID, user}, []string{event}); err != nil {
 		return err
 	}
-	if _, err := s.Write(ctx, store.Update(table.NotificationState(org, user, n.CreatedAt, n.ID),
-		expression.Set(expression.Name(table.DeletedAt), expression.Value(s.Millis())))); err != nil {
+	if _, err := s.Write(ctx, store.Update(keys.NotificationState(org, user, n.CreatedAt, n.ID),
+		expression.Set(expression.Name(keys.DeletedAt), expression.Value(s.Millis())))); err != nil {
 		return err
 	}
-	return s.Delete(ctx, table.UserNotification(org, user, n.CreatedAt, n.ID))
+	return s.Delete(ctx, keys.UserNotification(org, user, n.CreatedAt, n.ID))
 }
 
 // SweepNotification deletes what a notification that was deleted has left: whom it was for, what points to it, and what users did with it.
 func (s *Store) SweepNotification(ctx context.Context, org collab.OrganizationRef, n collab.JobNotification) error {
-	keys := store.Span{From: table.Told(org, n.At, n.ID, "").SK, To: table.ToldEnd(n.At)}
-	for it, err := range s.Items(ctx, store.Scan{PK: table.Notification(org, n.ID).PK, Keys: keys, Strong: true}) {
+	itemKeys := store.Span{From: keys.Told(org, n.At, n.ID, "").SK, To: keys.ToldEnd(n.At)}
+	for it, err := range s.Items(ctx, store.Scan{PK: keys.Notification(org, n.ID).PK, Keys: itemKeys, Strong: true}) {
 		if err == nil {
 			err = s.sweepTold(ctx, org, n, it)
 		}
@@ -177,7 +177,7 @@ func (s *Store) SweepNotification(ctx context.Context, org collab.OrganizationRe
 
 // SweepListed deletes a notification that the list of a document names by a sort key, with all that hangs on it.
 func (s *Store) SweepListed(ctx context.Context, doc collab.DocumentRef, sk string) error {
-	at, id, err := table.ParseListed(sk)
+	at, id, err := keys.ParseListed(sk)
 	if err != nil {
 		return nil // of a later version
 	}
@@ -198,14 +198,14 @@ func (s *Store) sweepTold(ctx context.Context, org collab.OrganizationRef, n col
 	if err := it.Decode(&to); err != nil {
 		return err
 	}
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for _, u := range to.To {
-		keys = append(keys, table.UserNotification(org, u, n.At, n.ID), table.NotificationState(org, u, n.At, n.ID))
+		itemKeys = append(itemKeys, keys.UserNotification(org, u, n.At, n.ID), keys.NotificationState(org, u, n.At, n.ID))
 	}
 	if to.All {
-		keys = append(keys, table.AllNotification(org, n.At, n.ID))
+		itemKeys = append(itemKeys, keys.AllNotification(org, n.At, n.ID))
 	}
-	for _, k := range append(keys, it.Key()) {
+	for _, k := range append(itemKeys, it.Key()) {
 		if err := s.Delete(ctx, k); err != nil {
 			return err
 		}

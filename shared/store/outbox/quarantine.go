@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Quarantined is an event in the quarantine.
@@ -19,25 +19,25 @@ type Quarantined struct {
 func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}
 	q.Expires = expiry(q.At)
-	_, err := s.Write(ctx, store.Put(store.ItemOf(table.Quarantined(w.Account, w.ID), q)), deleteWork(w))
+	_, err := s.Write(ctx, store.Put(store.ItemOf(keys.Quarantined(w.Account, w.ID), q)), deleteWork(w))
 	return err
 }
 
 // Quarantined returns up to most events in the quarantine, 0 for as many as one read holds, by account, from behind a position, "" for the
 // first; next is the position of the others, "" for none. Those that can't be read are told to skip.
 func (s *Store) Quarantined(ctx context.Context, after string, most int, skip func(error)) (list []Quarantined, next string, err error) {
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: table.Quarantine, Keys: store.Everything.After(after), Limit: most})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.Quarantine, Keys: store.Everything.After(after), Limit: most})
 	if err != nil {
 		return nil, "", err
 	}
 	if more {
-		next = items[len(items)-1].Text(table.SK)
+		next = items[len(items)-1].Text(keys.SK)
 	}
 	for _, it := range items {
 		var q Quarantined
 		err := it.Decode(&q)
 		if err == nil {
-			q.Account, q.ID, err = table.ParseWork(it.Text(table.SK))
+			q.Account, q.ID, err = keys.ParseWork(it.Text(keys.SK))
 		}
 		if err != nil {
 			skip(store.Unreadable(it.Key(), err))
@@ -50,16 +50,16 @@ func (s *Store) Quarantined(ctx context.Context, after string, most int, skip fu
 
 // EventBody returns the JSON of an event as it is stored, for people; NOT_FOUND when it is not there or no more.
 func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON, error) {
-	it, err := s.Get(ctx, table.Event(ref.Account, ref.ID))
+	it, err := s.Get(ctx, keys.Event(ref.Account, ref.ID))
 	if err == nil && it == nil {
 		err = collab.Errorf(collab.NotFound, "event %q does not exist", ref.ID)
 	}
-	return collab.JSON(it.Text(table.Body)), err
+	return collab.JSON(it.Text(keys.Body)), err
 }
 
 // Retry takes an event out of the quarantine: it goes on where it stood, and the relay sends it. NOT_FOUND when it is not there.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
-	k := table.Quarantined(ref.Account, ref.ID)
+	k := keys.Quarantined(ref.Account, ref.ID)
 	q, exists, err := store.Read[Quarantined](ctx, s.Table, k)
 	if err == nil && !exists {
 		err = collab.Errorf(collab.NotFound, "event %q of account %q is not in the quarantine", ref.ID, ref.Account)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Store is the outbox part of the table. Safe for concurrent use. Its methods fail as those of store.Table do.
@@ -53,7 +53,7 @@ func (s *Store) merged(ctx context.Context, pks []string, q store.Scan, most int
 		if q.Newest {
 			a, b = b, a
 		}
-		return strings.Compare(a.Text(table.SK), b.Text(table.SK))
+		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
 	}
 	var end store.Item // behind it one of the partitions is not known
 	for i, items := range found {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -54,7 +54,7 @@ func (s *Store) pending(t *testing.T) []Work {
 	t.Helper()
 	var all []Work
 	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
-		for shard := range table.DueShards {
+		for shard := range keys.DueShards {
 			for from, more := "", true; more; more = from != "" {
 				list, next, err := s.Work(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
 				if err != nil {
@@ -98,7 +98,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 	s.save(t, theEndpoint, event, retryAt(1))
 	_, ref := s.addEvent(t, "e")
 	work := Work{EventRef: ref, Kind: collab.EventWork}
-	for k, change := range map[table.Key]func() error{
+	for k, change := range map[keys.Key]func() error{
 		laneKey(theLane): func() error {
 			s.mustLane(t, func(l *Lane) { l.Pause = 5 })
 			return nil
@@ -107,7 +107,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 			s.save(t, theEndpoint, event, delivered)
 			return nil
 		},
-		table.Webhook("acct", "h"): func() error {
+		keys.Webhook("acct", "h"): func() error {
 			_, err := s.UpdateWebhook(ctx, "acct", "h", func(w *collab.Webhook) error { w.Description = ""; return nil })
 			return err
 		},

@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -16,7 +16,7 @@ func readWebhook(it store.Item) (w collab.Webhook, err error) {
 	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
-	if w.ID, err = table.Unescape(it.Text(table.SK)); err != nil {
+	if w.ID, err = keys.Unescape(it.Text(keys.SK)); err != nil {
 		return w, store.Unreadable(it.Key(), err)
 	}
 	return w, nil
@@ -29,7 +29,7 @@ func noWebhook(id string) error {
 // AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id, FAILED_PRECONDITION when the
 // account has as many as most. Of several at one moment all but one may fail with ABORTED.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
-	last, mark := table.LastWebhook(acct), s.NewMark()
+	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Get(ctx, last)
 		if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 			)
 		}
 		return []store.Write{
-			store.Change(nil, store.ItemOf(table.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(table.Lane(acct, w.ID), Lane{})),
+			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(keys.Lane(acct, w.ID), Lane{})),
 			store.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
 		}, nil
 	})
@@ -60,8 +60,8 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
 		w = *stored
-		afresh := s.added().Remove(expression.Name(table.Pause)).Remove(expression.Name(table.Health))
-		return []store.Write{store.Update(table.Lane(acct, id), afresh)}, err
+		afresh := s.added().Remove(expression.Name(keys.Pause)).Remove(expression.Name(keys.Health))
+		return []store.Write{store.Update(keys.Lane(acct, id), afresh)}, err
 	})
 	return w, err
 }
@@ -88,7 +88,7 @@ func (s *Store) DisableWebhook(
 // changeWebhook changes a webhook endpoint, together with more writes, unless change returns none: see store.Try. NOT_FOUND when it does
 // not exist. What this version does not know of it is kept.
 func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) ([]store.Write, error)) error {
-	k, mark := table.Webhook(acct, id), s.NewMark()
+	k, mark := keys.Webhook(acct, id), s.NewMark()
 	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Get(ctx, k)
 		if err == nil && before == nil {
@@ -111,7 +111,7 @@ func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(
 
 // Webhook reads a webhook endpoint of the account, but not how it has answered; NOT_FOUND when it does not exist.
 func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
-	it, err := s.Get(ctx, table.Webhook(acct, id))
+	it, err := s.Get(ctx, keys.Webhook(acct, id))
 	if err != nil {
 		return collab.Webhook{}, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, e
 
 // Endpoints returns the webhook endpoints of the account by id, but not how they have answered. Strongly consistent.
 func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error) {
-	items, err := s.Query(ctx, store.Scan{PK: table.Webhook(acct, "").PK, Keys: store.Everything, Strong: true})
+	items, err := s.Query(ctx, store.Scan{PK: keys.Webhook(acct, "").PK, Keys: store.Everything, Strong: true})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 // of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	done := s.remembered(collab.Job{ID: mark, Account: acct})
-	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(table.Webhook(acct, id))), store.Delete(table.Lane(acct, id)), store.Put(done))
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)), store.Put(done))
 	if err != nil || refused == nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -40,22 +40,22 @@ type Work struct {
 	Expires         int64           `dynamodbav:"ttl"`  // when it is pointless, in seconds since epoch
 }
 
-func workKey(w Work) table.Key {
+func workKey(w Work) keys.Key {
 	if w.Kind == collab.LaterWork {
-		return table.LaterWork(string(w.Kind), w.Account, w.ID, w.Since)
+		return keys.LaterWork(string(w.Kind), w.Account, w.ID, w.Since)
 	}
-	return table.Work(string(w.Kind), w.Account, w.ID)
+	return keys.Work(string(w.Kind), w.Account, w.ID)
 }
 
 func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	if err := it.Decode(&w); err != nil {
 		return w, err
 	}
-	parse := table.ParseWork
+	parse := keys.ParseWork
 	if kind == collab.LaterWork {
-		parse = table.ParseLaterWork
+		parse = keys.ParseLaterWork
 	}
-	if w.Account, w.ID, err = parse(it.Text(table.SK)); err != nil {
+	if w.Account, w.ID, err = parse(it.Text(keys.SK)); err != nil {
 		return w, store.Unreadable(it.Key(), err)
 	}
 	w.Kind = kind
@@ -63,17 +63,17 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 	return w, nil
 }
 
-// Work returns up to most entries of a shard of the pending work of a kind, 0 to table.DueShards-1, by account and id, from a position on,
+// Work returns up to most entries of a shard of the pending work of a kind, 0 to keys.DueShards-1, by account and id, from a position on,
 // "" for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that
 // can't be read are passed over, and told to skip. Eventually consistent.
 func (s *Store) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []Work, next string, err error) {
-	keys := store.Span{From: max(from, store.Everything.From)}
+	itemKeys := store.Span{From: max(from, store.Everything.From)}
 	if kind == collab.LaterWork {
-		keys.To = table.Time(s.Millis() + 1)
+		itemKeys.To = keys.Time(s.Millis() + 1)
 	}
-	items, more, err := s.QueryPage(ctx, store.Scan{PK: table.WorkPartition(string(kind), shard), Keys: keys, Limit: most})
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.WorkPartition(string(kind), shard), Keys: itemKeys, Limit: most})
 	if err != nil {
 		return nil, "", err
 	}
@@ -84,7 +84,7 @@ func (s *Store) Work(
 		} else if w.Next != 0 {
 			list = append(list, w)
 		}
-		next = it.Text(table.SK) + "\x00"
+		next = it.Text(keys.SK) + "\x00"
 	}
 	if !more {
 		next = ""
@@ -104,10 +104,10 @@ const RunTime = 100 * time.Second
 // CountAttempt is Pending, and counts an attempt that has not reported an end: see Work. One that may be under way still is counted for the
 // others that begin meanwhile.
 func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
-	began, now := expression.Name(table.Began), s.Millis()
+	began, now := expression.Name(keys.Began), s.Millis()
 	it, refused, err := s.WriteOne(ctx, store.Update(
 		workKey(Work{EventRef: ref, Kind: kind}),
-		expression.Add(expression.Name(table.Deaths), expression.Value(1)).Set(began, expression.Value(now)), isThere,
+		expression.Add(expression.Name(keys.Deaths), expression.Value(1)).Set(began, expression.Value(now)), isThere,
 		expression.AttributeNotExists(began).Or(began.LessThanEqual(expression.Value(now-RunTime.Milliseconds()))),
 	), types.ReturnValueAllNew)
 	if refused != nil {
@@ -125,33 +125,33 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 }
 
 // isThere is the condition that an item is there.
-var isThere = expression.AttributeExists(expression.Name(table.PK))
+var isThere = expression.AttributeExists(expression.Name(keys.PK))
 
 // ReportEnd notes that an attempt at the delivery of an event has ended, whatever it led to, where that is pending still.
 func (s *Store) ReportEnd(ctx context.Context, w Work) error {
 	_, err := s.Write(ctx, store.Update(workKey(w),
-		expression.Set(expression.Name(table.Deaths), expression.Value(0)).Remove(expression.Name(table.Began)), isThere))
+		expression.Set(expression.Name(keys.Deaths), expression.Value(0)).Remove(expression.Name(keys.Began)), isThere))
 	return err
 }
 
 // where is what an item of work says of how far the delivery has come.
 func where(w Work) store.Item {
 	it := store.NewItem(workKey(w))
-	it[table.Stage], it[table.Cursor] = store.Text(string(w.Stage)), store.Text(w.Cursor)
+	it[keys.Stage], it[keys.Cursor] = store.Text(string(w.Stage)), store.Text(w.Cursor)
 	return it
 }
 
 // deleteWork deletes the work of a delivery that has come no further.
-func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), table.Stage, table.Cursor) }
+func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Stage, keys.Cursor) }
 
 // Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now.
 // It reports false, and nothing has changed, when the delivery is not where it was: another run has moved it on, or done it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
-	writes := []store.Write{store.Change(where(from), it, mark, table.Stage, table.Cursor)}
+	writes := []store.Write{store.Change(where(from), it, mark, keys.Stage, keys.Cursor)}
 	if to.Kind != from.Kind {
-		it[table.Writer] = store.Text(mark)
+		it[keys.Writer] = store.Text(mark)
 		writes = []store.Write{deleteWork(from), store.Put(it)}
 	}
 	refused, err := s.Write(ctx, writes...)
@@ -169,6 +169,6 @@ func (s *Store) Finish(ctx context.Context, w Work) error {
 func (s *Store) MoveWork(ctx context.Context, w Work, to collab.Millis) (bool, error) {
 	moved, mark := w, s.NewMark()
 	moved.Next, moved.Moves = to, w.Moves+1
-	refused, err := s.Write(ctx, store.Change(store.ItemOf(workKey(w), w), store.ItemOf(workKey(w), moved), mark, table.Next))
+	refused, err := s.Write(ctx, store.Change(store.ItemOf(workKey(w), w), store.ItemOf(workKey(w), moved), mark, keys.Next))
 	return err == nil && (refused == nil || refused.By(mark)), err
 }

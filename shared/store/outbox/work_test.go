@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -203,8 +203,8 @@ func TestUnreadable(t *testing.T) {
 	ctx := t.Context()
 	s := New(storetest.New(t), nil)
 	_, ref := s.addEvent(t, "e")
-	it := store.NewItem(table.Event(ref.Account, ref.ID))
-	it[table.Body] = store.Text(`{"id":1}`)
+	it := store.NewItem(keys.Event(ref.Account, ref.ID))
+	it[keys.Body] = store.Text(`{"id":1}`)
 	if err := s.Put(ctx, it); err != nil {
 		t.Fatal(err)
 	}
@@ -214,9 +214,9 @@ func TestUnreadable(t *testing.T) {
 	if _, err := s.Event(ctx, ref.Account, "none"); collab.CodeOf(err) != collab.NotFound {
 		t.Error(err)
 	}
-	k := table.Work(string(collab.EventWork), ref.Account, ref.ID)
+	k := keys.Work(string(collab.EventWork), ref.Account, ref.ID)
 	for _, sk := range []string{"%zz#e", "acct#5#x", k.SK + "#more"} {
-		if err := s.Put(ctx, store.NewItem(table.Key{PK: k.PK, SK: sk})); err != nil {
+		if err := s.Put(ctx, store.NewItem(keys.Key{PK: k.PK, SK: sk})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // Store is the directory with what deletes in it. Safe for concurrent use.
@@ -59,64 +59,64 @@ func (th thing) event(in collab.OrganizationRef) *collab.Event {
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:
 // NOT_FOUND for one that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request
 // fails where its first attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
-func (s *Store) DeleteOrganizations(ctx context.Context, t *tx.Tx, ids []string, errs []error) (job string, err error) {
-	return s.delete(ctx, t, collab.OrganizationRef{Account: t.Account}, things(collab.AnOrganization, ids, true), errs)
+func (s *Store) DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error) {
+	return s.delete(ctx, req, collab.OrganizationRef{Account: req.Account}, things(collab.AnOrganization, ids, true), errs)
 }
 
 // DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
 func (s *Store) DeleteDocuments(
-	ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, errs []error,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, errs []error,
 ) (job string, err error) {
-	return s.delete(ctx, t, org, things(collab.ADocument, ids, true), errs)
+	return s.delete(ctx, req, org, things(collab.ADocument, ids, true), errs)
 }
 
 // delete deletes things by the request's own job.
-func (s *Store) delete(ctx context.Context, t *tx.Tx, in collab.OrganizationRef, list []thing, errs []error) (job string, err error) {
-	meant, err := s.intend(ctx, t, t.JobID(), in, list)
+func (s *Store) delete(ctx context.Context, req *request.Request, in collab.OrganizationRef, list []thing, errs []error) (job string, err error) {
+	meant, err := s.intend(ctx, req, req.JobID(), in, list)
 	if err != nil {
 		return "", err
 	}
-	if s.markAll(ctx, t, in, list, meant, errs); len(meant) == 0 {
+	if s.markAll(ctx, req, in, list, meant, errs); len(meant) == 0 {
 		return "", nil
 	}
-	return t.JobID(), nil
+	return req.JobID(), nil
 }
 
 // intend keeps the job of what is there of things, and returns the incarnations of that; of a repeat what its first attempt kept under the
 // id.
 func (s *Store) intend(
-	ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing,
-) (meant map[table.Key]int, err error) {
-	job, err := s.Outbox.Begun(ctx, t, id, s.undelete+collab.SweepAfter)
+	ctx context.Context, req *request.Request, id string, in collab.OrganizationRef, list []thing,
+) (meant map[keys.Key]int, err error) {
+	job, err := s.Outbox.Begun(ctx, req, id, s.undelete+collab.SweepAfter)
 	if err != nil {
 		return nil, err
 	}
 	if job == nil {
-		if job, err = s.newJob(ctx, t, id, in, list); err != nil {
+		if job, err = s.newJob(ctx, req, id, in, list); err != nil {
 			return nil, err
 		}
 	}
-	meant = map[table.Key]int{}
+	meant = map[keys.Key]int{}
 	for _, th := range job.Things {
-		meant[table.Thing(in, th.Kind, th.ID)] = th.Incarnation
+		meant[keys.Thing(in, th.Kind, th.ID)] = th.Incarnation
 	}
 	return meant, nil
 }
 
 // newJob keeps a job of what is there of things, unless nothing is.
-func (s *Store) newJob(ctx context.Context, t *tx.Tx, id string, in collab.OrganizationRef, list []thing) (*collab.Job, error) {
-	keys := collab.Map(list, func(th thing) table.Key { return table.Thing(in, th.kind, th.id) })
-	found, err := s.GetAll(ctx, keys, true)
+func (s *Store) newJob(ctx context.Context, req *request.Request, id string, in collab.OrganizationRef, list []thing) (*collab.Job, error) {
+	itemKeys := collab.Map(list, func(th thing) keys.Key { return keys.Thing(in, th.kind, th.id) })
+	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
-	job := &collab.Job{ID: id, Account: t.Account, In: in, Deletion: t.Mark()}
+	job := &collab.Job{ID: id, Account: req.Account, In: in, Deletion: req.Mark()}
 	for i, th := range list {
 		var of collab.Lifetime
-		if err := found[keys[i]].Decode(&of); err != nil {
+		if err := found[itemKeys[i]].Decode(&of); err != nil {
 			return nil, err
 		}
-		if found[keys[i]] != nil && of.DeletedAt == 0 {
+		if found[itemKeys[i]] != nil && of.DeletedAt == 0 {
 			job.Things = append(job.Things, collab.JobThing{Kind: th.kind, ID: th.id, Incarnation: of.Incarnation})
 		}
 	}
@@ -127,11 +127,11 @@ func (s *Store) newJob(ctx context.Context, t *tx.Tx, id string, in collab.Organ
 }
 
 // markAll marks those of the things that are meant, by incarnation. errs gets the failures: NOT_FOUND for what is not meant.
-func (s *Store) markAll(ctx context.Context, t *tx.Tx, in collab.OrganizationRef, list []thing, meant map[table.Key]int, errs []error) {
+func (s *Store) markAll(ctx context.Context, req *request.Request, in collab.OrganizationRef, list []thing, meant map[keys.Key]int, errs []error) {
 	store.All(len(list), func(i int) {
 		th := list[i]
-		if incarnation, ok := meant[table.Thing(in, th.kind, th.id)]; ok {
-			errs[i] = s.mark(ctx, t, i, in, th, incarnation)
+		if incarnation, ok := meant[keys.Thing(in, th.kind, th.id)]; ok {
+			errs[i] = s.mark(ctx, req, i, in, th, incarnation)
 		} else {
 			kind := string(th.kind)
 			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(kind[:1])+kind[1:])
@@ -141,36 +141,36 @@ func (s *Store) markAll(ctx context.Context, t *tx.Tx, in collab.OrganizationRef
 
 // mark marks a thing of an incarnation as deleted, takes it out of the lists of folders, and records the event. What is not of that
 // incarnation any more was deleted before, and what the request has deleted may have been restored.
-func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, in collab.OrganizationRef, th thing, incarnation int) error {
+func (s *Store) mark(ctx context.Context, req *request.Request, n int, in collab.OrganizationRef, th thing, incarnation int) error {
 	var ev *collab.Event
-	k := table.Thing(in, th.kind, th.id)
-	err := s.Try(ctx, th.id, t.Mark(), func(ctx context.Context) ([]store.Write, error) {
+	k := keys.Thing(in, th.kind, th.id)
+	err := s.Try(ctx, th.id, req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		ev = nil
 		before, err := s.Get(ctx, k)
 		var of collab.Lifetime
 		if err == nil {
 			err = before.Decode(&of)
 		}
-		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != incarnation || of.Deletion == t.Mark() {
+		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != incarnation || of.Deletion == req.Mark() {
 			return nil, err
 		}
 		after := maps.Clone(before)
-		after[table.DeletedAt], after[table.Deletion] = store.Number(s.Millis()), store.Text(t.Mark())
+		after[keys.DeletedAt], after[keys.Deletion] = store.Number(s.Millis()), store.Text(req.Mark())
 		if s.undelete > 0 { // from the first attempt on, as the job counts
-			after[table.Until] = store.Number(t.IDs.Start().Add(s.undelete).UnixMilli())
+			after[keys.Until] = store.Number(req.IDs.Start().Add(s.undelete).UnixMilli())
 		}
-		delete(after, table.In)
-		delete(after, table.DocAnn)
-		writes := []store.Write{store.Change(before, after, t.Mark())}
+		delete(after, keys.In)
+		delete(after, keys.DocAnn)
+		writes := []store.Write{store.Change(before, after, req.Mark())}
 		if th.tell {
 			ev = th.event(in)
-			ev.ID, ev.Time = t.IDs.For(n, th.id), t.Millis()
+			ev.ID, ev.Time = req.IDs.For(n, th.id), req.Millis()
 		}
 		outbox, err := s.Outbox.Record(ctx, ev)
 		return append(writes, outbox...), err
 	})
 	if err == nil {
-		t.Recorded(ev)
+		req.Recorded(ev)
 		s.Forget(k)
 	}
 	return err
@@ -178,12 +178,12 @@ func (s *Store) mark(ctx context.Context, t *tx.Tx, n int, in collab.Organizatio
 
 // DeleteFolder deletes a folder with the folders and documents in it, and returns the job that sweeps what is left; NOT_FOUND when it does
 // not exist, unless an earlier attempt at the request has deleted it. The folder itself goes last, so that a repeat finds what is left.
-func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, id string) (job string, err error) {
-	it, err := s.Get(ctx, table.Folder(org, id))
+func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (job string, err error) {
+	it, err := s.Get(ctx, keys.Folder(org, id))
 	if err != nil {
 		return "", err
 	}
-	begun, err := s.Outbox.Begun(ctx, t, t.JobID(), s.undelete+collab.SweepAfter)
+	begun, err := s.Outbox.Begun(ctx, req, req.JobID(), s.undelete+collab.SweepAfter)
 	if err != nil {
 		return "", err
 	}
@@ -192,10 +192,10 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 		return "", err
 	}
 	switch there := it != nil && of.DeletedAt == 0; {
-	case begun != nil && (!there || of.Deletion == t.Mark() || !slices.Contains(begun.Things, collab.JobThing{
+	case begun != nil && (!there || of.Deletion == req.Mark() || !slices.Contains(begun.Things, collab.JobThing{
 		Kind: collab.AFolder, ID: id, Incarnation: of.Incarnation,
 	})):
-		return t.JobID(), nil // it is deleted, and may have been restored or added again since
+		return req.JobID(), nil // it is deleted, and may have been restored or added again since
 	case !there:
 		return "", collab.Errorf(collab.NotFound, "folder %q does not exist", id)
 	}
@@ -221,7 +221,7 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 			return nil
 		}
 		defer func() { parts, size = nil, 0 }()
-		return s.deleteParts(ctx, t, s.NewMark(), org, parts) // a repeat has another job, as it finds others of them
+		return s.deleteParts(ctx, req, s.NewMark(), org, parts) // a repeat has another job, as it finds others of them
 	}
 	for _, f := range slices.Concat(levels...) {
 		for after, more := "", true; more; {
@@ -246,24 +246,24 @@ func (s *Store) DeleteFolder(ctx context.Context, t *tx.Tx, org collab.Organizat
 		}
 	}
 	if begun != nil { // that may not have these
-		if err := s.deleteParts(ctx, t, s.NewMark(), org, parts); err != nil {
+		if err := s.deleteParts(ctx, req, s.NewMark(), org, parts); err != nil {
 			return "", err
 		}
 		parts = nil
 	}
 	parts = append(parts, things(collab.AFolder, []string{id}, true))
-	return t.JobID(), s.deleteParts(ctx, t, t.JobID(), org, parts)
+	return req.JobID(), s.deleteParts(ctx, req, req.JobID(), org, parts)
 }
 
 // deleteParts deletes what is there of things by a job of their own, part by part.
-func (s *Store) deleteParts(ctx context.Context, t *tx.Tx, job string, org collab.OrganizationRef, parts [][]thing) error {
-	meant, err := s.intend(ctx, t, job, org, slices.Concat(parts...))
+func (s *Store) deleteParts(ctx context.Context, req *request.Request, job string, org collab.OrganizationRef, parts [][]thing) error {
+	meant, err := s.intend(ctx, req, job, org, slices.Concat(parts...))
 	if err != nil {
 		return err
 	}
 	for _, part := range parts {
 		errs := make([]error, len(part))
-		s.markAll(ctx, t, org, part, meant, errs)
+		s.markAll(ctx, req, org, part, meant, errs)
 		for _, err := range errs {
 			if err != nil && collab.CodeOf(err) != collab.NotFound {
 				return err

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/removal"
 	"collabdata/shared/store/threads"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -58,15 +58,15 @@ func (p *process) thread(doc collab.DocumentRef, id string) error {
 }
 
 // below lists the items below the organization acme, whatever the incarnation, and its own: what a scan of the whole table finds.
-func below(t *testing.T, tb *store.Table) (keys []string) {
+func below(t *testing.T, tb *store.Table) (itemKeys []string) {
 	t.Helper()
 	for _, it := range storetest.Scan(t, tb) {
-		if k := it.Key(); table.InOrganization(k.PK, "acct", "acme") || k == table.Organization("acct", "acme") {
-			keys = append(keys, k.String())
+		if k := it.Key(); keys.InOrganization(k.PK, "acct", "acme") || k == keys.Organization("acct", "acme") {
+			itemKeys = append(itemKeys, k.String())
 		}
 	}
-	slices.Sort(keys)
-	return keys
+	slices.Sort(itemKeys)
+	return itemKeys
 }
 
 // TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the belief elsewhere, not added again
@@ -309,9 +309,9 @@ func TestDeleteNotifications(t *testing.T) {
 			const all = collab.MaxDeleted + 30
 			store.All(all, tell)
 			r := storetest.Request(time.Now())
-			delete := func(r *tx.Tx, q collab.NotificationQuery) (ids []string, job string) {
+			delete := func(req *request.Request, q collab.NotificationQuery) (ids []string, job string) {
 				t.Helper()
-				ids, errs, job, err := p.Outbox.DeleteNotifications(t.Context(), r, org, q)
+				ids, errs, job, err := p.Outbox.DeleteNotifications(t.Context(), req, org, q)
 				for _, err := range append(errs, err) {
 					p.must(err)
 				}
@@ -333,7 +333,7 @@ func TestDeleteNotifications(t *testing.T) {
 			for range 2 { // those out of an inbox alone are there still
 				delete(storetest.Request(time.Now()), collab.NotificationQuery{Of: doc})
 			}
-			for shard := range table.DueShards {
+			for shard := range keys.DueShards {
 				work, _, err := p.Outbox.Work(t.Context(), collab.JobWork, shard, "", 100, func(err error) { t.Error(err) })
 				p.must(err)
 				for _, w := range work {
@@ -341,7 +341,7 @@ func TestDeleteNotifications(t *testing.T) {
 				}
 			}
 			// What says that no mail is sent to bob expires.
-			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, table.MailPartition(doc)) })
+			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, keys.MailPartition(doc)) })
 			if diff := cmp.Diff(empty, left); diff != "" {
 				t.Errorf("(- before, + after)\n%s", diff)
 			}
@@ -352,19 +352,19 @@ func TestDeleteNotifications(t *testing.T) {
 // TestDeletionThatDied has a process die before each call of a deletion in turn, and the job run: what stands then is whole. A repeat
 // deletes it, and the job sweeps it.
 func TestDeletionThatDied(t *testing.T) {
-	for name, remove := range map[string]func(p *process, r *tx.Tx, doc collab.DocumentRef) error{
-		"document": func(p *process, r *tx.Tx, doc collab.DocumentRef) error {
+	for name, remove := range map[string]func(p *process, req *request.Request, doc collab.DocumentRef) error{
+		"document": func(p *process, req *request.Request, doc collab.DocumentRef) error {
 			errs := make([]error, 1)
-			_, err := p.DeleteDocuments(p.Context(), r, doc.OrganizationRef, []string{"plan"}, errs)
+			_, err := p.DeleteDocuments(p.Context(), req, doc.OrganizationRef, []string{"plan"}, errs)
 			return errors.Join(err, errs[0])
 		},
-		"organization": func(p *process, r *tx.Tx, _ collab.DocumentRef) error {
+		"organization": func(p *process, req *request.Request, _ collab.DocumentRef) error {
 			errs := make([]error, 1)
-			_, err := p.DeleteOrganizations(p.Context(), r, []string{"acme"}, errs)
+			_, err := p.DeleteOrganizations(p.Context(), req, []string{"acme"}, errs)
 			return errors.Join(err, errs[0])
 		},
-		"annotation": func(p *process, r *tx.Tx, doc collab.DocumentRef) error {
-			_, errs, err := p.threads.DeleteAnnotations(p.Context(), r, doc, []string{"a"}, collab.AnnotationDeletion{})
+		"annotation": func(p *process, req *request.Request, doc collab.DocumentRef) error {
+			_, errs, err := p.threads.DeleteAnnotations(p.Context(), req, doc, []string{"a"}, collab.AnnotationDeletion{})
 			return errors.Join(append(errs, err)...)
 		},
 	} {

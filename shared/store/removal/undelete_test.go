@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -40,7 +40,7 @@ func data(t *testing.T, tb *store.Table) map[string]string {
 		}
 		for _, it := range page.Items {
 			k := store.Item(it).Key()
-			for _, name := range []string{table.Writer, table.Rev, table.Deletion} {
+			for _, name := range []string{keys.Writer, keys.Rev, keys.Deletion} {
 				delete(it, name)
 			}
 			text, err := json.Marshal(it)
@@ -76,7 +76,7 @@ func (w *world) on(t *testing.T, tb *store.Table) *process {
 	return newProcess(t, tb, func() time.Time { return w.now }, undelete)
 }
 
-func (w *world) request() *tx.Tx { return storetest.Request(w.now) }
+func (w *world) request() *request.Request { return storetest.Request(w.now) }
 
 // fill adds the document plan in folder g in folder f in the organization acme, with threads of which one is deleted, and with grants and
 // preferences; and a document in g that is deleted alone.
@@ -115,15 +115,15 @@ func (w *world) fill() {
 }
 
 // delete deletes something by a request.
-func (w *world) delete(noun, id string, r *tx.Tx) (err error) {
+func (w *world) delete(noun, id string, req *request.Request) (err error) {
 	errs := make([]error, 1)
 	switch noun {
 	case "organization":
-		_, err = w.DeleteOrganizations(w.Context(), r, []string{id}, errs)
+		_, err = w.DeleteOrganizations(w.Context(), req, []string{id}, errs)
 	case "folder":
-		_, err = w.DeleteFolder(w.Context(), r, w.org, id)
+		_, err = w.DeleteFolder(w.Context(), req, w.org, id)
 	case "document":
-		_, err = w.DeleteDocuments(w.Context(), r, w.org, []string{id}, errs)
+		_, err = w.DeleteDocuments(w.Context(), req, w.org, []string{id}, errs)
 	}
 	if err == nil {
 		err = errs[0]
@@ -143,12 +143,12 @@ func (w *world) restore(p *process, noun, id string) (done directory.Restored, e
 }
 
 // run runs the job of a request to its end, at a time behind that of its deletion, and returns how many items it swept.
-func (w *world) run(r *tx.Tx) int64 {
+func (w *world) run(req *request.Request) int64 {
 	w.Helper()
 	for range 20 {
-		w.must(w.threads.RunJob(w.Context(), "acct", r.JobID()))
+		w.must(w.threads.RunJob(w.Context(), "acct", req.JobID()))
 	}
-	p, err := w.Outbox.JobProgress(w.Context(), "acct", r.JobID())
+	p, err := w.Outbox.JobProgress(w.Context(), "acct", req.JobID())
 	if err != nil || p.State != collab.JobDone {
 		w.Fatalf("the job: %+v, %v", p, err)
 	}
@@ -318,7 +318,7 @@ func TestRestoreMeetsSweep(t *testing.T) {
 				if !strings.Contains(restore.Err.Error(), "is over") && !strings.Contains(restore.Err.Error(), "nothing is left") {
 					t.Error(restore.Err)
 				}
-				if it, err := w.Get(t.Context(), table.Thing(w.org, collab.Thing(noun), id)); it != nil || err != nil {
+				if it, err := w.Get(t.Context(), keys.Thing(w.org, collab.Thing(noun), id)); it != nil || err != nil {
 					t.Errorf("%v is left, %v", it, err)
 				}
 			})
@@ -401,7 +401,7 @@ func TestJobsOfTwoDeletions(t *testing.T) {
 	w.run(last)
 	for incarnation := range doc.Incarnation + 1 {
 		doc.Incarnation = incarnation
-		items, err := w.Query(t.Context(), store.Scan{PK: table.DocumentPartition(doc), Keys: store.Everything})
+		items, err := w.Query(t.Context(), store.Scan{PK: keys.DocumentPartition(doc), Keys: store.Everything})
 		if err != nil || len(items) > 0 {
 			t.Errorf("of incarnation %d %d items are left, %v", incarnation, len(items), err)
 		}

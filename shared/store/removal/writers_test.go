@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 )
 
 var (
@@ -92,16 +92,16 @@ func (w *writer) begin() {
 func (w *writer) round(i int) {
 	o := &write{name: fmt.Sprintf("w%d-%d", w.id, i), doc: fmt.Sprint("d", w.random.IntN(2)), ann: fmt.Sprint("a", w.random.IntN(3))}
 	ids := []int64{1 + w.random.Int64N(4)}
-	var do func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error
-	comment := func(id int64, r *tx.Tx) collab.Comment {
+	var do func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error
+	comment := func(id int64, req *request.Request) collab.Comment {
 		return collab.Comment{
 			ID:          id,
 			Text:        new("x"),
 			From:        named(o.name),
 			AuthorID:    o.name,
 			Context:     named(o.name),
-			CreatedAt:   r.Millis(),
-			LastUpdated: r.Millis(),
+			CreatedAt:   req.Millis(),
+			LastUpdated: req.Millis(),
 		}
 	}
 	switch n := w.random.IntN(40); {
@@ -114,46 +114,46 @@ func (w *writer) round(i int) {
 		for id := range w.random.Int64N(4) {
 			o.comments = append(o.comments, id+1)
 		}
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
 			th := &collab.Thread{
 				Annotation: collab.Annotation{ID: o.ann, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", Context: named(o.name),
-					CreatedAt: r.Millis(), LastUpdated: r.Millis()},
+					CreatedAt: req.Millis(), LastUpdated: req.Millis()},
 			}
 			for _, id := range o.comments {
-				th.Comments = append(th.Comments, comment(id, r))
+				th.Comments = append(th.Comments, comment(id, req))
 				th.SetCreator(&th.Comments[0])
 			}
-			return w.threads.AddAnnotation(ctx, r, doc, th, collab.NewAnnotation{})
+			return w.threads.AddAnnotation(ctx, req, doc, th, collab.NewAnnotation{})
 		}
 	case n < 24:
 		o.kind, o.what = "add", "comment"
 		if o.comments = ids; w.random.IntN(2) == 0 {
 			o.comments = []int64{0}
 		}
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			_, err := w.threads.AddComments(ctx, r, doc, o.ann, collab.NewComments{Comments: []collab.Comment{comment(o.comments[0], r)}})
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
+			_, err := w.threads.AddComments(ctx, req, doc, o.ann, collab.NewComments{Comments: []collab.Comment{comment(o.comments[0], req)}})
 			return err
 		}
 	case n < 28:
 		o.kind, o.what = "note", "annotation"
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			return w.threads.UpdateAnnotations(ctx, r, doc, []string{o.ann}, collab.AnnotationChange{
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
+			return w.threads.UpdateAnnotations(ctx, req, doc, []string{o.ann}, collab.AnnotationChange{
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
-					a.Context, a.LastUpdated = named(append(names(a.Context), o.name)...), max(a.LastUpdated, r.Millis())
+					a.Context, a.LastUpdated = named(append(names(a.Context), o.name)...), max(a.LastUpdated, req.Millis())
 					return nil, nil
 				},
 			})[0]
 		}
 	case n < 32:
 		o.kind, o.what, o.comments = "note", "comment", ids
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
 			failed, err := w.threads.UpdateComments(
 				ctx,
-				r,
+				req,
 				doc,
 				o.ann,
-				collab.CommentChange{IDs: ids, At: r.Millis(), Change: func(c *collab.Comment) error {
-					c.Context, c.LastUpdated = named(append(names(c.Context), o.name)...), max(c.LastUpdated, r.Millis())
+				collab.CommentChange{IDs: ids, At: req.Millis(), Change: func(c *collab.Comment) error {
+					c.Context, c.LastUpdated = named(append(names(c.Context), o.name)...), max(c.LastUpdated, req.Millis())
 					return nil
 				}},
 			)
@@ -167,8 +167,8 @@ func (w *writer) round(i int) {
 		if o.all = w.random.IntN(3) == 0; o.all {
 			o.comments = nil
 		}
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			_, failed, err := w.threads.DeleteComments(ctx, r, doc, o.ann, o.comments, nil)
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
+			_, failed, err := w.threads.DeleteComments(ctx, req, doc, o.ann, o.comments, nil)
 			for _, failure := range failed {
 				err = failure // of all, that of any
 			}
@@ -176,8 +176,8 @@ func (w *writer) round(i int) {
 		}
 	default:
 		o.kind, o.what = "delete", "annotation"
-		do = func(ctx context.Context, r *tx.Tx, doc collab.DocumentRef) error {
-			_, errs, err := w.threads.DeleteAnnotations(ctx, r, doc, []string{o.ann}, collab.AnnotationDeletion{})
+		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
+			_, errs, err := w.threads.DeleteAnnotations(ctx, req, doc, []string{o.ann}, collab.AnnotationDeletion{})
 			if err == nil {
 				err = errs[0]
 			}
@@ -311,22 +311,22 @@ func (h *history) judge(p *process, tb *store.Table) {
 	}
 	shown := map[string]bool{} // keys of what shows
 	alive := map[string]*write{}
-	show := func(k table.Key) { shown[k.String()] = true }
+	show := func(k keys.Key) { shown[k.String()] = true }
 	docs, err := p.DocumentsByID(p.Context(), org, []string{"d0", "d1"})
 	p.must(err)
 	for _, d := range docs {
-		show(table.Document(org, d.ID))
+		show(keys.Document(org, d.ID))
 		document := h.hold(p, by, d.Metadata, "document "+d.ID, nil)
 		alive[d.ID] = document
 		doc := d.Ref(org)
 		q := collab.AnnotationQuery{Documents: []string{d.ID}, Found: []collab.DocumentRef{doc}}
 		_, err := p.threads.Walk(p.Context(), org, q, nil, 1000, func(id string, th *collab.Thread) bool {
-			show(table.Annotation(doc, id))
-			show(table.AnnotationID(doc, id))
+			show(keys.Annotation(doc, id))
+			show(keys.AnnotationID(doc, id))
 			thread := h.hold(p, by, th.Context, fmt.Sprintf("annotation %s of %s", id, d.ID), document)
 			alive[d.ID+"/"+id] = thread
 			for _, c := range th.Comments {
-				show(table.Comment(doc, id, c.ID))
+				show(keys.Comment(doc, id, c.ID))
 				what := fmt.Sprintf("comment %d of %s of %s", c.ID, id, d.ID)
 				alive[fmt.Sprintf("%s/%s/%d", d.ID, id, c.ID)] = h.hold(p, by, c.Context, what, thread)
 			}
@@ -354,7 +354,7 @@ func (h *history) judge(p *process, tb *store.Table) {
 	}
 	for _, it := range storetest.Scan(p, tb) {
 		k := it.Key()
-		if table.InOrganization(k.PK, "acct", "acme") && !shown[k.String()] {
+		if keys.InOrganization(k.PK, "acct", "acme") && !shown[k.String()] {
 			p.Errorf("%s is stored and does not show", k)
 		}
 	}

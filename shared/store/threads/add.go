@@ -7,25 +7,25 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // AddAnnotation adds an annotation with its comments to a document, and records the event, in one transaction: as a whole or not at all.
 // The thread's comments have distinct ids. When the annotation is there by an earlier attempt at the request, the call succeeds. It fails
 // with ALREADY_EXISTS when another annotation with this id is there, and INVALID_ARGUMENT when the head or a comment is larger than
 // collab.MaxItemBytes, or all together are than a transaction.
-func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) error {
+func (s *Store) AddAnnotation(ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) error {
 	head := headItem(doc, &th.Annotation)
-	head[table.AddedBy] = store.Text(t.Mark())
+	head[keys.AddedBy] = store.Text(req.Mark())
 	setTimeKey(head, doc, th.ID, th.Latest())
 	if err := store.CheckSize(head, add.Field); err != nil {
 		return err
 	}
-	look := store.NewItem(table.AnnotationID(doc, th.ID))
+	look := store.NewItem(keys.AnnotationID(doc, th.ID))
 	writes := []store.Write{store.Create(head), store.Put(look)}
-	comments, err := newComments(doc, th.ID, th.Comments, t.Mark(), t.Mark(), add.Field+"."+add.Comments)
+	comments, err := newComments(doc, th.ID, th.Comments, req.Mark(), req.Mark(), add.Field+"."+add.Comments)
 	if err != nil {
 		return err
 	}
@@ -35,12 +35,12 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 	for _, c := range comments {
 		writes = append(writes, replaceComment(c))
 	}
-	refused, err := s.Outbox.Commit(ctx, t, writes, add.Event)
+	refused, err := s.Outbox.Commit(ctx, req, writes, add.Event)
 	switch {
 	case err != nil || refused == nil:
 		return err
-	case refused.Of[0].There.Text(table.AddedBy) == t.Mark():
-		t.Recorded(add.Event)
+	case refused.Of[0].There.Text(keys.AddedBy) == req.Mark():
+		req.Recorded(add.Event)
 		return nil
 	}
 	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", th.ID, doc.Document)
@@ -48,10 +48,10 @@ func (s *Store) AddAnnotation(ctx context.Context, t *tx.Tx, doc collab.Document
 
 // AddAnnotations is AddAnnotation for several, side by side. The failures are in their order, nil for success.
 func (s *Store) AddAnnotations(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
 	errs := make([]error, len(list))
-	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, t, doc, list[i], adds[i]) })
+	store.All(len(list), func(i int) { errs[i] = s.AddAnnotation(ctx, req, doc, list[i], adds[i]) })
 	return errs
 }
 
@@ -63,9 +63,9 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("%s[%d]", field, i)); err != nil {
 			return nil, err
 		}
-		items[i][table.AddedBy] = store.Text(mark)
+		items[i][keys.AddedBy] = store.Text(mark)
 		if birth != "" {
-			items[i][table.Birth] = store.Text(birth)
+			items[i][keys.Birth] = store.Text(birth)
 		}
 	}
 	return items, nil
@@ -75,10 +75,10 @@ func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, 
 // transaction that holds that the head is there.
 func replaceComment(it store.Item) store.Write {
 	w := store.Create(it)
-	if mark := it[table.Birth]; mark != nil {
+	if mark := it[keys.Birth]; mark != nil {
 		condition := *w.Put.ConditionExpression + " OR #of <> :of"
 		w.Put.ConditionExpression = &condition
-		w.Put.ExpressionAttributeNames = map[string]string{"#of": table.Birth}
+		w.Put.ExpressionAttributeNames = map[string]string{"#of": keys.Birth}
 		w.Put.ExpressionAttributeValues = store.Item{":of": mark}
 	}
 	return w
@@ -104,15 +104,15 @@ func tooMuch(field string) error {
 //
 // The head is touched first, then the comments are put: see the package. What may be there already is looked for before, so that a call
 // that is refused, or repeated, leaves the thread as it is.
-func (s *Store) AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
-	a := &adding{s: s, tx: t, doc: doc, ann: ann, add: add}
+func (s *Store) AddComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
+	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
 	if err := a.number(0); err != nil {
 		return nil, err
 	}
 	if done, err := a.lookForGiven(ctx); done || err != nil {
 		return a.ids(), err
 	}
-	if t.Repeat && slices.ContainsFunc(add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
+	if req.Repeat && slices.ContainsFunc(add.Comments, func(c collab.Comment) bool { return c.ID == 0 }) {
 		if done, err := a.recall(ctx); done || err != nil {
 			return a.ids(), err
 		}
@@ -127,7 +127,7 @@ func (s *Store) AddComments(ctx context.Context, t *tx.Tx, doc collab.DocumentRe
 		if done || err != nil {
 			return a.ids(), err
 		}
-		if err := a.number(t.IDs.Elsewhere(n)); err != nil {
+		if err := a.number(req.IDs.Elsewhere(n)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +140,7 @@ const tries = 20
 // adding is one AddComments under way.
 type adding struct {
 	s        *Store
-	tx       *tx.Tx
+	req      *request.Request
 	doc      collab.DocumentRef
 	ann      string
 	add      collab.NewComments
@@ -155,7 +155,7 @@ func (a *adding) ids() []int64 {
 func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }
 
 // mine reports whether an attempt at this request has added an item.
-func (a *adding) mine(it store.Item) bool { return it.Text(table.AddedBy) == a.tx.Mark() }
+func (a *adding) mine(it store.Item) bool { return it.Text(keys.AddedBy) == a.req.Mark() }
 
 // first is the least id that an attempt at the request, begun at a time, generates.
 func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(start, a.add.Comments) }
@@ -163,8 +163,8 @@ func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(sta
 // number gives the comments their ids; so many of those that would be generated first are passed over.
 func (a *adding) number(skip int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
-	collab.NumberComments(a.comments, a.first(a.tx.Now)+skip)
-	a.items, err = newComments(a.doc, a.ann, a.comments, a.tx.Mark(), "", a.add.Field)
+	collab.NumberComments(a.comments, a.first(a.req.Now)+skip)
+	a.items, err = newComments(a.doc, a.ann, a.comments, a.req.Mark(), "", a.add.Field)
 	if err == nil && bytes(a.items) > store.MaxWriteBytes {
 		err = tooMuch(a.add.Field)
 	}
@@ -173,13 +173,13 @@ func (a *adding) number(skip int64) (err error) {
 
 // lookForGiven looks for comments with the ids that are given. done reports that an earlier attempt at the request has added all.
 func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for i := range a.comments {
 		if a.given(i) {
-			keys = append(keys, a.items[i].Key())
+			itemKeys = append(itemKeys, a.items[i].Key())
 		}
 	}
-	found, err := a.s.GetAll(ctx, keys, true)
+	found, err := a.s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return false, err
 	}
@@ -211,8 +211,8 @@ func (a *adding) exists(id int64) error {
 func (a *adding) put(ctx context.Context, before store.Item) (done bool, err error) {
 	writes := make([]store.Write, len(a.items))
 	for i, it := range a.items {
-		if before[table.AddedBy] != nil {
-			it[table.Birth] = before[table.AddedBy]
+		if before[keys.AddedBy] != nil {
+			it[keys.Birth] = before[keys.AddedBy]
 		}
 		writes[i] = store.Create(it)
 	}
@@ -224,7 +224,7 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 		for i, it := range a.items {
 			writes[i] = replaceComment(it)
 		}
-		refused, err = a.commit(ctx, before, append(writes, store.Require(before, table.AddedBy)))
+		refused, err = a.commit(ctx, before, append(writes, store.Require(before, keys.AddedBy)))
 		if err != nil || refused == nil {
 			return err == nil, err
 		}
@@ -253,7 +253,7 @@ func (a *adding) commit(ctx context.Context, before store.Item, writes []store.W
 		}
 		ev = a.add.Event(&head, a.comments)
 	}
-	return a.s.Outbox.Commit(ctx, a.tx, writes, ev)
+	return a.s.Outbox.Commit(ctx, a.req, writes, ev)
 }
 
 // recall gives the comments the ids with which an earlier attempt at the request added them; done is false where none has.
@@ -264,9 +264,9 @@ func (a *adding) recall(ctx context.Context) (done bool, err error) {
 		Keys:    threadSpan(k.SK),
 		Limit:   2 * len(a.comments),
 		Strong:  true,
-		Project: []string{table.PK, table.SK, table.AddedBy},
+		Project: []string{keys.PK, keys.SK, keys.AddedBy},
 	}
-	q.Keys.From = commentKey(a.doc, a.ann, a.first(a.tx.IDs.Start())).SK
+	q.Keys.From = commentKey(a.doc, a.ann, a.first(a.req.IDs.Start())).SK
 	var generated []*int64
 	for i := range a.comments {
 		if !a.given(i) {
@@ -280,7 +280,7 @@ func (a *adding) recall(ctx context.Context) (done bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		_, id, err := table.ParseAnnotation(it.Text(table.SK))
+		_, id, err := keys.ParseAnnotation(it.Text(keys.SK))
 		if err != nil || !a.mine(it) || slices.ContainsFunc(a.add.Comments, func(c collab.Comment) bool { return c.ID == id }) {
 			continue
 		}

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
@@ -46,9 +46,9 @@ func note(stored collab.JSON, whose string) collab.JSON {
 }
 
 // meant returns the marks of the comments that a request deletes.
-func (w *writing) meant(r *tx.Tx) (marks []string) {
+func (w *writing) meant(req *request.Request) (marks []string) {
 	w.t.Helper()
-	job, err := w.Outbox.Job(w.t.Context(), r.Account, r.JobID())
+	job, err := w.Outbox.Job(w.t.Context(), req.Account, req.JobID())
 	w.must(err)
 	for _, c := range job.Comments {
 		marks = append(marks, c.Mark)
@@ -76,7 +76,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 			c.Event = func(*collab.Annotation, []collab.Comment) *collab.Event { return event() }
 		}
 		return func(ctx context.Context, s *Store, id string) error {
-			_, err := s.UpdateComments(ctx, request(9_000), w.doc, id, c)
+			_, err := s.UpdateComments(ctx, newRequest(9_000), w.doc, id, c)
 			return err
 		}
 	}
@@ -86,7 +86,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 			for _, id := range ids {
 				comments = append(comments, commentBy("op", id, at))
 			}
-			_, err := s.AddComments(ctx, request(9_000), w.doc, id, collab.NewComments{Comments: comments})
+			_, err := s.AddComments(ctx, newRequest(9_000), w.doc, id, collab.NewComments{Comments: comments})
 			return err
 		}
 	}
@@ -102,17 +102,17 @@ func TestAddedAgainInBetween(t *testing.T) {
 			}
 		}
 		return func(ctx context.Context, s *Store, id string) error {
-			return s.UpdateAnnotations(ctx, request(9_000), w.doc, []string{id}, c)[0]
+			return s.UpdateAnnotations(ctx, newRequest(9_000), w.doc, []string{id}, c)[0]
 		}
 	}
-	var removal *tx.Tx
+	var removal *request.Request
 	remove := func(ids []int64, events bool) func(context.Context, *Store, string) error {
 		return func(ctx context.Context, s *Store, id string) error {
 			var of func(*collab.Annotation, []collab.Comment) *collab.Event
 			if events {
 				of = func(*collab.Annotation, []collab.Comment) *collab.Event { return event() }
 			}
-			removal = request(9_000)
+			removal = newRequest(9_000)
 			_, _, err := s.DeleteComments(ctx, removal, w.doc, id, ids, of)
 			return err
 		}
@@ -145,12 +145,12 @@ func TestAddedAgainInBetween(t *testing.T) {
 			for at := int64(1); ; at++ {
 				removal = nil
 				id := fmt.Sprintf("%s %d", tt.name, at)
-				w.must(w.AddAnnotation(t.Context(), request(1_000), w.doc, noted(id, "old", min(tt.old, 90)), collab.NewAnnotation{}))
+				w.must(w.AddAnnotation(t.Context(), newRequest(1_000), w.doc, noted(id, "old", min(tt.old, 90)), collab.NewAnnotation{}))
 				for n := 90; n < tt.old; n++ {
 					_, err := w.add(id, commentBy("old", int64(n+1), 1_000))
 					w.must(err)
 				}
-				deletion, addition := request(2_000), request(3_000)
+				deletion, addition := newRequest(2_000), newRequest(3_000)
 				again := func() {
 					_, _, err := w.DeleteAnnotations(t.Context(), deletion, w.doc, []string{id}, collab.AnnotationDeletion{})
 					w.must(err)
@@ -217,7 +217,7 @@ func TestCommentOfLongAgo(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.add("a", commentBy("bob", 0, 9_000))
 	w.must(err)
-	_, _, err = w.DeleteAnnotations(t.Context(), request(0), w.doc, []string{"a"}, collab.AnnotationDeletion{})
+	_, _, err = w.DeleteAnnotations(t.Context(), newRequest(0), w.doc, []string{"a"}, collab.AnnotationDeletion{})
 	w.must(err)
 	_, err = w.add("a", commentBy("bob", 0, 0))
 	mustCode(t, "a comment to what is deleted", err, collab.NotFound)

@@ -42,7 +42,7 @@ func addComments(b *testing.B, w *writing, clients int, thread func(client int) 
 						return &collab.Event{ID: fmt.Sprintf("e%d-%d", client, n), Account: "acct", Type: collab.CommentAdded}
 					}
 				}
-				_, err := w.AddComments(b.Context(), request(0), w.doc, thread(client), add)
+				_, err := w.AddComments(b.Context(), newRequest(0), w.doc, thread(client), add)
 				mu.Lock()
 				switch {
 				case err == nil:
@@ -109,7 +109,7 @@ func BenchmarkOneThreadLocally(b *testing.B) {
 			w := newWriting(b, storetest.New(b))
 			name := func(client int) string { return fmt.Sprint("a", client%threads) }
 			for i := range threads {
-				w.must(w.AddAnnotation(b.Context(), request(0), w.doc, thread(name(i), "ann", 1), collab.NewAnnotation{}))
+				w.must(w.AddAnnotation(b.Context(), newRequest(0), w.doc, thread(name(i), "ann", 1), collab.NewAnnotation{}))
 			}
 			for b.Loop() {
 				a := addComments(b, w, clients, name, false)

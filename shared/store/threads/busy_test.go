@@ -62,7 +62,7 @@ func TestBusyThread(t *testing.T) {
 	} {
 		step.in.sent = nil
 		add := collab.NewComments{Comments: []collab.Comment{commentBy("ann", 0, step.at)}}
-		if _, err := step.in.AddComments(t.Context(), request(0), doc, "a", add); err != nil {
+		if _, err := step.in.AddComments(t.Context(), newRequest(0), doc, "a", add); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(step.want, step.in.sent); diff != "" {

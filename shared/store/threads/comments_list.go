@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // ListComments yields the comments of an annotation whose ids are greater than after, by id, or an error as the last. Of those to come most
@@ -51,12 +51,12 @@ func (s *Store) ListComments(
 // Comments returns those of the comments of an annotation that have one of the ids, by id. Strongly consistent. It fails with NOT_FOUND
 // when the annotation does not exist.
 func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error) {
-	keys := []table.Key{headKey(doc, ann)}
+	itemKeys := []keys.Key{headKey(doc, ann)}
 	for _, id := range ids {
-		keys = append(keys, commentKey(doc, ann, id))
+		itemKeys = append(itemKeys, commentKey(doc, ann, id))
 	}
-	found, err := s.GetAll(ctx, keys, true)
-	if err == nil && found[keys[0]] == nil {
+	found, err := s.GetAll(ctx, itemKeys, true)
+	if err == nil && found[itemKeys[0]] == nil {
 		err = annotationMissing(doc, ann)
 	}
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	}
 	comments := make(map[int64]collab.Comment, len(ids))
 	for i, id := range ids {
-		if it := found[keys[i+1]]; it != nil && belongs(it, found[keys[0]]) {
+		if it := found[itemKeys[i+1]]; it != nil && belongs(it, found[itemKeys[0]]) {
 			if comments[id], err = readComment(it); err != nil {
 				return nil, err
 			}
@@ -79,7 +79,7 @@ func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann 
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
 	k := headKey(doc, ann)
-	found, err := s.GetAll(ctx, []table.Key{k}, false)
+	found, err := s.GetAll(ctx, []keys.Key{k}, false)
 	head := found[k]
 	if err != nil || head == nil {
 		return nil, err
@@ -107,7 +107,7 @@ func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, 
 	if failed != nil {
 		return c, true, failed
 	}
-	if _, _, unknown := table.ParseAnnotation(it.Text(table.SK)); unknown != nil || !belongs(it, head) {
+	if _, _, unknown := keys.ParseAnnotation(it.Text(keys.SK)); unknown != nil || !belongs(it, head) {
 		return c, false, nil
 	}
 	c, err = readComment(it)

@@ -7,9 +7,9 @@ import (
 	"sync"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five
@@ -17,9 +17,9 @@ import (
 // failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole,
 // and changes nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.At, and never back.
 func (s *Store) UpdateComments(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, c collab.CommentChange,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
-	u := &commentUpdate{s: s, tx: t, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
+	u := &commentUpdate{s: s, req: req, doc: doc, ann: ann, c: c, failures: map[int64]error{}}
 	u.touch = sync.OnceValues(func() (store.Item, error) { return s.touch(ctx, doc, ann, c.At, nil) })
 	group := collab.MaxComments
 	if c.Event == nil {
@@ -48,7 +48,7 @@ func (s *Store) UpdateComments(
 // commentUpdate is one UpdateComments under way.
 type commentUpdate struct {
 	s     *Store
-	tx    *tx.Tx
+	req   *request.Request
 	doc   collab.DocumentRef
 	ann   string
 	c     collab.CommentChange
@@ -58,8 +58,8 @@ type commentUpdate struct {
 	failures map[int64]error
 }
 
-func (u *commentUpdate) keys(ids []int64) []table.Key {
-	return collab.Map(ids, func(id int64) table.Key { return commentKey(u.doc, u.ann, id) })
+func (u *commentUpdate) keys(ids []int64) []keys.Key {
+	return collab.Map(ids, func(id int64) keys.Key { return commentKey(u.doc, u.ann, id) })
 }
 
 // fail notes the failure of a comment, or, with nil, that it has failed no more.
@@ -76,12 +76,12 @@ func (u *commentUpdate) missing(id int64) error {
 }
 
 // changeGroup changes comments that were found, in one write or as many as they need. err is why they could not be read.
-func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[table.Key]store.Item, err error) {
+func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[keys.Key]store.Item, err error) {
 	for len(ids) > 0 {
 		n := 0 // how many one write takes
 		var ev *collab.Event
 		if err == nil {
-			err = u.s.Try(ctx, nameOf(u.ann), u.tx.Mark(), func(ctx context.Context) (writes []store.Write, err error) {
+			err = u.s.Try(ctx, nameOf(u.ann), u.req.Mark(), func(ctx context.Context) (writes []store.Write, err error) {
 				if found == nil {
 					if found, err = u.s.GetAll(ctx, u.keys(ids), true); err != nil {
 						return nil, err
@@ -98,7 +98,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 			}
 			return
 		}
-		u.tx.Recorded(ev)
+		u.req.Recorded(ev)
 		ids = ids[n:]
 	}
 }
@@ -106,7 +106,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 // compute returns the writes that change comments, from the first on as many as a transaction takes, how many they are, and the event that
 // the writes record. Those that cannot be changed fail by themselves.
 func (u *commentUpdate) compute(
-	ctx context.Context, ids []int64, found map[table.Key]store.Item,
+	ctx context.Context, ids []int64, found map[keys.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
 	var changed []collab.Comment
 	var read []store.Item // before they were changed
@@ -118,7 +118,7 @@ func (u *commentUpdate) compute(
 			u.fail(ids[i], u.missing(ids[i]))
 			continue
 		}
-		if before.Text(table.Writer) == u.tx.Mark() {
+		if before.Text(keys.Writer) == u.req.Mark() {
 			continue // by an earlier try
 		}
 		c, after, err := changedComment(u.doc, u.ann, before, u.c.Change)
@@ -130,7 +130,7 @@ func (u *commentUpdate) compute(
 			ids = ids[:i]
 			break
 		}
-		writes = append(writes, store.Change(before, after, u.tx.Mark(), table.Rev, table.AddedBy))
+		writes = append(writes, store.Change(before, after, u.req.Mark(), keys.Rev, keys.AddedBy))
 		changed, read = append(changed, c), append(read, before)
 	}
 	if len(writes) == 0 {

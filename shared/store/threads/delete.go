@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -18,11 +18,11 @@ import (
 // is left of the thread is swept later, by a job that is there before the head goes.
 
 // birth is the birth mark of a head; a comment's is what belongs compares.
-func birth(head store.Item) string { return head.Text(table.AddedBy) }
+func birth(head store.Item) string { return head.Text(keys.AddedBy) }
 
 // belongs reports whether a comment is one of a head, nil for none.
 func belongs(comment, head store.Item) bool {
-	return head != nil && comment.Text(table.Birth) == birth(head)
+	return head != nil && comment.Text(keys.Birth) == birth(head)
 }
 
 // DeleteAnnotations deletes annotations of a document with their comments, each by itself: those of the ids, which are distinct, or for nil
@@ -30,15 +30,15 @@ func belongs(comment, head store.Item) bool {
 // and the failures in that order, nil for success: NOT_FOUND for one that does not exist, or that the deletion leaves out. A repeat of the
 // request fails where its first attempt failed, and deletes nothing that was added since.
 func (s *Store) DeleteAnnotations(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, err := s.Outbox.Begun(ctx, t, t.JobID(), collab.SweepAfter)
+	job, err := s.Outbox.Begun(ctx, req, req.JobID(), collab.SweepAfter)
 	if err != nil {
 		return nil, nil, err
 	}
-	var heads map[table.Key]store.Item
+	var heads map[keys.Key]store.Item
 	if job == nil {
-		job, heads, err = s.intend(ctx, t, doc, ids, d)
+		job, heads, err = s.intend(ctx, req, doc, ids, d)
 	} else {
 		heads, err = s.heads(ctx, doc, threadIDs(job))
 	}
@@ -60,7 +60,7 @@ func (s *Store) DeleteAnnotations(
 		case !meant:
 			errs[i] = annotationMissing(doc, ids[i])
 		case head != nil && birth(head) == mark: // else it is deleted by now
-			errs[i] = s.deleteHead(ctx, t, doc, head, i, d.Notify)
+			errs[i] = s.deleteHead(ctx, req, doc, head, i, d.Notify)
 		}
 	})
 	return ids, errs, nil
@@ -71,16 +71,16 @@ func threadIDs(job *collab.Job) []string {
 }
 
 // heads reads the heads of annotations of a document, by key.
-func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[table.Key]store.Item, error) {
-	keys := collab.Map(ids, func(id string) table.Key { return headKey(doc, id) })
-	return s.GetAll(ctx, keys, true)
+func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string) (map[keys.Key]store.Item, error) {
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return headKey(doc, id) })
+	return s.GetAll(ctx, itemKeys, true)
 }
 
 // intend reads which of the annotations are there, and keeps the job that sweeps what is left of them. It returns the heads, too.
 func (s *Store) intend(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
-) (*collab.Job, map[table.Key]store.Item, error) {
-	job := &collab.Job{ID: t.JobID(), Account: t.Account, In: doc.OrganizationRef, Things: []collab.JobThing{
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
+) (*collab.Job, map[keys.Key]store.Item, error) {
+	job := &collab.Job{ID: req.JobID(), Account: req.Account, In: doc.OrganizationRef, Things: []collab.JobThing{
 		{Kind: collab.ADocument, ID: doc.Document, Incarnation: doc.Incarnation},
 	}}
 	if ids == nil {
@@ -89,7 +89,7 @@ func (s *Store) intend(
 		if len(ids) > collab.MaxDeleted {
 			ids, err = ids[:collab.MaxDeleted], nil
 			job.Rest = &d
-			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(t.Millis()+1))
+			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(req.Millis()+1))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -119,7 +119,7 @@ func (s *Store) intend(
 }
 
 // deleteHead deletes a head with its look-up, and records the event. Where it is not as it was read, it is deleted by now.
-func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, head store.Item, n int, notify bool) error {
+func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab.DocumentRef, head store.Item, n int, notify bool) error {
 	a, err := readHead(head)
 	if err != nil {
 		return err
@@ -127,11 +127,11 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 	var ev *collab.Event
 	if notify {
 		of := collab.In(doc)
-		of.ID, of.Time = t.IDs.For(n, a.ID), t.Millis()
+		of.ID, of.Time = req.IDs.For(n, a.ID), req.Millis()
 		of.Describe(collab.AnnotationDeleted, &a)
 		ev = &of
 	}
-	_, err = s.Outbox.Commit(ctx, t, []store.Write{store.DeleteRead(head, table.AddedBy), store.Delete(table.AnnotationID(doc, a.ID))}, ev)
+	_, err = s.Outbox.Commit(ctx, req, []store.Write{store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID))}, ev)
 	return err
 }
 
@@ -141,10 +141,10 @@ func (s *Store) deleteHead(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 // ids are given. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
 // distinct.
 func (s *Store) DeleteComments(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ann string, ids []int64,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
-	d := &commentDeletion{s: s, tx: t, doc: doc, ann: ann, event: event}
+	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, event: event}
 	if err := d.mean(ctx, ids); err != nil {
 		return nil, nil, err
 	}
@@ -162,10 +162,10 @@ func (s *Store) DeleteComments(
 	if len(d.meant) == 0 {
 		return ids, failures, nil
 	}
-	head, err := s.touch(ctx, doc, ann, t.Millis(), nil)
-	if err == nil && timeKey(head) >= t.Millis() { // it was left as it was, and the comments that go cannot say when
-		now, at := expression.Name(table.LastUpdated), expression.Value(t.Millis())
-		itself := expression.Name(table.AddedBy).Equal(expression.Value(birth(head)))
+	head, err := s.touch(ctx, doc, ann, req.Millis(), nil)
+	if err == nil && timeKey(head) >= req.Millis() { // it was left as it was, and the comments that go cannot say when
+		now, at := expression.Name(keys.LastUpdated), expression.Value(req.Millis())
+		itself := expression.Name(keys.AddedBy).Equal(expression.Value(birth(head)))
 		_, err = s.Write(ctx, store.Update(head.Key(), expression.Set(now, at), now.LessThan(at), itself))
 	}
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *Store) DeleteComments(
 // commentDeletion is one DeleteComments under way.
 type commentDeletion struct {
 	s     *Store
-	tx    *tx.Tx
+	req   *request.Request
 	doc   collab.DocumentRef
 	ann   string
 	event func(*collab.Annotation, []collab.Comment) *collab.Event
@@ -197,7 +197,7 @@ type commentDeletion struct {
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
 func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
-	begun, err := d.s.Outbox.Begun(ctx, d.tx, d.tx.JobID(), collab.SweepAfter)
+	begun, err := d.s.Outbox.Begun(ctx, d.req, d.req.JobID(), collab.SweepAfter)
 	if err != nil {
 		return err
 	}
@@ -210,35 +210,35 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 		return err
 	}
 	for _, it := range items {
-		_, id, err := table.ParseAnnotation(it.Text(table.SK))
+		_, id, err := keys.ParseAnnotation(it.Text(keys.SK))
 		if err != nil {
 			continue // of a later version
 		}
-		d.meant = append(d.meant, collab.JobComment{ID: id, Mark: it.Text(table.AddedBy)})
+		d.meant = append(d.meant, collab.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
 	}
-	return d.s.Outbox.Remember(ctx, collab.Job{ID: d.tx.JobID(), Account: d.tx.Account, Comments: d.meant})
+	return d.s.Outbox.Remember(ctx, collab.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
 }
 
 // read reads the annotation's comments: those of the ids that are there, or for nil all.
 func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.Item, err error) {
 	k := headKey(d.doc, d.ann)
 	if ids != nil {
-		keys := []table.Key{k}
+		itemKeys := []keys.Key{k}
 		for _, id := range ids {
-			keys = append(keys, commentKey(d.doc, d.ann, id))
+			itemKeys = append(itemKeys, commentKey(d.doc, d.ann, id))
 		}
-		found, err := d.s.GetAll(ctx, keys, true)
+		found, err := d.s.GetAll(ctx, itemKeys, true)
 		if err == nil && found[k] == nil {
 			err = annotationMissing(d.doc, d.ann)
 		}
-		for _, key := range keys[1:] {
+		for _, key := range itemKeys[1:] {
 			if it := found[key]; it != nil && belongs(it, found[k]) {
 				items = append(items, it)
 			}
 		}
 		return items, err
 	}
-	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true, Project: []string{table.PK, table.SK, table.AddedBy, table.Birth}}
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true, Project: []string{keys.PK, keys.SK, keys.AddedBy, keys.Birth}}
 	var head store.Item
 	for it, err := range d.s.Items(ctx, q) {
 		switch {
@@ -271,19 +271,19 @@ func (d *commentDeletion) group(ctx context.Context, meant []collab.JobComment) 
 
 // try deletes those of a group that are as they are meant. done is false where others wrote meanwhile.
 func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (done bool, err error) {
-	keys := make([]table.Key, len(meant))
+	itemKeys := make([]keys.Key, len(meant))
 	for i, c := range meant {
-		keys[i] = commentKey(d.doc, d.ann, c.ID)
+		itemKeys[i] = commentKey(d.doc, d.ann, c.ID)
 	}
-	found, err := d.s.GetAll(ctx, keys, true)
+	found, err := d.s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return false, err
 	}
 	var writes []store.Write
 	var gone []collab.Comment
-	for i, k := range keys {
+	for i, k := range itemKeys {
 		it := found[k]
-		if it == nil || it.Text(table.AddedBy) != meant[i].Mark {
+		if it == nil || it.Text(keys.AddedBy) != meant[i].Mark {
 			continue // by an earlier attempt, or another request
 		}
 		c, err := readComment(it)
@@ -291,10 +291,10 @@ func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (d
 			return false, err
 		}
 		gone = append(gone, c)
-		writes = append(writes, store.DeleteRead(it, table.AddedBy))
+		writes = append(writes, store.DeleteRead(it, keys.AddedBy))
 	}
 	if len(writes) > 0 && d.event != nil {
-		refused, err := d.s.Outbox.Commit(ctx, d.tx, writes, d.event(&d.head, gone))
+		refused, err := d.s.Outbox.Commit(ctx, d.req, writes, d.event(&d.head, gone))
 		return refused == nil, err
 	}
 	return true, store.Each(ctx, len(writes), func(ctx context.Context, i int) error {
@@ -312,7 +312,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 		return 0, false, err
 	}
 	var gone []store.Item
-	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Strong: true, Project: []string{table.PK, table.SK, table.Birth}}
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Strong: true, Project: []string{keys.PK, keys.SK, keys.Birth}}
 	done = true
 	for it, err := range s.Items(ctx, q) {
 		if err != nil {
@@ -332,7 +332,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 	}
 	gone = slices.DeleteFunc(gone, func(it store.Item) bool { return belongs(it, head) })
 	err = store.Each(ctx, len(gone), func(ctx context.Context, i int) error {
-		_, err := s.Write(ctx, store.DeleteRead(gone[i], table.Birth))
+		_, err := s.Write(ctx, store.DeleteRead(gone[i], keys.Birth))
 		return err
 	})
 	return len(gone), done && err == nil, err

@@ -12,28 +12,28 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 )
 
-func (w *writing) delete(t *tx.Tx, ids ...string) ([]string, []error) {
+func (w *writing) delete(req *request.Request, ids ...string) ([]string, []error) {
 	w.t.Helper()
-	ids, errs, err := w.DeleteAnnotations(w.t.Context(), t, w.doc, ids, collab.AnnotationDeletion{})
+	ids, errs, err := w.DeleteAnnotations(w.t.Context(), req, w.doc, ids, collab.AnnotationDeletion{})
 	w.must(err)
 	return ids, errs
 }
 
 // stored returns the sort keys of everything in the document's partition.
-func (w *writing) stored() (keys []string) {
+func (w *writing) stored() (itemKeys []string) {
 	w.t.Helper()
-	items, err := w.Query(w.t.Context(), store.Scan{PK: table.DocumentPartition(w.doc), Keys: store.Everything, Strong: true})
+	items, err := w.Query(w.t.Context(), store.Scan{PK: keys.DocumentPartition(w.doc), Keys: store.Everything, Strong: true})
 	w.must(err)
 	for _, it := range items {
-		keys = append(keys, it.Text(table.SK))
+		itemKeys = append(itemKeys, it.Text(keys.SK))
 	}
-	return keys
+	return itemKeys
 }
 
 // TestDeleteAnnotations deletes a thread, adds it again, and sweeps: nothing of the old one shows or stays, and nothing of the new one
@@ -43,7 +43,7 @@ func TestDeleteAnnotations(t *testing.T) {
 		w := newWriting(t, tb)
 		_, err := w.add("a", commentBy("bob", 7, 1_000), commentBy("bob", 8, 1_000))
 		w.must(err)
-		r := request(0)
+		r := newRequest(0)
 		_, errs := w.delete(r, "a", "none")
 		w.must(errs[0])
 		mustCode(t, "no such annotation", errs[1], collab.NotFound)
@@ -52,7 +52,7 @@ func TestDeleteAnnotations(t *testing.T) {
 		for _, err := range w.ListComments(t.Context(), w.doc, "a", 0, 10) {
 			mustCode(t, "comments of what is deleted", err, collab.NotFound)
 		}
-		w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("a", "cid", 1), collab.NewAnnotation{}))
+		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("a", "cid", 1), collab.NewAnnotation{}))
 		if ids, err := w.add("a", commentBy("eve", 7, 3_000)); err != nil || !slices.Equal(ids, []int64{7}) {
 			t.Errorf("the id of a comment that was deleted: %v, %v", ids, err)
 		}
@@ -67,12 +67,12 @@ func TestDeleteAnnotations(t *testing.T) {
 			t.Errorf("the annotation that was added again has comments by %v", authors)
 		}
 		failures, err := w.UpdateComments(
-			t.Context(), request(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }},
+			t.Context(), newRequest(0), w.doc, "a", collab.CommentChange{IDs: []int64{8}, Change: func(*collab.Comment) error { return nil }},
 		)
 		w.must(err)
 		mustCode(t, "an update of a comment that was deleted", failures[8], collab.NotFound)
 		w.must(w.RunJob(t.Context(), "acct", r.JobID()))
-		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), table.CommentDigits(8)) {
+		if got := w.stored(); len(got) != 3 || strings.Contains(fmt.Sprint(got), keys.CommentDigits(8)) {
 			t.Errorf("swept, there are %v", got)
 		}
 		if p, err := w.Outbox.JobProgress(t.Context(), "acct", r.JobID()); err != nil || p.State != collab.JobDone || p.Done != 1 {
@@ -85,13 +85,13 @@ func TestDeleteAnnotations(t *testing.T) {
 func TestDeleteOfAll(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	store.All(collab.MaxDeleted+20, func(i int) {
-		w.must(w.AddAnnotation(t.Context(), request(10_000), w.doc, thread(fmt.Sprint("b", i), "ann", 1), collab.NewAnnotation{}))
+		w.must(w.AddAnnotation(t.Context(), newRequest(10_000), w.doc, thread(fmt.Sprint("b", i), "ann", 1), collab.NewAnnotation{}))
 	})
-	r := request(0)
+	r := newRequest(0)
 	if ids, errs := w.delete(r); len(ids) != collab.MaxDeleted || slices.ContainsFunc(errs, func(err error) bool { return err != nil }) {
 		t.Fatalf("%d were deleted, %v", len(ids), errs)
 	}
-	w.must(w.AddAnnotation(t.Context(), request(r.Millis()+1_000), w.doc, thread("later", "ann", 1), collab.NewAnnotation{}))
+	w.must(w.AddAnnotation(t.Context(), newRequest(r.Millis()+1_000), w.doc, thread("later", "ann", 1), collab.NewAnnotation{}))
 	w.must(w.RunJob(t.Context(), "acct", r.JobID()))
 	ids, err := w.Select(t.Context(), w.doc, collab.Selector{}, collab.MaxDeleted)
 	if err != nil || !slices.Equal(ids, []string{"later"}) {
@@ -109,11 +109,11 @@ func TestDeleteBehindLater(t *testing.T) {
 				store.All(n, func(i int) {
 					th := thread(fmt.Sprint(prefix, i), "ann", 0)
 					th.Location, th.LocationID = collab.JSON(`{"id":"l"}`), "l"
-					w.must(w.AddAnnotation(t.Context(), request(at), w.doc, th, collab.NewAnnotation{}))
+					w.must(w.AddAnnotation(t.Context(), newRequest(at), w.doc, th, collab.NewAnnotation{}))
 				})
 			}
 			add("b", collab.MaxDeleted+1, 10_000)
-			r := request(0)
+			r := newRequest(0)
 			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
 			w.must(err)
 			add("a", collab.MaxDeleted+1, r.Millis()+1_000)
@@ -143,7 +143,7 @@ func TestDeletedWhileWritten(t *testing.T) {
 			random := rand.New(rand.NewPCG(11, uint64(c)))
 			for i := range rounds {
 				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
-				r, id, name := request(0), fmt.Sprint("x", random.IntN(3)), fmt.Sprintf("c%d-%d", c, i)
+				r, id, name := newRequest(0), fmt.Sprint("x", random.IntN(3)), fmt.Sprintf("c%d-%d", c, i)
 				switch random.IntN(5) {
 				case 0, 1:
 					th := thread(id, name, 1)
@@ -176,7 +176,7 @@ func TestDeletedWhileWritten(t *testing.T) {
 	for _, id := range []string{"x0", "x1", "x2"} {
 		head, err := w.Get(t.Context(), headKey(w.doc, id))
 		w.must(err)
-		look, err := w.Get(t.Context(), table.AnnotationID(w.doc, id))
+		look, err := w.Get(t.Context(), keys.AnnotationID(w.doc, id))
 		w.must(err)
 		if (head == nil) != (look == nil) {
 			t.Errorf("%s: head %v, look-up %v", id, head != nil, look != nil)
@@ -188,8 +188,8 @@ func TestDeletedWhileWritten(t *testing.T) {
 		for c, err := range w.ListComments(t.Context(), w.doc, id, 0, 1_000) {
 			w.must(err)
 			shown++
-			if c.ID == 1 && c.AuthorID != head.Text(table.Creator) {
-				t.Errorf("%s of %s shows the first comment of %s", id, head.Text(table.Creator), c.AuthorID)
+			if c.ID == 1 && c.AuthorID != head.Text(keys.Creator) {
+				t.Errorf("%s of %s shows the first comment of %s", id, head.Text(keys.Creator), c.AuthorID)
 			}
 		}
 	}
@@ -208,9 +208,9 @@ func TestDeleteComments(t *testing.T) {
 		w := newWriting(t, tb)
 		_, err := w.add("a", commentBy("bob", 7, 1_000), commentBy("bob", 8, 1_000), commentBy("bob", 9, 1_000))
 		w.must(err)
-		r := request(50_000)
-		delete := func(r *tx.Tx, ids []int64) ([]int64, map[int64]error) {
-			ids, failures, err := w.DeleteComments(t.Context(), r, w.doc, "a", ids, nil)
+		r := newRequest(50_000)
+		delete := func(req *request.Request, ids []int64) ([]int64, map[int64]error) {
+			ids, failures, err := w.DeleteComments(t.Context(), req, w.doc, "a", ids, nil)
 			w.must(err)
 			return ids, failures
 		}
@@ -219,8 +219,8 @@ func TestDeleteComments(t *testing.T) {
 			t.Errorf("%v", failures)
 		}
 		head, comments := w.items("a")
-		if len(comments) != 3 || head.Number(table.LastUpdated) != 50_000 {
-			t.Errorf("%d comments, lastUpdated %d", len(comments), head.Number(table.LastUpdated))
+		if len(comments) != 3 || head.Number(keys.LastUpdated) != 50_000 {
+			t.Errorf("%d comments, lastUpdated %d", len(comments), head.Number(keys.LastUpdated))
 		}
 		_, err = w.add("a", commentBy("cid", 8, 60_000))
 		w.must(err)
@@ -228,11 +228,11 @@ func TestDeleteComments(t *testing.T) {
 		if _, comments := w.items("a"); len(again) != 1 || len(comments) != 4 {
 			t.Errorf("again: %v, and of the comment that was added since %d are left", again, len(comments))
 		}
-		ids, failures := delete(request(70_000), nil)
+		ids, failures := delete(newRequest(70_000), nil)
 		if head, comments := w.items("a"); len(failures) != 0 || head == nil || len(comments) != 0 {
 			t.Errorf("all of %v: %v, %d left", ids, failures, len(comments))
 		}
-		_, _, err = w.DeleteComments(t.Context(), request(0), w.doc, "none", []int64{1}, nil)
+		_, _, err = w.DeleteComments(t.Context(), newRequest(0), w.doc, "none", []int64{1}, nil)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
 }
@@ -246,11 +246,11 @@ func TestDeleteLatestComment(t *testing.T) {
 		_, err := w.add("a", commentBy("bob", 10+later, at+later))
 		w.must(err)
 	}
-	_, _, err := w.DeleteComments(t.Context(), request(at+200), w.doc, "a", []int64{110, 160}, nil)
+	_, _, err := w.DeleteComments(t.Context(), newRequest(at+200), w.doc, "a", []int64{110, 160}, nil)
 	w.must(err)
-	if head, _ := w.items("a"); head.Number(table.LastUpdated) != at+200 || timeKey(head) != at+quarter {
+	if head, _ := w.items("a"); head.Number(keys.LastUpdated) != at+200 || timeKey(head) != at+quarter {
 		t.Errorf(
-			"lastUpdated %d and time key %d, want %d and %d", head.Number(table.LastUpdated), timeKey(head), int64(at+200), int64(at+quarter),
+			"lastUpdated %d and time key %d, want %d and %d", head.Number(keys.LastUpdated), timeKey(head), int64(at+200), int64(at+quarter),
 		)
 	}
 }
@@ -273,11 +273,11 @@ func TestSeenOfDeleted(t *testing.T) {
 		return ids, n[0].Unread
 	}
 	set := func(user string, seen bool) {
-		errs, err := w.SetSeen(t.Context(), request(0), w.doc, user, []string{"a"}, seen)
+		errs, err := w.SetSeen(t.Context(), newRequest(0), w.doc, user, []string{"a"}, seen)
 		w.must(errors.Join(append(errs, err)...))
 	}
 	set("reader", true)
-	w.must(w.SetAllSeen(t.Context(), request(0), w.doc, "other", true))
+	w.must(w.SetAllSeen(t.Context(), newRequest(0), w.doc, "other", true))
 	set("other", false)
 	if ids, n := unread("reader"); len(ids) != 0 || n != 0 {
 		t.Errorf("read: %v, %d", ids, n)
@@ -287,9 +287,9 @@ func TestSeenOfDeleted(t *testing.T) {
 	}
 	_, err := w.add("a", commentBy("bob", 7, time.Now().UnixMilli()+60_000))
 	w.must(err)
-	_, errs := w.delete(request(0), "a")
+	_, errs := w.delete(newRequest(0), "a")
 	w.must(errs[0])
-	w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("a", "ann", 1), collab.NewAnnotation{}))
+	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("a", "ann", 1), collab.NewAnnotation{}))
 	if ids, n := unread("reader"); len(ids) != 1 || n != 1 {
 		t.Errorf("added again, to who had read: %v, %d", ids, n)
 	}

@@ -3,8 +3,8 @@ package threads
 import (
 	"context"
 
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // entries is the source of one range of an index.
@@ -39,7 +39,7 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 	}
 	p.cost.query(items)
 	p.done = !more
-	sortKey := table.IndexOf(src.index).SortKey
+	sortKey := keys.IndexOf(src.index).SortKey
 	for _, it := range items {
 		if it.Text(sortKey) == seen {
 			continue
@@ -62,10 +62,10 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 // entryOf reads document and annotation from the table key that every index entry carries. What is no annotation's head was written by a
 // later version: ok is false.
 func (p *plan) entryOf(it store.Item) (e entry, ok bool) {
-	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
+	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	if err != nil || comment != 0 {
 		return entry{}, false
 	}
-	document, err := table.DocumentOf(p.org, it.Text(table.PK))
+	document, err := keys.DocumentOf(p.org, it.Text(keys.PK))
 	return entry{document: document, id: id}, err == nil
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // deliver offers those of the entries that pass the filters, in order. Threads that are not at hand are fetched side by side; what one read
@@ -105,7 +105,7 @@ func (r *threadReader) read(ctx context.Context) {
 	var items []store.Item
 	items, r.more, r.err = r.QueryPage(ctx, r.scan)
 	for _, it := range items {
-		r.scan.Keys = r.scan.Keys.After(it.Text(table.SK))
+		r.scan.Keys = r.scan.Keys.After(it.Text(keys.SK))
 		if err := r.add(it); err != nil {
 			r.err = store.Fail(ctx, err)
 		}
@@ -115,12 +115,12 @@ func (r *threadReader) read(ctx context.Context) {
 // add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without its
 // head.
 func (r *threadReader) add(it store.Item) error {
-	id, comment, err := table.ParseAnnotation(it.Text(table.SK))
+	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	switch {
 	case err != nil || comment != 0 && (r.t == nil || r.t.ID != id || !belongs(it, r.head)):
 		return nil
 	case comment == 0:
-		document, err := table.DocumentIDOf(it.Text(table.PK))
+		document, err := keys.DocumentIDOf(it.Text(keys.PK))
 		if err != nil {
 			return err
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // filter is a condition on values of an annotation: one row is all that reading knows of it. A query may ask for several values; an
@@ -30,17 +30,17 @@ var filters = [...]*filter{
 	{
 		"locations", func(q *collab.AnnotationQuery) []string { return q.Locations },
 		func(t *collab.Thread, id string) bool { return t.LocationID == id },
-		&listing{table.IndexIn, table.Location, table.LocationPartition},
+		&listing{keys.IndexIn, keys.Location, keys.LocationPartition},
 	},
 	{
 		"creators", func(q *collab.AnnotationQuery) []string { return q.Creators },
 		func(t *collab.Thread, id string) bool { return t.CreatorID == id },
-		&listing{table.IndexBy, table.Creator, table.CreatorPartition},
+		&listing{keys.IndexBy, keys.Creator, keys.CreatorPartition},
 	},
 	{
 		"statuses", func(q *collab.AnnotationQuery) []string { return q.Statuses },
 		func(t *collab.Thread, id string) bool { return t.StatusID == id },
-		&listing{table.IndexSt, table.Status, table.StatusPartition},
+		&listing{keys.IndexSt, keys.Status, keys.StatusPartition},
 	},
 	{
 		"mentioned", func(q *collab.AnnotationQuery) []string { return q.Mentioned }, mentions, nil,
@@ -86,7 +86,7 @@ var (
 		func(a *collab.Annotation) collab.Millis { return a.LastUpdated },
 	}
 	created = window{
-		table.CreatedAt,
+		keys.CreatedAt,
 		func(q *collab.AnnotationQuery) (after, before *collab.Millis) { return q.CreatedAfter, q.CreatedBefore },
 		func(a *collab.Annotation) collab.Millis { return a.CreatedAt },
 	}
@@ -121,7 +121,7 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 
 // sieve returns what reports whether the head of an entry of an index may pass the filters: those on what the index does not project do.
 func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
-	projected := table.IndexOf(index).Projected
+	projected := keys.IndexOf(index).Projected
 	var asked []*filter
 	for _, f := range filters {
 		if f.list != nil && f.asked(q) != nil && slices.Contains(projected, f.list.attribute) {

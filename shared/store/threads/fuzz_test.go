@@ -142,7 +142,7 @@ func (f *fuzz) write() {
 		switch f.random.IntN(4) {
 		case 0, 1:
 			status, place := f.status(), f.pick(fuzzPlaces)
-			if err := f.s.UpdateAnnotations(f.t.Context(), request(at), doc, []string{m[1]}, collab.AnnotationChange{
+			if err := f.s.UpdateAnnotations(f.t.Context(), newRequest(at), doc, []string{m[1]}, collab.AnnotationChange{
 				Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 					a.StatusID, a.LocationID, a.LastUpdated = status, place, max(a.LastUpdated, at)
 					return nil, nil
@@ -154,7 +154,7 @@ func (f *fuzz) write() {
 			c := newComment(0, f.pick(fuzzUsers), 5)
 			c.LastUpdated = at
 			add := collab.NewComments{Comments: []collab.Comment{c}}
-			if _, err := f.s.AddComments(f.t.Context(), request(0), doc, m[1], add); err != nil {
+			if _, err := f.s.AddComments(f.t.Context(), newRequest(0), doc, m[1], add); err != nil {
 				f.t.Fatal(err)
 			}
 		case 3:

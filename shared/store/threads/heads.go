@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Heads returns up to most annotations of a document without their comments, the one that was updated last first, from behind a position,
@@ -19,25 +19,25 @@ func (s *Store) Heads(
 	}
 	keysBefore := store.Span{From: store.Everything.From, To: after}
 	items, more, err := s.QueryPage(ctx, store.Scan{
-		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: keysBefore, Limit: limit, Newest: true,
+		Index: keys.IndexUpd, PK: keys.DocumentPartition(doc), Keys: keysBefore, Limit: limit, Newest: true,
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	var keys []table.Key
+	var itemKeys []keys.Key
 	for _, it := range items {
-		if next = it.Text(table.Upd); next != after {
-			keys = append(keys, it.Key())
+		if next = it.Text(keys.Upd); next != after {
+			itemKeys = append(itemKeys, it.Key())
 		}
 	}
 	if !more {
 		next = ""
 	}
-	found, err := s.GetAll(ctx, keys, false)
+	found, err := s.GetAll(ctx, itemKeys, false)
 	if err != nil {
 		return nil, "", err
 	}
-	for _, k := range keys {
+	for _, k := range itemKeys {
 		if found[k] == nil {
 			continue // deleted meanwhile
 		}
@@ -53,13 +53,13 @@ func (s *Store) Heads(
 // DocumentsWith returns up to most documents of an organization that have an annotation of an id, or had it when they were deleted.
 // Strongly consistent.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
-	items, _, err := s.QueryPage(ctx, store.Scan{PK: table.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
+	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})
 	if err != nil {
 		return nil, err
 	}
 	documents := make([]collab.DocumentRef, len(items))
 	for i, it := range items {
-		if documents[i], err = table.ParseAnnotationID(org, it.Text(table.SK)); err != nil {
+		if documents[i], err = keys.ParseAnnotationID(org, it.Text(keys.SK)); err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		}
 	}

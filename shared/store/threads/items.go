@@ -2,8 +2,8 @@ package threads
 
 import (
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // head is the stored form of an annotation without its comments, but for its time keys and marks.
@@ -15,31 +15,31 @@ type head struct {
 	St     string `dynamodbav:"st"`
 }
 
-func headKey(doc collab.DocumentRef, ann string) table.Key {
-	return table.Annotation(doc, ann)
+func headKey(doc collab.DocumentRef, ann string) keys.Key {
+	return keys.Annotation(doc, ann)
 }
 
 func headItem(doc collab.DocumentRef, a *collab.Annotation) store.Item {
 	org := doc.OrganizationRef
-	h := head{Annotation: *a, DocAnn: table.InDocument(doc, a.ID), St: table.StatusPartition(org, a.StatusID)}
+	h := head{Annotation: *a, DocAnn: keys.InDocument(doc, a.ID), St: keys.StatusPartition(org, a.StatusID)}
 	if a.LocationID != "" {
-		h.In = table.LocationPartition(org, a.LocationID)
+		h.In = keys.LocationPartition(org, a.LocationID)
 	}
 	if a.CreatorID != "" {
-		h.By = table.CreatorPartition(org, a.CreatorID)
+		h.By = keys.CreatorPartition(org, a.CreatorID)
 	}
 	return store.ItemOf(headKey(doc, a.ID), h)
 }
 
 func readHead(it store.Item) (a collab.Annotation, err error) {
 	if err = it.Decode(&a); err == nil {
-		a.ID, _, err = table.ParseAnnotation(it.Text(table.SK))
+		a.ID, _, err = keys.ParseAnnotation(it.Text(keys.SK))
 	}
 	return a, err
 }
 
-func commentKey(doc collab.DocumentRef, ann string, id int64) table.Key {
-	return table.Comment(doc, ann, id)
+func commentKey(doc collab.DocumentRef, ann string, id int64) keys.Key {
+	return keys.Comment(doc, ann, id)
 }
 
 // commentItem is the stored form of a comment, but for its marks. It fails with INVALID_ARGUMENT for one that is too large; what is the
@@ -51,14 +51,14 @@ func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, what str
 
 func readComment(it store.Item) (c collab.Comment, err error) {
 	if err = it.Decode(&c); err == nil {
-		_, c.ID, err = table.ParseAnnotation(it.Text(table.SK))
+		_, c.ID, err = keys.ParseAnnotation(it.Text(keys.SK))
 	}
 	return c, err
 }
 
 // threadSpan is the span of a head and its comments.
 func threadSpan(headSK string) store.Span {
-	return store.Span{From: headSK, To: headSK + table.AfterComments}
+	return store.Span{From: headSK, To: headSK + keys.AfterComments}
 }
 
 // contentSize is about the bytes that an item adds to an answer.
@@ -66,8 +66,8 @@ func contentSize(it store.Item) int {
 	n := 100
 	for name, v := range it {
 		switch name {
-		case table.PK, table.SK, table.DocAnn, table.In, table.By, table.St, table.Upd, table.Org, table.OrgUpd,
-			table.AddedBy, table.Birth, table.Writer, table.ReplacedBy:
+		case keys.PK, keys.SK, keys.DocAnn, keys.In, keys.By, keys.St, keys.Upd, keys.Org, keys.OrgUpd,
+			keys.AddedBy, keys.Birth, keys.Writer, keys.ReplacedBy:
 		default:
 			n += store.AttributeSize(v)
 		}

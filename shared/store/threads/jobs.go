@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // sweptAtOnce is how many items a job deletes before it notes how far it is: one that dies does as much again.
@@ -72,7 +72,7 @@ func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, 
 // sweepThing does some of sweep for the incarnation that was deleted, and for those before it, and at the end deletes the item where it is
 // still the deleted one: so none of them is left when the id begins anew. It does nothing where the deletion was undone.
 func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobThing) (n int, done bool, err error) {
-	k := table.Thing(job.In, th.Kind, th.ID)
+	k := keys.Thing(job.In, th.Kind, th.ID)
 	if begun, err := s.Directory.BeginSweep(ctx, k, th.Incarnation, job.Deletion); err != nil || !begun {
 		return 0, err == nil, err
 	}
@@ -85,7 +85,7 @@ func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobTh
 			)
 		case collab.AFolder:
 			folder := collab.FolderRef{OrganizationRef: job.In, Folder: at.ID, Incarnation: at.Incarnation}
-			swept, err = s.Directory.SweepGrants(ctx, table.FolderGranted(folder))
+			swept, err = s.Directory.SweepGrants(ctx, keys.FolderGranted(folder))
 			done = err == nil
 		default:
 			swept, done, err = s.sweepBelow(ctx, job.Document(at))
@@ -110,7 +110,7 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, err err
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
-	t := s.Outbox.JobTx(job)
+	t := s.Outbox.JobRequest(job)
 	_, errs, err := s.DeleteAnnotations(ctx, t, doc, ids, rest)
 	for _, failure := range errs {
 		if failure == nil {
@@ -124,7 +124,7 @@ func (s *Store) deleteRest(ctx context.Context, job *collab.Job) (n int, err err
 
 // sweepBelow deletes some of what lies below an incarnation of a document.
 func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, done bool, err error) {
-	if n, err = s.Directory.SweepGrants(ctx, table.DocumentGranted(doc)); err != nil {
+	if n, err = s.Directory.SweepGrants(ctx, keys.DocumentGranted(doc)); err != nil {
 		return n, false, err
 	}
 	for _, of := range []struct {
@@ -132,18 +132,18 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 		keys   store.Span
 		before func(ctx context.Context, sk string) error
 	}{
-		{table.DocumentPartition(doc), store.Everything, func(ctx context.Context, sk string) error {
-			if ann, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 {
-				return s.Delete(ctx, table.AnnotationID(doc, ann)) // it is found by the head
+		{keys.DocumentPartition(doc), store.Everything, func(ctx context.Context, sk string) error {
+			if ann, comment, err := keys.ParseAnnotation(sk); err == nil && comment == 0 {
+				return s.Delete(ctx, keys.AnnotationID(doc, ann)) // it is found by the head
 			}
 			return nil
 		}},
-		{table.DocumentNotification(doc, 0, "").PK, store.Everything, func(ctx context.Context, sk string) error {
+		{keys.DocumentNotification(doc, 0, "").PK, store.Everything, func(ctx context.Context, sk string) error {
 			return s.Outbox.SweepListed(ctx, doc, sk)
 		}},
-		{table.MailPartition(doc), store.Everything, nil},
-		{table.SeenPartition(doc), store.Everything, nil},
-		{table.PreferencePartition(doc.OrganizationRef), store.Children(table.PreferencesFor(doc)), nil},
+		{keys.MailPartition(doc), store.Everything, nil},
+		{keys.SeenPartition(doc), store.Everything, nil},
+		{keys.PreferencePartition(doc.OrganizationRef), store.Children(keys.PreferencesFor(doc)), nil},
 	} {
 		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)
 		if n += swept; err != nil || !done {
@@ -155,17 +155,17 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 
 // empty deletes some of a partition, and calls before ahead of each item with its sort key.
 func (s *Store) empty(
-	ctx context.Context, pk string, keys store.Span, before func(ctx context.Context, sk string) error,
+	ctx context.Context, pk string, itemKeys store.Span, before func(ctx context.Context, sk string) error,
 ) (n int, done bool, err error) {
 	items, more, err := s.QueryPage(
-		ctx, store.Scan{PK: pk, Keys: keys, Limit: sweptAtOnce, Strong: true, Project: []string{table.PK, table.SK}},
+		ctx, store.Scan{PK: pk, Keys: itemKeys, Limit: sweptAtOnce, Strong: true, Project: []string{keys.PK, keys.SK}},
 	)
 	if err != nil {
 		return 0, false, err
 	}
 	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
 		if before != nil {
-			if err := before(ctx, items[i].Text(table.SK)); err != nil {
+			if err := before(ctx, items[i].Text(keys.SK)); err != nil {
 				return err
 			}
 		}
@@ -177,7 +177,7 @@ func (s *Store) empty(
 // sweepOrganization deletes some of what lies below an incarnation of an organization.
 func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRef) (n int, done bool, err error) {
 	documents, _, err := s.QueryPage(
-		ctx, store.Scan{PK: table.OrganizationPartition(org), Keys: store.Children(table.Documents), Limit: 20, Strong: true},
+		ctx, store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Limit: 20, Strong: true},
 	)
 	if err != nil {
 		return 0, false, err
@@ -202,7 +202,7 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 		return n, false, nil
 	}
 	for _, pk := range []string{
-		table.GrantPartition(org), table.AllNotification(org, 0, "").PK, table.PreferencePartition(org), table.OrganizationPartition(org),
+		keys.GrantPartition(org), keys.AllNotification(org, 0, "").PK, keys.PreferencePartition(org), keys.OrganizationPartition(org),
 	} {
 		swept, done, err := s.empty(ctx, pk, store.Everything, func(ctx context.Context, sk string) error { return s.sweepGroup(ctx, org, sk) })
 		if n += swept; err != nil || !done {
@@ -214,13 +214,13 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 
 // sweepGroup deletes the users of a group, by the sort key of its item in the organization's partition.
 func (s *Store) sweepGroup(ctx context.Context, org collab.OrganizationRef, sk string) error {
-	escaped, ok := strings.CutPrefix(sk, table.Groups)
-	group, err := table.Unescape(escaped)
+	escaped, ok := strings.CutPrefix(sk, keys.Groups)
+	group, err := keys.Unescape(escaped)
 	if !ok || err != nil {
 		return nil // it is another item
 	}
 	for done := false; !done && err == nil; {
-		_, done, err = s.empty(ctx, table.GroupUser(org, group, "").PK, store.Everything, nil)
+		_, done, err = s.empty(ctx, keys.GroupUser(org, group, "").PK, store.Everything, nil)
 	}
 	return err
 }

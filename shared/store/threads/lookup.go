@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // How many documents of an id are looked up at once: few for each of the ids side by side, then more for one that has more.
@@ -101,32 +101,32 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil
 	if w.q.Documents != nil && l.last != "" {
-		var keys []table.Key
+		var itemKeys []keys.Key
 		for _, d := range w.q.Found {
-			if k := table.AnnotationID(d, id); k.SK > l.last {
-				keys = append(keys, k)
+			if k := keys.AnnotationID(d, id); k.SK > l.last {
+				itemKeys = append(itemKeys, k)
 			}
 		}
-		found, err := w.GetAll(ctx, keys, true)
+		found, err := w.GetAll(ctx, itemKeys, true)
 		for _, d := range w.q.Found {
-			if _, ok := found[table.AnnotationID(d, id)]; ok {
+			if _, ok := found[keys.AnnotationID(d, id)]; ok {
 				l.documents = append(l.documents, d)
 			}
 		}
 		slices.SortFunc(l.documents, func(a, b collab.DocumentRef) int {
-			return strings.Compare(table.AnnotationID(a, id).SK, table.AnnotationID(b, id).SK)
+			return strings.Compare(keys.AnnotationID(a, id).SK, keys.AnnotationID(b, id).SK)
 		})
-		l.more, l.units = false, float64(len(keys))
+		l.more, l.units = false, float64(len(itemKeys))
 		return err
 	}
-	scan := store.Scan{PK: table.AnnotationIDPartition(w.org, id), Keys: store.Everything, Limit: most, Strong: true}
+	scan := store.Scan{PK: keys.AnnotationIDPartition(w.org, id), Keys: store.Everything, Limit: most, Strong: true}
 	if l.last != "" {
 		scan.Keys = scan.Keys.After(l.last)
 	}
 	items, more, err := w.QueryPage(ctx, scan)
 	for _, it := range items {
-		l.last = it.Text(table.SK)
-		d, err := table.ParseAnnotationID(w.org, l.last)
+		l.last = it.Text(keys.SK)
+		d, err := keys.ParseAnnotationID(w.org, l.last)
 		if err != nil {
 			return store.Unreadable(it.Key(), err)
 		}
@@ -180,7 +180,7 @@ func (w *walk) offers(l *lookUp) []entry {
 		list = append(list, entry{id: id, at: position{Value: l.n}, thread: &threadReader{}})
 	}
 	for _, d := range l.documents {
-		list = append(list, entry{document: d, id: id, at: position{Value: l.n, Key: table.AnnotationID(d, id).SK}})
+		list = append(list, entry{document: d, id: id, at: position{Value: l.n, Key: keys.AnnotationID(d, id).SK}})
 	}
 	return slices.DeleteFunc(list, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
 }

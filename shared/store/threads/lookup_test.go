@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -86,11 +86,11 @@ func TestLookUpsAreBounded(t *testing.T) {
 	for id := range many {
 		ids = append(ids, fmt.Sprintf("%02d", id)+strings.Repeat("#", collab.MaxID/3-1))
 		for d := range documents {
-			l.items <- store.NewItem(table.AnnotationID(org.Document(document(d)), ids[id]))
+			l.items <- store.NewItem(keys.AnnotationID(org.Document(document(d)), ids[id]))
 		}
 	}
 	for _, folder := range []string{"f", "empty"} {
-		l.items <- store.NewItem(table.Folder(org, folder))
+		l.items <- store.NewItem(keys.Folder(org, folder))
 	}
 	for d := range documents {
 		l.document(org.Document(document(d)), "f")

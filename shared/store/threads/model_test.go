@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -53,7 +53,7 @@ type modelThread struct {
 }
 
 // byID compares ids as keys sort them.
-func byID(a, b string) int { return cmp.Compare(table.Escape(a), table.Escape(b)) }
+func byID(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) }
 
 func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	has := func(list []string, v string) bool { return list == nil || slices.Contains(list, v) }
@@ -249,9 +249,9 @@ func testModel(t *testing.T, s *Store) {
 		}
 		document := rapid.SampledFrom(someDocuments[:4])
 		annotation := rapid.SampledFrom(someAnnotations)
-		newRequest := func() *tx.Tx {
+		newRequest := func() *request.Request {
 			m.clock += rapid.Int64Range(0, 300).Draw(t, "later")
-			return request(m.clock)
+			return newRequest(m.clock)
 		}
 		drawComments := func(t *rapid.T, first int64) []collab.Comment {
 			comments := make([]collab.Comment, rapid.SampledFrom([]int{1, 1, 2, 3, 8, 30, 90}).Draw(t, "comments"))

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,7 +64,7 @@ func (l *lagging) Do(r *http.Request) (*http.Response, error) {
 // between the two. Until it does, that one may be missing; all others come once, in order, and so does that one as soon as the index knows.
 func TestNarrowByLaggingIndex(t *testing.T) {
 	for _, tt := range []struct{ from, to string }{{"l1", "l2"}, {"l2", "l1"}} {
-		l := &lagging{index: table.IndexBy, seen: map[string]string{}}
+		l := &lagging{index: keys.IndexBy, seen: map[string]string{}}
 		s := on(storetest.Through(t, storetest.New(t), func(next aws.HTTPClient) aws.HTTPClient {
 			l.next = next
 			return l
@@ -98,7 +98,7 @@ func TestNarrowByLaggingIndex(t *testing.T) {
 		if diff := cmp.Diff(ordered(tt.from), walk()); diff != "" {
 			t.Fatal(diff)
 		}
-		if err := s.UpdateAnnotations(t.Context(), request(2_000), doc, []string{"moved"}, collab.AnnotationChange{
+		if err := s.UpdateAnnotations(t.Context(), newRequest(2_000), doc, []string{"moved"}, collab.AnnotationChange{
 			Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
 				a.LocationID = tt.to
 				return nil, nil

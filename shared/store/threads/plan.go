@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // plan is how a query is walked: through which index, in which order, by which ranges of keys. It reads nothing.
@@ -24,15 +24,15 @@ func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	switch {
 	case q.IDs != nil:
 	case updated.in(q), q.Order != "":
-		p.index = table.IndexUpd
+		p.index = keys.IndexUpd
 	case by >= 0:
 		p.by = filters[by]
 		p.index, p.values = p.by.list.index, p.by.asked(q)
 	case created.in(q):
-		p.index = table.IndexUpd
+		p.index = keys.IndexUpd
 	}
-	if p.index == table.IndexUpd && q.Documents == nil && q.Folder == "" {
-		p.index = table.IndexOrg
+	if p.index == keys.IndexUpd && q.Documents == nil && q.Folder == "" {
+		p.index = keys.IndexOrg
 	}
 	return p
 }
@@ -56,7 +56,7 @@ func (p *plan) valid(at position) bool {
 	if p.q.IDs != nil {
 		values = len(p.q.IDs) + 1
 	}
-	return 0 <= at.Value && at.Value < values && len(at.Key) <= table.MaxSortKey &&
+	return 0 <= at.Value && at.Value < values && len(at.Key) <= keys.MaxSortKey &&
 		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
@@ -104,12 +104,12 @@ func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	switch {
 	case p.by != nil:
 		r.partition, r.keys = p.by.list.partition(p.org, p.values[value]), inDocument(document)
-	case p.index == table.IndexOrg:
-		r.partition, r.keys = table.UpdatedPartition(p.org), p.times()
-	case p.index == table.IndexUpd:
-		r.partition, r.keys = table.DocumentPartition(document), p.times()
+	case p.index == keys.IndexOrg:
+		r.partition, r.keys = keys.UpdatedPartition(p.org), p.times()
+	case p.index == keys.IndexUpd:
+		r.partition, r.keys = keys.DocumentPartition(document), p.times()
 	default:
-		r.partition, r.keys = table.DocumentPartition(document), store.Children(table.Annotations)
+		r.partition, r.keys = keys.DocumentPartition(document), store.Children(keys.Annotations)
 	}
 	return r
 }
@@ -119,7 +119,7 @@ func inDocument(document collab.DocumentRef) store.Span {
 	if document == (collab.DocumentRef{}) {
 		return store.Everything
 	}
-	return store.Children(table.Heads(document))
+	return store.Children(keys.Heads(document))
 }
 
 // times is the span of an index by time that the windows leave. A time key is never earlier than lastUpdated, and that never earlier than
@@ -131,11 +131,11 @@ func (p *plan) times() store.Span {
 			from = max(from, *after)
 		}
 	}
-	keys := store.Span{From: table.Time(from)}
+	itemKeys := store.Span{From: keys.Time(from)}
 	if _, before := updated.asked(p.q); before != nil {
-		keys.To = table.Time(latestKey(*before)) + table.AfterChildren
+		itemKeys.To = keys.Time(latestKey(*before)) + keys.AfterChildren
 	}
-	return keys
+	return itemKeys
 }
 
 // strong reports whether threads are read strongly consistent: those of ids, and those of named documents alone.
@@ -160,7 +160,7 @@ func (p *plan) alternatives(documents int) []*filter {
 
 // place returns where the walk comes by the head of an entry that another index than the driver's lists.
 func (p *plan) place(document collab.DocumentRef, it store.Item) position {
-	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(table.DocAnn)}
+	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(keys.DocAnn)}
 }
 
 // latestKey returns the latest time key that an annotation which was last updated at t can have.

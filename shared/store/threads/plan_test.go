@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -126,7 +126,7 @@ func TestLatestKey(t *testing.T) {
 // TestSieve holds what of an index entry is compared with a query: what the index projects.
 func TestSieve(t *testing.T) {
 	entry := store.Item{
-		table.Location: store.Text("l"), table.Creator: store.Text("c"), table.Status: store.Text("s"), table.CreatedAt: store.Number(5),
+		keys.Location: store.Text("l"), keys.Creator: store.Text("c"), keys.Status: store.Text("s"), keys.CreatedAt: store.Number(5),
 	}
 	at := func(n int64) *collab.Millis { return &n }
 	for _, tt := range []struct {
@@ -143,7 +143,7 @@ func TestSieve(t *testing.T) {
 		{collab.AnnotationQuery{UpdatedAfter: at(6)}, "in by st upd org"},
 	} {
 		var got []string
-		for _, ix := range table.Indexes() {
+		for _, ix := range keys.Indexes() {
 			if sieve(&tt.q, ix.Name)(entry) {
 				got = append(got, strings.TrimPrefix(ix.Name, "index-"))
 			}

@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
-	"collabdata/shared/table"
 )
 
 // pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most so many units and lets
@@ -196,23 +196,23 @@ func newLoader(t testing.TB, s *Store) *loader {
 }
 
 func (l *loader) organization(org collab.OrganizationRef) {
-	l.items <- store.NewItem(table.Organization(org.Account, org.Organization))
+	l.items <- store.NewItem(keys.Organization(org.Account, org.Organization))
 }
 
 func (l *loader) document(doc collab.DocumentRef, folder string) {
-	k := table.Document(doc.OrganizationRef, doc.Document)
+	k := keys.Document(doc.OrganizationRef, doc.Document)
 	it := store.NewItem(k)
-	it[table.Parent], it[table.DocAnn] = store.Text(folder), store.Text(k.SK)
-	it[table.In] = store.Text(table.FolderPartition(doc.OrganizationRef, folder))
+	it[keys.Parent], it[keys.DocAnn] = store.Text(folder), store.Text(k.SK)
+	it[keys.In] = store.Text(keys.FolderPartition(doc.OrganizationRef, folder))
 	l.items <- it
 }
 
 // head writes a head of which no comment is later.
 func (l *loader) head(doc collab.DocumentRef, a *collab.Annotation) {
 	it := headItem(doc, a)
-	it[table.Upd] = store.Text(table.UpdatedInDocument(a.LastUpdated, a.ID))
-	it[table.Org] = store.Text(table.UpdatedPartition(doc.OrganizationRef))
-	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(a.LastUpdated, doc, a.ID))
+	it[keys.Upd] = store.Text(keys.UpdatedInDocument(a.LastUpdated, a.ID))
+	it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
+	it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(a.LastUpdated, doc, a.ID))
 	l.items <- it
 }
 
@@ -241,7 +241,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 		doc := org.Document(fmt.Sprintf("doc%03d", d))
 		folder := fmt.Sprint("folder", d/5)
 		if d%5 == 0 {
-			l.items <- store.NewItem(table.Folder(org, folder))
+			l.items <- store.NewItem(keys.Folder(org, folder))
 		}
 		l.document(doc, folder)
 		for a := range perDocument {
@@ -258,7 +258,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 			l.head(doc, &th.Annotation)
 			if d < 5 || rare {
 				l.comment(doc, th.ID, &th.Comments[0])
-				l.items <- store.NewItem(table.AnnotationID(doc, th.ID))
+				l.items <- store.NewItem(keys.AnnotationID(doc, th.ID))
 			}
 		}
 	}
@@ -269,10 +269,10 @@ func (l *loader) many(org collab.OrganizationRef, annotations int) {
 	l.organization(org)
 	for n := range annotations {
 		id := fmt.Sprint(n)
-		it := store.NewItem(table.Annotation(org.Document("doc"), id))
-		it[table.Creator] = store.Text("u")
-		it[table.Org] = store.Text(table.UpdatedPartition(org))
-		it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(1_000_000, org.Document("doc"), id))
+		it := store.NewItem(keys.Annotation(org.Document("doc"), id))
+		it[keys.Creator] = store.Text("u")
+		it[keys.Org] = store.Text(keys.UpdatedPartition(org))
+		it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(1_000_000, org.Document("doc"), id))
 		l.items <- it
 	}
 }

@@ -6,29 +6,29 @@ import (
 	"sync"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // SetSeen says of annotations that a user has seen their comments so far, or none of them. The failures are in their order, nil for
 // success: NOT_FOUND for one that does not exist. What is so already is not written again.
-func (s *Store) SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
-	keys := []table.Key{table.Seen(doc, user)}
+func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
+	itemKeys := []keys.Key{keys.Seen(doc, user)}
 	for _, id := range ids {
-		keys = append(keys, headKey(doc, id), table.SeenThread(doc, user, id))
+		itemKeys = append(itemKeys, headKey(doc, id), keys.SeenThread(doc, user, id))
 	}
-	found, err := s.GetAll(ctx, keys, true)
+	found, err := s.GetAll(ctx, itemKeys, true)
 	if err != nil {
 		return nil, err
 	}
-	document, err := readSeen(found[keys[0]])
+	document, err := readSeen(found[itemKeys[0]])
 	if err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(ids))
 	store.All(len(ids), func(i int) {
-		head, k := found[keys[1+2*i]], keys[2+2*i]
+		head, k := found[itemKeys[1+2*i]], itemKeys[2+2*i]
 		if head == nil {
 			errs[i] = annotationMissing(doc, ids[i])
 			return
@@ -40,22 +40,22 @@ func (s *Store) SetSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, u
 		}
 		now, latest := seenBefore(document, thread, head), timeKey(head)
 		if seen && now <= latest || !seen && now > 0 {
-			errs[i] = s.putSeen(ctx, t, k, birth(head), latest, seen)
+			errs[i] = s.putSeen(ctx, req, k, birth(head), latest, seen)
 		}
 	})
 	return errs, nil
 }
 
 // SetAllSeen is SetSeen for all annotations of a document, those too that no one has opened.
-func (s *Store) SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef, user string, seen bool) error {
-	k := table.Seen(doc, user)
-	if t.Repeat {
-		if there, err := s.Get(ctx, k); err != nil || there.Text(table.AddedBy) == t.Mark() {
+func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error {
+	k := keys.Seen(doc, user)
+	if req.Repeat {
+		if there, err := s.Get(ctx, k); err != nil || there.Text(keys.AddedBy) == req.Mark() {
 			return err
 		}
 	}
 	heads, _, err := s.QueryPage(ctx, store.Scan{
-		Index: table.IndexUpd, PK: table.DocumentPartition(doc), Keys: store.Everything, Newest: true, Limit: 1,
+		Index: keys.IndexUpd, PK: keys.DocumentPartition(doc), Keys: store.Everything, Newest: true, Limit: 1,
 	})
 	if err != nil {
 		return err
@@ -64,18 +64,18 @@ func (s *Store) SetAllSeen(ctx context.Context, t *tx.Tx, doc collab.DocumentRef
 	for _, it := range heads {
 		latest = timeKey(it)
 	}
-	return s.putSeen(ctx, t, k, "", latest, seen)
+	return s.putSeen(ctx, req, k, "", latest, seen)
 }
 
 // putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is: of a document,
 // or of the thread that has a birth mark.
-func (s *Store) putSeen(ctx context.Context, t *tx.Tx, k table.Key, birth string, latest collab.Millis, seen bool) error {
-	v := seenItem{collab.Seen{At: t.Millis()}, birth}
+func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, birth string, latest collab.Millis, seen bool) error {
+	v := seenItem{collab.Seen{At: req.Millis()}, birth}
 	if seen {
-		v.Before = max(t.Millis(), latest) + 1
+		v.Before = max(req.Millis(), latest) + 1
 	}
 	it := store.ItemOf(k, v)
-	it[table.AddedBy] = store.Text(t.Mark())
+	it[keys.AddedBy] = store.Text(req.Mark())
 	return s.Put(ctx, it)
 }
 
@@ -115,9 +115,9 @@ func (b *seenBy) before(id string, head store.Item) collab.Millis {
 
 // seenBy reads what a user has said of a document. Eventually consistent.
 func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
-	k := table.Seen(doc, user)
+	k := keys.Seen(doc, user)
 	b := &seenBy{threads: map[string]seenItem{}}
-	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + table.AfterChildren}}) {
+	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + keys.AfterChildren}}) {
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string)
 			return nil, err
 		}
 		b.bytes += it.Size()
-		if parts, err := table.Split(it.Text(table.SK)); err != nil {
+		if parts, err := keys.Split(it.Text(keys.SK)); err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		} else if len(parts) == 2 {
 			b.threads[parts[1]] = v
@@ -218,7 +218,7 @@ func (s *Store) countIn(
 // unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that
 // was made at a time or later, the last comments first. It is not sure where much was read that does not tell.
 func (s *Store) unreadIn(
-	ctx context.Context, k table.Key, entry store.Item, user string, since collab.Millis,
+	ctx context.Context, k keys.Key, entry store.Item, user string, since collab.Millis,
 ) (unread, sure bool, err error) {
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Newest: true}
 	for _, q.Limit = range []int{3, 100, 0} {
@@ -235,7 +235,7 @@ func (s *Store) unreadIn(
 			if belongs(it, entry) {
 				t.Comments = append(t.Comments, c)
 			}
-			q.Keys = q.Keys.Before(it.Text(table.SK))
+			q.Keys = q.Keys.Before(it.Text(keys.SK))
 		}
 		if t.UnreadBy(user, since) || !more {
 			return t.UnreadBy(user, since), true, nil

@@ -51,7 +51,7 @@ func TestSeenBudgets(t *testing.T) {
 	holds("of one who has seen nothing", 12+annotations/2+1, count("eve", nil, annotations, annotations))
 	set := func(ids ...string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			errs, err := s.SetSeen(ctx, request(5_000), doc, "eve", ids, true)
+			errs, err := s.SetSeen(ctx, newRequest(5_000), doc, "eve", ids, true)
 			for _, e := range errs {
 				if err == nil {
 					err = e
@@ -63,6 +63,6 @@ func TestSeenBudgets(t *testing.T) {
 	holds("read one", 4, set("a001"))
 	holds("read it again", 3, set("a001"))
 	holds("of one who has seen one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
-	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllSeen(ctx, request(6_000), doc, "eve", true) })
+	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllSeen(ctx, newRequest(6_000), doc, "eve", true) })
 	holds("of one who has seen all", 12.5, count("eve", nil, annotations, 0))
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 )
 
 // Select returns the ids of a document's annotations that a selector without ids names, by id. More than most is FAILED_PRECONDITION.
@@ -51,7 +51,7 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 			}
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(table.Escape(a), table.Escape(b)) })
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(keys.Escape(a), keys.Escape(b)) })
 	return slices.Compact(ids), nil // the index may show one that moves between two values under both
 }
 
@@ -67,8 +67,8 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 		largest  = 10_000 // more than 1 MB holds
 	)
 	q := store.Scan{
-		PK:   table.DocumentPartition(doc),
-		Keys: store.Children(table.Annotations), Limit: smallest, Strong: true, Project: []string{table.SK, table.AddedBy},
+		PK:   keys.DocumentPartition(doc),
+		Keys: store.Children(keys.Annotations), Limit: smallest, Strong: true, Project: []string{keys.SK, keys.AddedBy},
 	}
 	var ids []string
 	for more := true; more && len(ids) <= most; {
@@ -79,9 +79,9 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 		}
 		heads := 0
 		for _, it := range items {
-			sk := it.Text(table.SK)
+			sk := it.Text(keys.SK)
 			q.Keys = q.Keys.After(sk)
-			id, comment, err := table.ParseAnnotation(sk)
+			id, comment, err := keys.ParseAnnotation(sk)
 			if err != nil {
 				continue // of a later version
 			}
@@ -91,7 +91,7 @@ func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before st
 					ids = append(ids, id)
 				}
 			}
-			q.Keys = q.Keys.After(threadSpan(table.Annotations + table.Escape(id)).To)
+			q.Keys = q.Keys.After(threadSpan(keys.Annotations + keys.Escape(id)).To)
 		}
 		if q.Limit = min(2*q.Limit, largest); heads < len(items)/smallest {
 			q.Limit = smallest

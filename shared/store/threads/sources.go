@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 )
 
 // source is one range of keys that a walk reads: whole threads of a document, or entries of an index.
@@ -120,9 +120,9 @@ func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 			return part{}, err
 		}
 		for _, it := range items {
-			sk := it.Text(table.SK)
+			sk := it.Text(keys.SK)
 			src.keys = src.keys.After(sk)
-			if _, comment, err := table.ParseAnnotation(sk); err == nil && comment == 0 {
+			if _, comment, err := keys.ParseAnnotation(sk); err == nil && comment == 0 {
 				src.finish(&p)
 				src.reading = &threadReader{}
 			}
@@ -151,7 +151,7 @@ func (src *wholeThreads) finish(p *part) {
 		return
 	}
 	src.reading = nil
-	src.last = threadSpan(r.head.Text(table.SK)).To
+	src.last = threadSpan(r.head.Text(keys.SK)).To
 	src.keys = src.keys.After(src.last)
 	p.entries = append(p.entries, entry{document: src.document, id: r.t.ID, at: src.position(), thread: r})
 	p.cost.threads++

@@ -15,10 +15,10 @@ import (
 
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 )
 
 // Store keeps annotations and comments in the table. Safe for concurrent use.
@@ -26,12 +26,12 @@ type Store struct {
 	*store.Table
 	Directory *directory.Store
 	Outbox    *outbox.Store
-	busy      *cache.Cache[table.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
+	busy      *cache.Cache[keys.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[table.Key, collab.Millis](mostBusy)}
+	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy)}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {

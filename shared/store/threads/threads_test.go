@@ -68,7 +68,7 @@ func newComment(id int64, author string, size int) collab.Comment {
 
 func (s *Store) mustAdd(t testing.TB, doc collab.DocumentRef, th *collab.Thread) {
 	t.Helper()
-	if err := s.AddAnnotation(t.Context(), request(0), doc, th, collab.NewAnnotation{}); err != nil {
+	if err := s.AddAnnotation(t.Context(), newRequest(0), doc, th, collab.NewAnnotation{}); err != nil {
 		t.Fatal(err)
 	}
 }

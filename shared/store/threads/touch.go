@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -36,14 +36,14 @@ func keyFor(key, at collab.Millis) collab.Millis {
 
 // setTimeKey sets a head's time key, and the indexes' keys that hold it.
 func setTimeKey(it store.Item, doc collab.DocumentRef, ann string, key collab.Millis) {
-	it[table.Upd] = store.Text(table.UpdatedInDocument(key, ann))
-	it[table.Org] = store.Text(table.UpdatedPartition(doc.OrganizationRef))
-	it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(key, doc, ann))
+	it[keys.Upd] = store.Text(keys.UpdatedInDocument(key, ann))
+	it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
+	it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(key, doc, ann))
 }
 
 // timeKey returns the time key of a stored head.
 func timeKey(it store.Item) collab.Millis {
-	digits, _, _ := strings.Cut(it.Text(table.Upd), "#")
+	digits, _, _ := strings.Cut(it.Text(keys.Upd), "#")
 	key, _ := strconv.ParseInt(digits, 10, 64)
 	return key
 }
@@ -89,17 +89,17 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 
 // moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it is before bound.
 func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
-	keys := store.Item{}
-	setTimeKey(keys, doc, ann, key)
+	itemKeys := store.Item{}
+	setTimeKey(itemKeys, doc, ann, key)
 	set, condition := "SET #upd = :upd, #org = :org, #orgu = :orgu, #lu = :lu", "attribute_exists(#pk) AND #upd < :bound"
 	return store.Write{Update: &types.Update{
 		Key: store.NewItem(headKey(doc, ann)), UpdateExpression: &set, ConditionExpression: &condition,
 		ExpressionAttributeNames: map[string]string{
-			"#pk": table.PK, "#upd": table.Upd, "#org": table.Org, "#orgu": table.OrgUpd, "#lu": table.LastUpdated,
+			"#pk": keys.PK, "#upd": keys.Upd, "#org": keys.Org, "#orgu": keys.OrgUpd, "#lu": keys.LastUpdated,
 		},
 		ExpressionAttributeValues: store.Item{
-			":upd": keys[table.Upd], ":org": keys[table.Org], ":orgu": keys[table.OrgUpd],
-			":lu": store.Number(at), ":bound": store.Text(table.Time(max(bound, 0))),
+			":upd": itemKeys[keys.Upd], ":org": itemKeys[keys.Org], ":orgu": itemKeys[keys.OrgUpd],
+			":lu": store.Number(at), ":bound": store.Text(keys.Time(max(bound, 0))),
 		},
 	}}
 }
@@ -107,18 +107,18 @@ func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound c
 // setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each
 // touch would count as a change of every index that carries it.
 func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
-	if by == nil || head[table.Creator] != nil {
+	if by == nil || head[keys.Creator] != nil {
 		return nil
 	}
 	var set expression.UpdateBuilder
 	for name, value := range map[string]string{
-		table.From: string(by.From), table.Creator: by.AuthorID, table.By: table.CreatorPartition(doc.OrganizationRef, by.AuthorID),
+		keys.From: string(by.From), keys.Creator: by.AuthorID, keys.By: keys.CreatorPartition(doc.OrganizationRef, by.AuthorID),
 	} {
 		set = set.Set(expression.Name(name), expression.IfNotExists(expression.Name(name), expression.Value(value)))
 	}
-	itself := expression.AttributeExists(expression.Name(table.PK))
-	if mark := head[table.AddedBy]; mark != nil { // another may be there by now, added again
-		itself = expression.Name(table.AddedBy).Equal(expression.Value(mark))
+	itself := expression.AttributeExists(expression.Name(keys.PK))
+	if mark := head[keys.AddedBy]; mark != nil { // another may be there by now, added again
+		itself = expression.Name(keys.AddedBy).Equal(expression.Value(mark))
 	}
 	refused, err := s.Write(ctx, store.Update(head.Key(), set, itself))
 	if refused != nil {

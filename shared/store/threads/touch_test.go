@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/storetest"
 
@@ -69,7 +69,7 @@ func TestTouchThenPut(t *testing.T) {
 	type write = func(w *writing, s *Store, at collab.Millis) error
 	add := func(event bool) write {
 		return func(w *writing, s *Store, at collab.Millis) error {
-			r := request(0)
+			r := newRequest(0)
 			add := collab.NewComments{Comments: []collab.Comment{commentBy("bob", 0, at)}}
 			if event {
 				add.Event = func(*collab.Annotation, []collab.Comment) *collab.Event {
@@ -82,14 +82,14 @@ func TestTouchThenPut(t *testing.T) {
 	}
 	update := func(change func(at collab.Millis) collab.AnnotationChange) write {
 		return func(w *writing, s *Store, at collab.Millis) error {
-			return s.UpdateAnnotations(t.Context(), request(at), w.doc, []string{w.ann}, change(at))[0]
+			return s.UpdateAnnotations(t.Context(), newRequest(at), w.doc, []string{w.ann}, change(at))[0]
 		}
 	}
 	kinds := map[string]write{
 		"add":   add(false),
 		"event": add(true),
 		"edit": func(w *writing, s *Store, at collab.Millis) error {
-			failures, err := s.UpdateComments(t.Context(), request(at), w.doc, w.ann, collab.CommentChange{
+			failures, err := s.UpdateComments(t.Context(), newRequest(at), w.doc, w.ann, collab.CommentChange{
 				IDs: []int64{1}, At: at,
 				Change: func(c *collab.Comment) error { c.LastUpdated = max(c.LastUpdated, at); return nil },
 			})
@@ -166,7 +166,7 @@ func TestTouchBusy(t *testing.T) {
 		_, err := w.add("a", commentBy("bob", 0, at))
 		w.must(err)
 		head, _ := w.items("a")
-		moved[head.Text(table.Upd)] = true
+		moved[head.Text(keys.Upd)] = true
 		w.mustHold(fmt.Sprint(at))
 	}
 	if len(moved) != 5 { // exactly, then at the end of each quarter
@@ -184,7 +184,7 @@ func TestTouchNeverMovesBack(t *testing.T) {
 	_, err := w.add("a", commentBy("bob", 0, start)) // this process has seen the thread at its start
 	w.must(err)
 	updated := collab.Millis(start + 180)
-	w.must(other.UpdateAnnotations(t.Context(), request(updated), w.doc, []string{"a"}, resolve(updated))[0])
+	w.must(other.UpdateAnnotations(t.Context(), newRequest(updated), w.doc, []string{"a"}, resolve(updated))[0])
 	_, err = w.add("a", commentBy("bob", 0, start+130))
 	w.must(err)
 	var found []collab.Millis
@@ -205,11 +205,11 @@ func TestTouchNeverMovesBack(t *testing.T) {
 func TestAddCommentsOfOneMoment(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	_, err := w.AddComments(
-		t.Context(), request(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)},
+		t.Context(), newRequest(10_000), w.doc, "a", collab.NewComments{Comments: slices.Repeat([]collab.Comment{commentBy("bob", 0, 10_000)}, 90)},
 	)
 	w.must(err)
 	store.All(100, func(i int) {
-		r, add := request(10_000), collab.NewComments{Comments: []collab.Comment{commentBy(fmt.Sprint("u", i), 0, 10_000)}}
+		r, add := newRequest(10_000), collab.NewComments{Comments: []collab.Comment{commentBy(fmt.Sprint("u", i), 0, 10_000)}}
 		first, err := w.AddComments(t.Context(), r, w.doc, "a", add)
 		if err != nil {
 			t.Error(err)

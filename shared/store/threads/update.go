@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
-	"collabdata/shared/tx"
 )
 
 // What one update of many annotations has in memory at once.
@@ -25,12 +25,12 @@ const (
 // transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
 // the same mark leaves as they are.
 func (s *Store) UpdateAnnotations(
-	ctx context.Context, t *tx.Tx, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
 ) []error {
 	errs := make([]error, len(ids))
 	updates := make([]*update, len(ids))
 	for i, id := range ids {
-		updates[i] = &update{s: s, tx: t, doc: doc, id: id, n: i, c: c}
+		updates[i] = &update{s: s, req: req, doc: doc, id: id, n: i, c: c}
 	}
 	if c.Comment != nil {
 		lanes := min(threadsAtOnce, len(ids))
@@ -42,12 +42,12 @@ func (s *Store) UpdateAnnotations(
 		return errs
 	}
 	for part := range slices.Chunk(updates, headsAtOnce) {
-		keys := collab.Map(part, (*update).key)
-		found, err := s.GetAll(ctx, keys, true)
+		itemKeys := collab.Map(part, (*update).key)
+		found, err := s.GetAll(ctx, itemKeys, true)
 		store.All(len(part), func(i int) {
 			u := part[i]
 			if errs[u.n] = err; err == nil {
-				errs[u.n] = u.head(ctx, found[keys[i]])
+				errs[u.n] = u.head(ctx, found[itemKeys[i]])
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func (s *Store) UpdateAnnotations(
 // update is the update of one annotation under way.
 type update struct {
 	s   *Store
-	tx  *tx.Tx
+	req *request.Request
 	doc collab.DocumentRef
 	id  string
 	n   int // which of the call's annotations it is
@@ -66,7 +66,7 @@ type update struct {
 	events []*collab.Event // that the writes record
 }
 
-func (u *update) key() table.Key { return headKey(u.doc, u.id) }
+func (u *update) key() keys.Key { return headKey(u.doc, u.id) }
 
 // head changes an annotation's head, which was read as found; nil for none.
 func (u *update) head(ctx context.Context, found store.Item) error {
@@ -87,9 +87,9 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 
 // try is store.Table.Try for what the update writes, and notes the events that it has recorded.
 func (u *update) try(ctx context.Context, compute func(context.Context) ([]store.Write, error)) error {
-	err := u.s.Try(ctx, nameOf(u.id), u.tx.Mark(), compute)
+	err := u.s.Try(ctx, nameOf(u.id), u.req.Mark(), compute)
 	if err == nil {
-		u.tx.Recorded(u.events...)
+		u.req.Recorded(u.events...)
 	}
 	return err
 }
@@ -111,7 +111,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	var same []string
 	if a.LastUpdated > timeKey(before) {
 		setTimeKey(after, u.doc, u.id, a.LastUpdated)
-		same = []string{table.Upd} // a comment may have moved it since
+		same = []string{keys.Upd} // a comment may have moved it since
 	}
 	if err := store.CheckSize(after, "the annotation"); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (u *update) selected(head store.Item) (collab.Annotation, error) {
 
 // did reports whether an earlier try changed an item.
 func (u *update) did(it store.Item) bool {
-	return it.Text(table.Writer) == u.tx.Mark() || it.Text(table.ReplacedBy) == u.tx.Mark()
+	return it.Text(keys.Writer) == u.req.Mark() || it.Text(keys.ReplacedBy) == u.req.Mark()
 }
 
 // write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users
@@ -140,9 +140,9 @@ func (u *update) did(it store.Item) bool {
 // again.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
-		after[table.ReplacedBy] = store.Text(u.tx.Mark())
+		after[keys.ReplacedBy] = store.Text(u.req.Mark())
 	}
-	return store.Change(before, after, u.tx.Mark(), append(same, table.Rev, table.AddedBy)...) // another may be there by now, added again
+	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...) // another may be there by now, added again
 }
 
 // thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
@@ -213,13 +213,13 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 // writeAhead writes the comments that wait. The head is touched before, as they can be seen at once.
 func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	if !w.ahead {
-		if _, err := w.s.touch(ctx, w.doc, w.id, w.tx.Millis(), nil); err != nil {
+		if _, err := w.s.touch(ctx, w.doc, w.id, w.req.Millis(), nil); err != nil {
 			return err
 		}
 		w.ahead = true
 	}
 	refused, err := w.s.Write(ctx, w.changes...)
-	if err == nil && refused != nil && !refused.By(w.tx.Mark()) {
+	if err == nil && refused != nil && !refused.By(w.req.Mark()) {
 		err = store.ErrOvertaken
 	}
 	w.changes, w.size = nil, 0

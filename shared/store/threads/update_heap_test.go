@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -57,14 +57,14 @@ func TestSwapIsBounded(t *testing.T) {
 		return scale
 	}))
 	before := inUse()
-	w.must(weighing.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{w.ann}, swap("ann", "bob", 5_000))[0])
+	w.must(weighing.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{w.ann}, swap("ann", "bob", 5_000))[0])
 	swapped, err := w.Query(t.Context(), store.Scan{
-		PK: table.DocumentPartition(w.doc), Keys: store.Children(table.Annotations), Project: []string{table.SK, table.Creator},
+		PK: keys.DocumentPartition(w.doc), Keys: store.Children(keys.Annotations), Project: []string{keys.SK, keys.Creator},
 	})
 	w.must(err)
 	bobs := 0
 	for _, it := range swapped {
-		if it.Text(table.Creator) == "bob" {
+		if it.Text(keys.Creator) == "bob" {
 			bobs++
 		}
 	}

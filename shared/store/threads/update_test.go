@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -29,42 +29,42 @@ func TestUpdateAnnotations(t *testing.T) {
 			ids = append(ids, fmt.Sprint("b", i))
 		}
 		w.must(store.Each(t.Context(), 120, func(_ context.Context, i int) error {
-			return w.AddAnnotation(t.Context(), request(0), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{})
+			return w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(ids[i+1], "ann", 0), collab.NewAnnotation{})
 		}))
-		errs := w.UpdateAnnotations(t.Context(), request(5_000), w.doc, ids, resolve(5_000))
+		errs := w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, ids, resolve(5_000))
 		mustCode(t, "no such annotation", errs[0], collab.NotFound)
 		for i, id := range ids[1:] {
 			head, _ := w.items(id)
-			if errs[i+1] != nil || head.Text(table.St) != table.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 ||
-				head.Number(table.Rev) != 1 {
+			if errs[i+1] != nil || head.Text(keys.St) != keys.StatusPartition(w.doc.OrganizationRef, "DONE") || timeKey(head) != 5_000 ||
+				head.Number(keys.Rev) != 1 {
 				t.Fatalf("%s: %v, %v", id, errs[i+1], head)
 			}
 		}
 		not := resolve(6_000)
 		not.Select = func(*collab.Annotation) error { return collab.Errorf(collab.FailedPrecondition, "not this one") }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), request(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, ids[1:2], not)[0], collab.FailedPrecondition)
 		not.Comment = func(*collab.Comment) (bool, error) { t.Error("its comments are changed"); return true, nil }
-		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), request(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
+		mustCode(t, "not selected", w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, not)[0], collab.FailedPrecondition)
 	})
 }
 
 // TestUpdateKeepsUnknown holds that a write keeps attributes which it does not know: those of a later version.
 func TestUpdateKeepsUnknown(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
-	for _, k := range []table.Key{table.Annotation(w.doc, "a"), table.Comment(w.doc, "a", 1)} {
+	for _, k := range []keys.Key{keys.Annotation(w.doc, "a"), keys.Comment(w.doc, "a", 1)} {
 		later := store.Update(k, expression.Set(expression.Name("later"), expression.Value("kept")))
 		_, err := w.Write(t.Context(), later)
 		w.must(err)
 	}
-	w.must(w.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
-	w.must(w.UpdateAnnotations(t.Context(), request(6_000), w.doc, []string{"a"}, swap("ann", "zoe", 6_000))[0])
-	_, err := w.UpdateComments(t.Context(), request(7_000), w.doc, "a", collab.CommentChange{
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, resolve(5_000))[0])
+	w.must(w.UpdateAnnotations(t.Context(), newRequest(6_000), w.doc, []string{"a"}, swap("ann", "zoe", 6_000))[0])
+	_, err := w.UpdateComments(t.Context(), newRequest(7_000), w.doc, "a", collab.CommentChange{
 		IDs: []int64{1}, At: 7_000, Change: func(c *collab.Comment) error { c.HTML, c.Text = c.Text, nil; return nil },
 	})
 	w.must(err)
 	_, err = w.add("a", commentBy("bob", 0, 8_000))
 	w.must(err)
-	for _, k := range []table.Key{table.Annotation(w.doc, "a"), table.Comment(w.doc, "a", 1)} {
+	for _, k := range []keys.Key{keys.Annotation(w.doc, "a"), keys.Comment(w.doc, "a", 1)} {
 		it, err := w.Get(t.Context(), k)
 		w.must(err)
 		if it.Text("later") != "kept" || it["txt"] != nil {
@@ -111,8 +111,8 @@ func (w *writing) swapping() {
 func (w *writing) mustBeSwapped() {
 	w.t.Helper()
 	head, comments := w.items(w.ann)
-	if head.Text(table.Creator) != "bob" || len(comments) != 200 {
-		w.t.Errorf("the creator is %s, there are %d comments", head.Text(table.Creator), len(comments))
+	if head.Text(keys.Creator) != "bob" || len(comments) != 200 {
+		w.t.Errorf("the creator is %s, there are %d comments", head.Text(keys.Creator), len(comments))
 	}
 	for _, c := range comments {
 		if want := []string{"ann", "bob"}[c.ID%2]; c.AuthorID != want {
@@ -126,7 +126,7 @@ func TestSwap(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
 		w.swapping()
-		w.must(w.UpdateAnnotations(t.Context(), request(5_000), w.doc, []string{"a"}, swap("ann", "bob", 5_000))[0])
+		w.must(w.UpdateAnnotations(t.Context(), newRequest(5_000), w.doc, []string{"a"}, swap("ann", "bob", 5_000))[0])
 		w.mustBeSwapped()
 		w.mustHold("then")
 	})
@@ -143,15 +143,15 @@ func TestSwapKilled(t *testing.T) {
 			w := document.another(t, fmt.Sprint("killed", after))
 			w.swapping()
 			change := swap("ann", "bob", 5_000)
-			r := request(5_000)
+			r := newRequest(5_000)
 			killed := on(storetest.Killed(t, tb, after)).UpdateAnnotations(t.Context(), r, w.doc, []string{w.ann}, change)[0]
 			w.mustHold("killed")
-			_, err := w.UpdateComments(t.Context(), request(6_000), w.doc, w.ann, collab.CommentChange{
+			_, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, w.ann, collab.CommentChange{
 				IDs: []int64{1, 100, 200}, At: 6_000,
 				Change: func(c *collab.Comment) error { c.Context, c.LastUpdated = collab.JSON(`{}`), 6_000; return nil },
 			})
 			w.must(err)
-			w.must(w.UpdateAnnotations(t.Context(), request(6_500), w.doc, []string{w.ann}, resolve(6_500))[0])
+			w.must(w.UpdateAnnotations(t.Context(), newRequest(6_500), w.doc, []string{w.ann}, resolve(6_500))[0])
 			w.must(w.UpdateAnnotations(t.Context(), storetest.Again(r), w.doc, []string{w.ann}, change)[0])
 			w.mustBeSwapped()
 			w.mustHold("repeated")
@@ -179,7 +179,7 @@ func TestUpdateOfAnEndedRequest(t *testing.T) {
 	for _, c := range long.Comments {
 		change.IDs = append(change.IDs, c.ID)
 	}
-	failures, err := w.UpdateComments(ctx, request(7_000), w.doc, "long", change)
+	failures, err := w.UpdateComments(ctx, newRequest(7_000), w.doc, "long", change)
 	w.must(err)
 	for _, id := range change.IDs {
 		it, err := w.Get(t.Context(), commentKey(w.doc, "long", id))

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/store"
-	"collabdata/shared/table"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -88,7 +88,7 @@ func testLargeThread(t *testing.T, s *Store) {
 	s.mustAdd(t, doc, newThread("b", "u", comments/2, 100_000))
 	rest := newThread("b", "u", comments, 100_000).Comments[comments/2:]
 	rest[len(rest)-1].LastUpdated = 1_100 // moves the time key to 1,250
-	if _, err := s.AddComments(t.Context(), request(0), doc, "b", collab.NewComments{Comments: rest}); err != nil {
+	if _, err := s.AddComments(t.Context(), newRequest(0), doc, "b", collab.NewComments{Comments: rest}); err != nil {
 		t.Fatal(err)
 	}
 	c := newThread("c", "u", 2, 10)
@@ -162,8 +162,8 @@ func TestForgedPositions(t *testing.T) {
 		{collab.AnnotationQuery{Documents: []string{"d1", "d2"}, Locations: []string{"l1", "l2"}}, 2, entries},
 		{collab.AnnotationQuery{Creators: []string{"u1"}}, 1, entries},
 		{collab.AnnotationQuery{Folder: collab.RootFolder, Statuses: []string{"OPEN"}}, 1, entries},
-		{collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}, 1, []string{table.UpdatedInOrganization(1_000, org.Document("d1"), "a0")}},
-		{collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: ptr(int64(1))}, 1, []string{table.UpdatedInDocument(1_000, "a0")}},
+		{collab.AnnotationQuery{UpdatedAfter: ptr(int64(1))}, 1, []string{keys.UpdatedInOrganization(1_000, org.Document("d1"), "a0")}},
+		{collab.AnnotationQuery{Documents: []string{"d1"}, UpdatedAfter: ptr(int64(1))}, 1, []string{keys.UpdatedInDocument(1_000, "a0")}},
 		{collab.AnnotationQuery{IDs: []string{"a1", "a3"}}, 3, []string{"d1", "d2"}},
 	} {
 		whole := s.list(t, org, of.q, 1000)
@@ -204,7 +204,7 @@ func TestForgedPositions(t *testing.T) {
 		}
 		for _, p := range []string{
 			at("", -1, ""), at("d1", of.values, ""), at("", 1<<40, "~"), at("\x01", 0, ""), at(strings.Repeat("d", 700), 0, "~"),
-			at("d1", 0, strings.Repeat("k", table.MaxSortKey+1)), "", "[]", "{", `{"d":""}x`, `{"v":"x"}`, `{"v":1.5}`, "x", "\xff",
+			at("d1", 0, strings.Repeat("k", keys.MaxSortKey+1)), "", "[]", "{", `{"d":""}x`, `{"v":"x"}`, `{"v":1.5}`, "x", "\xff",
 		} {
 			mustCode(t, fmt.Sprintf("%+v from %.40q", of.q, p), walk(p), collab.InvalidArgument)
 		}
@@ -215,7 +215,7 @@ func TestForgedPositions(t *testing.T) {
 func TestForgedPosition(t *testing.T) {
 	s := newStore(t)
 	org := s.mustOrganization(t, "org")
-	ctx, long := t.Context(), strings.Repeat("z", table.MaxSortKey)
+	ctx, long := t.Context(), strings.Repeat("z", keys.MaxSortKey)
 	walk := func(q collab.AnnotationQuery, key string) error {
 		from, err := json.Marshal(position{Key: key})
 		if err != nil {
@@ -263,7 +263,7 @@ func testTimes(t *testing.T, s *Store) {
 	for i, at := range []collab.Millis{10_001, 10_100, 10_050, 10_249, 10_250, 10_251, 10_499, 10_501, 20_000, 20_250, 19_000, 20_251} {
 		c := newComment(int64(i+1), "u", 1)
 		c.LastUpdated = at
-		if _, err := s.AddComments(t.Context(), request(0), doc, "a", collab.NewComments{Comments: []collab.Comment{c}}); err != nil {
+		if _, err := s.AddComments(t.Context(), newRequest(0), doc, "a", collab.NewComments{Comments: []collab.Comment{c}}); err != nil {
 			t.Fatal(err)
 		}
 		latest = max(latest, at)
@@ -325,18 +325,18 @@ func testLaterVersion(t *testing.T, s *Store) {
 		return got
 	}
 	want := reads()
-	partition := table.DocumentPartition(doc)
+	partition := keys.DocumentPartition(doc)
 	for i, sk := range []string{
 		"ANN#a#CMT", "ANN#a#A#1", "ANN#a#ZZZ#1", "ANN#b#CMT#0", "ANN#b#CMT#0000000000000001#R", "ANN#b#CMT#0000000000000002#R#x",
 		"ANN#b#CMT#x", "ANN#bb#CMT#0000000000000001", "ANN#%zz", "ANN#z#CMT#~", "ANN$",
 	} {
-		it := store.NewItem(table.Key{PK: partition, SK: sk})
+		it := store.NewItem(keys.Key{PK: partition, SK: sk})
 		if sk != "ANN#bb#CMT#0000000000000001" {
-			it[table.By], it[table.DocAnn] = store.Text(table.CreatorPartition(doc.OrganizationRef, "u")), store.Text(fmt.Sprint("doc#b", i))
-			it[table.Status], it[table.CreatedAt] = store.Text("OPEN"), store.Number(1_000)
-			it[table.Upd] = store.Text(table.UpdatedInDocument(1_000, fmt.Sprint("b", i)))
-			it[table.Org] = store.Text(table.UpdatedPartition(doc.OrganizationRef))
-			it[table.OrgUpd] = store.Text(table.UpdatedInOrganization(1_000, doc, fmt.Sprint("b", i)))
+			it[keys.By], it[keys.DocAnn] = store.Text(keys.CreatorPartition(doc.OrganizationRef, "u")), store.Text(fmt.Sprint("doc#b", i))
+			it[keys.Status], it[keys.CreatedAt] = store.Text("OPEN"), store.Number(1_000)
+			it[keys.Upd] = store.Text(keys.UpdatedInDocument(1_000, fmt.Sprint("b", i)))
+			it[keys.Org] = store.Text(keys.UpdatedPartition(doc.OrganizationRef))
+			it[keys.OrgUpd] = store.Text(keys.UpdatedInOrganization(1_000, doc, fmt.Sprint("b", i)))
 		}
 		if err := s.Put(t.Context(), it); err != nil {
 			t.Fatal(err)

@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -49,7 +49,7 @@ func newWriting(t testing.TB, tb *store.Table) *writing {
 func (w *writing) another(t testing.TB, ann string) *writing {
 	t.Helper()
 	w = &writing{Store: w.Store, t: t, doc: w.doc, ann: ann}
-	w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{}))
+	w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(ann, "ann", 1), collab.NewAnnotation{}))
 	return w
 }
 
@@ -60,8 +60,8 @@ func (w *writing) must(err error) {
 	}
 }
 
-// request returns the work of a request that arrives at a time, 0 for now.
-func request(at collab.Millis) *tx.Tx {
+// newRequest returns the work of a request that arrives at a time, 0 for now.
+func newRequest(at collab.Millis) *request.Request {
 	if at == 0 {
 		return storetest.Request(time.Now())
 	}
@@ -90,13 +90,13 @@ func thread(id, creator string, n int) *collab.Thread {
 
 // add adds comments with ids of their own.
 func (w *writing) add(ann string, comments ...collab.Comment) ([]int64, error) {
-	return w.AddComments(w.t.Context(), request(0), w.doc, ann, collab.NewComments{Comments: comments})
+	return w.AddComments(w.t.Context(), newRequest(0), w.doc, ann, collab.NewComments{Comments: comments})
 }
 
 // items returns the head of an annotation and its comments as they are stored.
 func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	w.t.Helper()
-	k := table.Annotation(w.doc, ann)
+	k := keys.Annotation(w.doc, ann)
 	items, err := w.Query(w.t.Context(), store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true})
 	w.must(err)
 	if len(items) == 0 || items[0].Key() != k {
@@ -116,7 +116,7 @@ func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 func (w *writing) mustHold(when string) {
 	w.t.Helper()
 	head, comments := w.items(w.ann)
-	key, own := timeKey(head), head.Number(table.LastUpdated)
+	key, own := timeKey(head), head.Number(keys.LastUpdated)
 	for _, c := range comments {
 		if c.LastUpdated > key {
 			w.t.Fatalf("%s: comment %d of %d can be seen, and the time key stands at %d", when, c.ID, c.LastUpdated, key)
@@ -140,14 +140,14 @@ func TestAddAnnotation(t *testing.T) {
 		for _, n := range []int{0, 1, 90} {
 			id := fmt.Sprint("ann", n)
 			th := thread(id, "ann", n)
-			r := request(0)
+			r := newRequest(0)
 			w.must(w.AddAnnotation(t.Context(), r, w.doc, th, collab.NewAnnotation{}))
 			head, comments := w.items(id)
 			if diff := cmp.Diff(th.Comments, comments); diff != "" || head == nil {
 				t.Error(diff)
 			}
 			w.must(w.AddAnnotation(t.Context(), storetest.Again(r), w.doc, thread(id, "ann", n), collab.NewAnnotation{})) // again
-			err := w.AddAnnotation(t.Context(), request(0), w.doc, thread(id, "bob", n), collab.NewAnnotation{})
+			err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread(id, "bob", n), collab.NewAnnotation{})
 			mustCode(t, "another's", err, collab.AlreadyExists)
 			if _, again := w.items(id); cmp.Diff(comments, again) != "" {
 				t.Error("a failed add changed comments")
@@ -158,12 +158,12 @@ func TestAddAnnotation(t *testing.T) {
 			text := strings.Repeat("x", 349_000)
 			large.Comments[i].Text = &text
 		}
-		err := w.AddAnnotation(t.Context(), request(0), w.doc, large, collab.NewAnnotation{})
+		err := w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
 		mustCode(t, "more than a transaction takes", err, collab.InvalidArgument)
 		text := strings.Repeat("x", 351_000)
 		large.Comments[0].Text = &text
 		large.Comments = large.Comments[:1]
-		err = w.AddAnnotation(t.Context(), request(0), w.doc, large, collab.NewAnnotation{})
+		err = w.AddAnnotation(t.Context(), newRequest(0), w.doc, large, collab.NewAnnotation{})
 		mustCode(t, "a comment that is too large", err, collab.InvalidArgument)
 		if head, _ := w.items("large"); head != nil {
 			t.Error("an add that was refused left a head")
@@ -174,7 +174,7 @@ func TestAddAnnotation(t *testing.T) {
 func TestAddComments(t *testing.T) {
 	storetest.OnEach(t, func(t *testing.T, tb *store.Table) {
 		w := newWriting(t, tb)
-		w.must(w.AddAnnotation(t.Context(), request(0), w.doc, thread("bare", "", 0), collab.NewAnnotation{}))
+		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, thread("bare", "", 0), collab.NewAnnotation{}))
 		ids, err := w.add("a", commentBy("bob", 0, 2_000), commentBy("bob", 7, 2_000), commentBy("cid", 0, 2_000))
 		w.must(err)
 		if !(ids[0] > 7 && ids[1] == 7 && ids[2] == ids[0]+1) {
@@ -185,13 +185,13 @@ func TestAddComments(t *testing.T) {
 		mustCode(t, "an id that is taken", err, collab.AlreadyExists)
 		_, err = w.add("none", commentBy("bob", 0, 9_000))
 		mustCode(t, "no such annotation", err, collab.NotFound)
-		if after, comments := w.items("a"); len(comments) != 4 || cmp.Diff(head.Text(table.Upd), after.Text(table.Upd)) != "" {
+		if after, comments := w.items("a"); len(comments) != 4 || cmp.Diff(head.Text(keys.Upd), after.Text(keys.Upd)) != "" {
 			t.Errorf("a call that was refused left %d comments, the head %v", len(comments), after)
 		}
 		_, err = w.add("bare", commentBy("eve", 0, 500), commentBy("bob", 0, 500))
 		w.must(err)
-		if head, _ := w.items("bare"); head.Text(table.Creator) != "eve" || head.Text(table.From) != `{"userId":"eve"}` ||
-			head.Text(table.By) != table.CreatorPartition(w.doc.OrganizationRef, "eve") || head.Number(table.LastUpdated) != 1_000 {
+		if head, _ := w.items("bare"); head.Text(keys.Creator) != "eve" || head.Text(keys.From) != `{"userId":"eve"}` ||
+			head.Text(keys.By) != keys.CreatorPartition(w.doc.OrganizationRef, "eve") || head.Number(keys.LastUpdated) != 1_000 {
 			t.Errorf("the author of the first comment is the creator, and lastUpdated does not move back: %v", head)
 		}
 	})
@@ -208,7 +208,7 @@ func TestAddCommentsAgain(t *testing.T) {
 		{commentBy("cid", 0, 3_000)},
 		{commentBy("dan", 0, 3_000), commentBy("dan", 0, 3_000), commentBy("dan", 5, 3_000), commentBy("dan", 0, 3_000)},
 	} {
-		r := request(start.UnixMilli())
+		r := newRequest(start.UnixMilli())
 		first, err := w.AddComments(t.Context(), r, w.doc, "a", collab.NewComments{Comments: comments})
 		w.must(err)
 		before, _ := w.items("a")
@@ -247,26 +247,26 @@ func TestUpdateComments(t *testing.T) {
 			c.Text, c.LastUpdated = &text, 6_000
 			return nil
 		}}
-		failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", change)
+		failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", change)
 		w.must(err)
 		mustCode(t, "a refused change", failures[2], collab.InvalidArgument)
 		mustCode(t, "no such comment", failures[999], collab.NotFound)
 		first, err := w.Get(t.Context(), commentKey(w.doc, "a", 1))
 		w.must(err)
 		head, comments := w.items("a")
-		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(table.Rev) != 1 || *comments[1].Text != "hello" ||
-			head.Number(table.LastUpdated) != 6_000 {
+		if len(failures) != 2 || *comments[0].Text != "new" || first.Number(keys.Rev) != 1 || *comments[1].Text != "hello" ||
+			head.Number(keys.LastUpdated) != 6_000 {
 			t.Errorf("%v: %v", failures, comments)
 		}
 		w.mustHold("then")
 		change.IDs = []int64{998}
-		failures, err = w.UpdateComments(t.Context(), request(9_000), w.doc, "a", change)
+		failures, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
 		w.must(err)
 		mustCode(t, "no such comment", failures[998], collab.NotFound)
-		if after, _ := w.items("a"); after.Text(table.Upd) != head.Text(table.Upd) {
+		if after, _ := w.items("a"); after.Text(keys.Upd) != head.Text(keys.Upd) {
 			t.Error("an update of nothing moved the time key")
 		}
-		_, err = w.UpdateComments(t.Context(), request(9_000), w.doc, "none", change)
+		_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "none", change)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
 }
@@ -280,12 +280,12 @@ func TestUpdateCommentsAnew(t *testing.T) {
 		return func(c *collab.Comment) error { c.Text = &s; return nil }
 	}
 	others := sync.OnceFunc(func() {
-		failures, err := w.UpdateComments(t.Context(), request(5_000), w.doc, "a", collab.CommentChange{
+		failures, err := w.UpdateComments(t.Context(), newRequest(5_000), w.doc, "a", collab.CommentChange{
 			IDs: []int64{1, 2}, At: 5_000, Change: text("theirs"),
 		})
 		w.must(errors.Join(err, failures[1], failures[2]))
 	})
-	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
 		IDs: []int64{1, 2}, At: 6_000,
 		Change: func(c *collab.Comment) error {
 			defer others()
@@ -318,7 +318,7 @@ func TestUpdateComments500(t *testing.T) {
 		w.must(err)
 	}
 	events := 0
-	failures, err := w.UpdateComments(t.Context(), request(6_000), w.doc, "a", collab.CommentChange{
+	failures, err := w.UpdateComments(t.Context(), newRequest(6_000), w.doc, "a", collab.CommentChange{
 		IDs: ids, At: 6_000,
 		Change: func(c *collab.Comment) error { c.LastUpdated = 6_000; return nil },
 		Event: func(_ *collab.Annotation, comments []collab.Comment) *collab.Event {

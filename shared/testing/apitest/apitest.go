@@ -69,8 +69,8 @@ import (
 	"time"
 
 	"collabdata/shared/api"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 //go:embed scripts
@@ -252,8 +252,8 @@ func (s *step) request(ctx context.Context, base string, vars variables) (req *h
 		return nil, "", err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(auth.KeyHeader, vars["key"].text)
-	req.Header.Set(auth.TokenHeader, vars["token"].text)
+	req.Header.Set(credentials.KeyHeader, vars["key"].text)
+	req.Header.Set(credentials.TokenHeader, vars["token"].text)
 	for _, h := range s.header {
 		if h.absent {
 			req.Header.Del(h.name)

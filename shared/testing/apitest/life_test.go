@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/storetest"
 )
@@ -16,23 +16,23 @@ import (
 func TestLife(t *testing.T) {
 	s, url := serve(t)
 	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
-	scan := func(of func(k table.Key) bool) (keys []table.Key) {
+	scan := func(of func(k keys.Key) bool) (itemKeys []keys.Key) {
 		for _, it := range storetest.Scan(t, s.Outbox.Table) {
 			if k := it.Key(); of(k) {
-				keys = append(keys, k)
+				itemKeys = append(itemKeys, k)
 			}
 		}
-		return keys
+		return itemKeys
 	}
-	pending := func(k table.Key) bool { return strings.HasPrefix(k.PK, "DUE#"+string(collab.EventWork)) }
+	pending := func(k keys.Key) bool { return strings.HasPrefix(k.PK, "DUE#"+string(collab.EventWork)) }
 	for end := time.Now().Add(time.Minute); len(scan(pending)) > 0; {
 		if time.Now().After(end) {
 			t.Fatal("events are not delivered")
 		}
 	}
-	jobs := scan(func(k table.Key) bool { return k.SK == "PROGRESS" })
+	jobs := scan(func(k keys.Key) bool { return k.SK == "PROGRESS" })
 	for _, k := range jobs {
-		parts, err := table.Split(k.PK)
+		parts, err := keys.Split(k.PK)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,9 +50,9 @@ func TestLife(t *testing.T) {
 	if len(jobs) < 4 {
 		t.Errorf("there were %d jobs: of comments, a document, a folder and the organization are wanted", len(jobs))
 	}
-	left := scan(func(k table.Key) bool {
-		parts, err := table.Split(k.PK)
-		return err == nil && (table.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == table.Organizations+"acme")
+	left := scan(func(k keys.Key) bool {
+		parts, err := keys.Split(k.PK)
+		return err == nil && (keys.InOrganization(k.PK, parts[min(1, len(parts)-1)], "acme") || k.SK == keys.Organizations+"acme")
 	})
 	for _, k := range left {
 		t.Errorf("%s is left", k)

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"collabdata/localstack"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 // TestSchemathesis has Schemathesis make requests from the OpenAPI document, good ones and bad ones: none is answered with a fault of the
@@ -28,8 +28,8 @@ func TestSchemathesis(t *testing.T) {
 	}
 	const drawn = "10" // requests for each operation, beside some 5,000 that cover the document
 	cmd := exec.CommandContext(
-		t.Context(), program, "run", "../../api/openapi.json", "--url", url, "--no-color", "--seed", "1", "--header", auth.KeyHeader+": key",
-		"--header", auth.TokenHeader+": token", "--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2",
+		t.Context(), program, "run", "../../api/openapi.json", "--url", url, "--no-color", "--seed", "1", "--header", credentials.KeyHeader+": key",
+		"--header", credentials.TokenHeader+": token", "--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2",
 		"--generation-database", "none", "--checks",
 		"not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
 		"--max-failures", "10", "--warnings", "off",

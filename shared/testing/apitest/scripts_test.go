@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/api"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
 )
@@ -50,13 +50,13 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	dynamoDB, log := localstacktest.Config(localstacktest.DynamoDB(t)), slog.New(slog.DiscardHandler)
 	watchedDB, watchedSQS := dynamoDB, sqs
 	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
-	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[table.EventsQueue], Log: log})
+	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[keys.EventsQueue], Log: log})
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	delivery, err := worker.New(deliver.Config{
 		DynamoDB: dynamoDB, SQS: sqs, Table: name,
-		EventsURL: urls[table.EventsQueue], WebhooksURL: urls[table.WebhooksQueue], Log: log,
+		EventsURL: urls[keys.EventsQueue], WebhooksURL: urls[keys.WebhooksQueue], Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
 	"collabdata/shared/testing/storetest"
-	"collabdata/shared/tx"
 )
 
 // Seeder writes what no operation makes: see package directory, whose Store is one.
@@ -16,7 +16,7 @@ type Seeder interface {
 	AddAccount(ctx context.Context, a collab.Account) error
 	AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
 	storetest.Directory
-	AddFolders(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, folders []collab.Folder) []error
+	AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error
 
 	// SetPreferences writes the preferences of users for documents, or for the organization when documents is nil.
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
@@ -95,7 +95,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		}
 	}
 	for _, f := range a.Folders {
-		t := &tx.Tx{Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(f.ID))}
+		t := &request.Request{Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(f.ID))}
 		err := to.AddFolders(ctx, t, in(f.Organization), []collab.Folder{{
 			ID: f.ID, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 		}})[0]

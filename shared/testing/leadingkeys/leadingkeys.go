@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"collabdata/shared/table"
+	"collabdata/shared/keys"
 )
 
 // item is the part of an item or key that decides about its partition.
@@ -28,9 +28,9 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err
 	}
-	keys := map[string][]string{}
+	itemKeys := map[string][]string{}
 	use := func(action string, s single) {
-		keys["dynamodb:"+action] = append(keys["dynamodb:"+action], s.Key[table.PK].S+s.Item[table.PK].S)
+		itemKeys["dynamodb:"+action] = append(itemKeys["dynamodb:"+action], s.Key[keys.PK].S+s.Item[keys.PK].S)
 	}
 	switch operation {
 	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
@@ -43,8 +43,8 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 			if attribute, ok := request.ExpressionAttributeNames[name]; ok {
 				name = attribute
 			}
-			if name == table.PK {
-				use(operation, single{Key: item{table.PK: request.ExpressionAttributeValues[value]}})
+			if name == keys.PK {
+				use(operation, single{Key: item{keys.PK: request.ExpressionAttributeValues[value]}})
 			}
 		}
 	case "BatchGetItem":
@@ -79,17 +79,17 @@ func Of(operation string, body []byte) (map[string][]string, error) {
 		}
 		// All of a transaction's partitions for each of its actions: that satisfies IAM however it checks them.
 		var all []string
-		for _, partitions := range keys {
+		for _, partitions := range itemKeys {
 			all = append(all, partitions...)
 		}
-		for action := range keys {
-			keys[action] = all
+		for action := range itemKeys {
+			itemKeys[action] = all
 		}
 	}
-	if len(keys) == 0 {
+	if len(itemKeys) == 0 {
 		return nil, fmt.Errorf("no partition keys in %.200s", body)
 	}
-	return keys, nil
+	return itemKeys, nil
 }
 
 // equalities returns the operands of the terms `name = :value` of a key condition.

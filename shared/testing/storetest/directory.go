@@ -5,16 +5,16 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/tx"
+	"collabdata/shared/request"
 )
 
 // Directory makes and changes organizations and documents: see package directory, whose Store is one.
 type Directory interface {
 	Now() time.Time
-	ChangeOrganizations(ctx context.Context, t *tx.Tx, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
-	AddDocuments(ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
+	ChangeOrganizations(ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
+	AddDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
 	ChangeDocuments(
-		ctx context.Context, t *tx.Tx, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 	) []error
 }
 

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/testing/localstacktest"
-	"collabdata/shared/tx"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -96,11 +96,11 @@ func Scan(t testing.TB, table *store.Table) (items []store.Item) {
 }
 
 // Request returns the work of a request of the account acct that arrives at a time. No other has its ids.
-func Request(at time.Time) *tx.Tx {
-	return &tx.Tx{Identity: collab.Identity{Account: "acct"}, Now: at, IDs: collab.NewIDs(at, []byte(rand.Text()))}
+func Request(at time.Time) *request.Request {
+	return &request.Request{Identity: collab.Identity{Account: "acct"}, Now: at, IDs: collab.NewIDs(at, []byte(rand.Text()))}
 }
 
 // Again returns the work of a further attempt at a request.
-func Again(t *tx.Tx) *tx.Tx {
-	return &tx.Tx{Identity: t.Identity, Now: t.Now, IDs: t.IDs, Repeat: true}
+func Again(req *request.Request) *request.Request {
+	return &request.Request{Identity: req.Identity, Now: req.Now, IDs: req.IDs, Repeat: true}
 }

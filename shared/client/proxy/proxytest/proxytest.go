@@ -16,8 +16,8 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 )
 
@@ -42,7 +42,7 @@ func Serve(t *testing.T) string {
 		t.Fatal(err)
 	}
 	s := app.New(app.Config{
-		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[table.EventsQueue],
+		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err := s.Directory.CreateTable(t.Context()); err != nil {

@@ -1,5 +1,5 @@
-// Package auth decides whom the credentials of a request speak for: one rule for the authorizer of the gateway and for the local server.
-package auth
+// Package credentials decides whom the credentials of a request speak for: one rule for the authorizer of the gateway and for the local server.
+package credentials
 
 import (
 	"context"

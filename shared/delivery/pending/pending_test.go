@@ -1,4 +1,4 @@
-package relay_test
+package pending_test
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/delivery/relay"
+	"collabdata/shared/delivery/pending"
+	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
 
@@ -66,12 +66,12 @@ func newWorld(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w.events, w.webhooks = queue.New(cfg, urls[table.EventsQueue], log), queue.New(cfg, urls[table.WebhooksQueue], log)
+	w.events, w.webhooks = queue.New(cfg, urls[keys.EventsQueue], log), queue.New(cfg, urls[keys.WebhooksQueue], log)
 	return w
 }
 
-func (w *world) relay() *relay.Relay {
-	return &relay.Relay{
+func (w *world) relay() *pending.Relay {
+	return &pending.Relay{
 		Store: w.store, Events: noted{w.events, &w.sent}, Webhooks: noted{w.webhooks, &w.sent}, Now: w.Now,
 		Metrics: metrics.New(&w.metrics, "test", w.Now), Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
@@ -409,8 +409,8 @@ func TestFails(t *testing.T) {
 
 // broken is a queue to which nothing can be sent.
 type broken struct {
-	relay.Events
-	relay.Webhooks
+	pending.Events
+	pending.Webhooks
 }
 
 func (broken) SendEvents(context.Context, ...queue.Event) error { return fmt.Errorf("not sent") }
@@ -436,7 +436,7 @@ func TestStarvesNoOne(t *testing.T) {
 	}
 	for i := range 20 {
 		w.lane(fmt.Sprint("hook", i), w.Now())
-		it := store.NewItem(table.Key{PK: table.WorkPartition(string(collab.EventWork), i%table.DueShards), SK: fmt.Sprint("#%unreadable", i)})
+		it := store.NewItem(keys.Key{PK: keys.WorkPartition(string(collab.EventWork), i%keys.DueShards), SK: fmt.Sprint("#%unreadable", i)})
 		g.Go(func() error { return w.store.Put(t.Context(), it) })
 	}
 	if err := g.Wait(); err != nil {
@@ -461,14 +461,14 @@ func TestStarvesNoOne(t *testing.T) {
 	if n := len(order.sent); n != many+1 {
 		t.Errorf("%d of %d were sent", n, many+1)
 	}
-	if at := slices.Index(order.sent, "lost"); at > table.DueShards*200 {
+	if at := slices.Index(order.sent, "lost"); at > keys.DueShards*200 {
 		t.Errorf("sent as number %d", at)
 	}
 }
 
 // ordered is a queue that notes the order in which events are sent to it.
 type ordered struct {
-	relay.Events
+	pending.Events
 	sent []string
 }
 
@@ -483,10 +483,10 @@ func (o *ordered) SendEvents(_ context.Context, events ...queue.Event) error {
 func TestAccountsInTurn(t *testing.T) {
 	w := newWorld(t)
 	var work []store.Item
-	shard := table.WorkPartition(string(collab.EventWork), 0)
+	shard := keys.WorkPartition(string(collab.EventWork), 0)
 	add := func(acct, id string) {
-		it := store.NewItem(table.Work(string(collab.EventWork), acct, id))
-		if it[table.Next] = store.Number(1); it.Key().PK == shard {
+		it := store.NewItem(keys.Work(string(collab.EventWork), acct, id))
+		if it[keys.Next] = store.Number(1); it.Key().PK == shard {
 			work = append(work, it)
 		}
 	}

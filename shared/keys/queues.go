@@ -1,4 +1,4 @@
-package table
+package keys
 
 // Queue is an SQS standard queue with its dead-letter queue `<Name>-dead`. Times are in seconds.
 type Queue struct {

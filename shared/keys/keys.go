@@ -72,7 +72,7 @@
 //	org    …#O#<org>#T                                     <15 digits lastUpdated>#<doc>#<ann>   heads
 //
 // lastUpdated is a key of two indexes and projected by none of the others, so that a new comment moves two index entries, not five.
-package table
+package keys
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
-// Package relay sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited long
+// Package pending sends pending work to the queues again: events whose message was lost or whose delivery failed, mails that have waited long
 // enough, and webhook endpoints with deliveries whose time has come.
-package relay
+package pending
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/table"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -146,7 +146,7 @@ type turn struct {
 // is left of that waits until all others have had their turn.
 func (k *kindRun) run(ctx context.Context) {
 	var turns []turn
-	for shard := range table.DueShards {
+	for shard := range keys.DueShards {
 		turns = append(turns, turn{shard: shard})
 	}
 	for len(turns) > 0 && inTime(ctx) {
@@ -166,7 +166,7 @@ func (k *kindRun) run(ctx context.Context) {
 			turns = append(turns, turn{t.shard, next, t.acct})
 		default:
 			last := list[len(list)-1].Account
-			turns = append([]turn{{t.shard, table.BehindAccount(last), ""}}, append(turns, turn{t.shard, next, last})...)
+			turns = append([]turn{{t.shard, keys.BehindAccount(last), ""}}, append(turns, turn{t.shard, next, last})...)
 		}
 		k.send(ctx, k.due(list))
 	}

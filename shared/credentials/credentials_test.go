@@ -1,4 +1,4 @@
-package auth_test
+package credentials_test
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/auth"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -46,7 +46,7 @@ func token(text string, expires collab.Millis) collab.Token {
 
 func newKeyring() *keyring {
 	settings := collab.Settings{AllEvents: true}
-	long := strings.Repeat("k", auth.MaxCredential)
+	long := strings.Repeat("k", credentials.MaxCredential)
 	return &keyring{keys: map[string]collab.APIKey{
 		"key": {Key: "key", Account: "acme", Settings: settings, Tokens: []collab.Token{
 			token("first", 0),
@@ -60,7 +60,7 @@ func newKeyring() *keyring {
 }
 
 func TestCheck(t *testing.T) {
-	long := strings.Repeat("k", auth.MaxCredential)
+	long := strings.Repeat("k", credentials.MaxCredential)
 	tests := []struct {
 		name        string
 		keys, token []string
@@ -91,8 +91,8 @@ func TestCheck(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			store := newKeyring()
-			c := auth.Checker{Keys: store, Now: func() time.Time { return noon }}
-			h := http.Header{http.CanonicalHeaderKey(auth.KeyHeader): test.keys, http.CanonicalHeaderKey(auth.TokenHeader): test.token}
+			c := credentials.Checker{Keys: store, Now: func() time.Time { return noon }}
+			h := http.Header{http.CanonicalHeaderKey(credentials.KeyHeader): test.keys, http.CanonicalHeaderKey(credentials.TokenHeader): test.token}
 			got, err := c.Check(t.Context(), h)
 			if code := collab.CodeOf(err); code != test.want {
 				t.Fatalf("got %v, want code %q", err, test.want)
@@ -122,7 +122,7 @@ func first(values []string) string {
 }
 
 func TestStoreFails(t *testing.T) {
-	c := auth.Checker{Keys: &keyring{err: errors.New("table unreachable")}, Now: time.Now}
+	c := credentials.Checker{Keys: &keyring{err: errors.New("table unreachable")}, Now: time.Now}
 	_, err := c.Check(t.Context(), header("key", "first"))
 	if collab.CodeOf(err) != collab.Unavailable || strings.Contains(collab.MessageOf(err), "table") {
 		t.Errorf("got %q %q", collab.CodeOf(err), collab.MessageOf(err))
@@ -132,7 +132,7 @@ func TestStoreFails(t *testing.T) {
 func TestCached(t *testing.T) {
 	now := noon
 	store := newKeyring()
-	keys := auth.Cached(store, func() time.Time { return now })
+	keys := credentials.Cached(store, func() time.Time { return now })
 	look := func(key string, want collab.Code, lookUps int) {
 		t.Helper()
 		_, err := keys.APIKey(t.Context(), key)
@@ -141,7 +141,7 @@ func TestCached(t *testing.T) {
 		}
 	}
 	look("key", "", 1)
-	now = now.Add(auth.TTL - 1)
+	now = now.Add(credentials.TTL - 1)
 	look("key", "", 1)
 	look("off", "", 2)
 	delete(store.keys, "key")
@@ -161,7 +161,7 @@ func TestRequire(t *testing.T) {
 	server := &rpc.Server{Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	var seen collab.Identity
 	next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { seen, _ = collab.IdentityOf(r.Context()) })
-	h := auth.Require(&auth.Checker{Keys: newKeyring(), Now: server.Now}, server, next)
+	h := credentials.Require(&credentials.Checker{Keys: newKeyring(), Now: server.Now}, server, next)
 
 	r := httptest.NewRequest("POST", "/v2/organizations/get", strings.NewReader("not looked at"))
 	r.Header = header("key", "first")
@@ -187,13 +187,13 @@ func TestRequire(t *testing.T) {
 
 func header(key, token string) http.Header {
 	h := http.Header{}
-	h.Set(auth.KeyHeader, key)
-	h.Set(auth.TokenHeader, token)
+	h.Set(credentials.KeyHeader, key)
+	h.Set(credentials.TokenHeader, token)
 	return h
 }
 
 func BenchmarkCheck(b *testing.B) {
-	c := auth.Checker{Keys: auth.Cached(newKeyring(), time.Now), Now: func() time.Time { return noon }}
+	c := credentials.Checker{Keys: credentials.Cached(newKeyring(), time.Now), Now: func() time.Time { return noon }}
 	h := header("key", "first")
 	b.ReportAllocs()
 	for b.Loop() {

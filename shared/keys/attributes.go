@@ -1,4 +1,4 @@
-package table
+package keys
 
 // Attributes that are named apart from the types that are stored: in conditions, updates and projections. All others are named by the
 // dynamodbav tags of those types alone.

@@ -4,7 +4,7 @@
 //
 // Its rules hold for every operation. Each write carries the mark. A repeat finds by the mark what an earlier attempt made, and changes
 // nothing of that. What belongs together is one transaction, with the events that it raises.
-package tx
+package request
 
 import (
 	"cmp"
@@ -16,8 +16,8 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Tx is the work of one request. Safe for concurrent use, but for IDs.Next.
-type Tx struct {
+// Request is the work of one request. Safe for concurrent use, but for IDs.Next.
+type Request struct {
 	collab.Identity // whom the credentials speak for
 
 	Now time.Time   // when this attempt at the request arrived
@@ -33,17 +33,17 @@ type Tx struct {
 }
 
 // Mark is what every write of the request carries, whichever attempt makes it.
-func (t *Tx) Mark() string { return t.IDs.Mark() }
+func (t *Request) Mark() string { return t.IDs.Mark() }
 
 // JobID is the id of the job that the request leaves behind, the same at every attempt.
-func (t *Tx) JobID() string { return t.IDs.For(0, "job") }
+func (t *Request) JobID() string { return t.IDs.For(0, "job") }
 
 // Millis is Now in milliseconds.
-func (t *Tx) Millis() collab.Millis { return t.Now.UnixMilli() }
+func (t *Request) Millis() collab.Millis { return t.Now.UnixMilli() }
 
 // Raises says whether the request is to raise events. If so it fails with RESOURCE_EXHAUSTED where the account has used up its quota of
 // them. It comes before anything is written.
-func (t *Tx) Raises(events bool) error {
+func (t *Request) Raises(events bool) error {
 	if !events {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (t *Tx) Raises(events bool) error {
 }
 
 // Recorded notes events that are in the outbox now, by this attempt or an earlier one: they are sent once the operation has ended.
-func (t *Tx) Recorded(events ...*collab.Event) {
+func (t *Request) Recorded(events ...*collab.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, ev := range events {
@@ -62,7 +62,7 @@ func (t *Tx) Recorded(events ...*collab.Event) {
 }
 
 // Events returns what Recorded has noted, in the order of their ids.
-func (t *Tx) Events() []collab.EventRef {
+func (t *Request) Events() []collab.EventRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.SortFunc(t.recorded, func(a, b collab.EventRef) int { return cmp.Compare(a.ID, b.ID) })
