@@ -151,3 +151,36 @@ func TestDeletedDocument(t *testing.T) {
 		t.Error("something is left to be done")
 	}
 }
+
+// TestDeletedDocumentBeforeMail deletes a document while a mail about it waits, and adds one under its id: the mail is not sent, be the new
+// one disabled or not. That of a document which is disabled itself is sent.
+func TestDeletedDocumentBeforeMail(t *testing.T) {
+	for name, test := range map[string]struct {
+		added, disabled bool
+		mails           int
+	}{
+		"added again":                  {true, false, 0},
+		"added again, and disabled":    {true, true, 0},
+		"not deleted, but is disabled": {false, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			ev := a.comment("thread", a.user("bob"))
+			w.send(ev)
+			w.settleUntil(w.start(), w.Now().Add(time.Minute))
+			if test.added {
+				a.put("doc", func(d *collab.Document) { d.DeletedAt = a.millis() })
+				w.add(10 * time.Second)
+				_, err := w.directory.OpenDocument(t.Context(), a.id, a.doc.Organization, "doc", collab.CreateFlags{Document: true})
+				w.must(err)
+			}
+			a.put("doc", func(d *collab.Document) { d.Disabled = test.disabled })
+			w.add(10 * time.Second)
+			w.settle(w.start())
+			if got := len(a.mailsTo("bob")); got != test.mails {
+				t.Errorf("%d mails, want %d", got, test.mails)
+			}
+		})
+	}
+}

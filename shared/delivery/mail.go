@@ -31,20 +31,19 @@ func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), sideBySide, func(i int) error { return f(list[i]) })
 }
 
-// exists reports whether the document of an event is there still, so that people may hear of it. It is asked before each page of
-// recipients, and of mails.
+// exists reports whether the document of an event is there still, disabled or not, so that people may hear of it. It is asked before each
+// page of recipients, and of mails.
 func (d *Deliverer) exists(ctx context.Context, w *work) (bool, error) {
 	doc := w.document
 	is, err := d.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
-	switch collab.CodeOf(err) {
-	case "":
-		return is == doc, nil
-	case collab.FailedPrecondition: // it is disabled
-		return true, nil
-	case collab.NotFound:
+	if collab.CodeOf(err) == collab.FailedPrecondition { // it is disabled, or one that was added later under its id is
+		is = doc
+		_, err = d.Directory.Document(ctx, doc)
+	}
+	if collab.CodeOf(err) == collab.NotFound {
 		return false, nil
 	}
-	return false, err
+	return is == doc, err
 }
 
 // documentOf reads the document of an event, once.
