@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin test lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
+.PHONY: help check run seed admin test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -21,7 +21,7 @@ run_program    = $(call build_programs,$(1)) && exec $(LOCAL)/bin/$(1)
 timed = start=$$(date +%s); $(1); code=$$?; echo "== it took $$(( $$(date +%s) - start )) s"; exit $$code
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # What is missing is said before anything fails for want of it. Node.js and
 # Python are checked where they are used, by localstack/install.go.
@@ -43,28 +43,35 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-test: check ## check everything: format, vet, every test, the end-to-end deployment
+# What runs goroutines, and is tested with -race.
+CONCURRENT := ./shared/... ./scripts/local/...
+
+test: check ## check every rule: format, vet, the tests of every package (five minutes on two cores)
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
 	@files=$$(gofmt -l */) && test -z "$$files" || { echo "Not formatted, run gofmt -w on: $$files"; exit 1; }
 	@echo '== go vet (compiles everything: some minutes at the first time, seconds later)'
-	@$(call timed,go vet ./...)
-	@echo '== go test -race (about twelve minutes on two cores, some more at the first time; a line for each package as it ends)'
+	@$(call timed,go vet -tags e2e ./...)
+	@echo '== go test -race (a line for each package as it ends)'
 	@# A program that ends need not wait a second for what may still run in it.
-	@export GORACE=atexit_sleep_ms=0; packages=$$(go list ./... | grep -v '^collabdata/infra') || exit 1; \
-	$(call timed,go test -race -shuffle=on -vet=off -timeout 20m $$packages)
-	@# The CDK's packages take a minute to compile, and as long again for -race.
-	@# The app is one goroutine.
-	@echo '== go test of infra, without -race (minutes at the first time, seconds later)'
-	@$(call timed,go test -shuffle=on -vet=off -timeout 10m ./infra/...)
+	@export GORACE=atexit_sleep_ms=0; $(call timed,go test -race -shuffle=on -vet=off -timeout 20m $(CONCURRENT))
+	@echo '== go test of what is one goroutine'
+	@packages=$$(go list ./... | grep -vFx "$$(go list $(CONCURRENT))") || exit 1; \
+	$(call timed,go test -shuffle=on -vet=off -timeout 10m $$packages)
 
-# Pinned, and compiled at the first time: minutes. The CDK's packages are apart, as in test.
+e2e: check ## check the whole: a deployment to the local cloud, its pages in a browser, what a newcomer does (eight minutes on two cores)
+	@go run ./localstack/install
+	@echo '== go test -tags e2e (a line for each package as it ends)'
+	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^//go:build e2e' */ | xargs -n 1 dirname | sort -u | sed 's,^,./,'); \
+	$(call timed,go test -tags e2e -shuffle=on -vet=off -timeout 20m $$packages)
+
+# Pinned, and compiled at the first time: minutes. The CDK's packages are left out, which take minutes more.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 
 lint: check ## look for likely mistakes: staticcheck, errcheck (a minute or two at the first time, then seconds)
-	@echo '== staticcheck'; $(call timed,go run $(STATICCHECK) $$(go list ./... | grep -v '^collabdata/infra'))
+	@echo '== staticcheck'; $(call timed,go run $(STATICCHECK) -tags e2e $$(go list ./... | grep -v '^collabdata/infra'))
 	@echo '== errcheck'; $(call timed,go run $(ERRCHECK) -ignoretests -exclude .errcheck $$(go list ./... | grep -v '^collabdata/infra'))
 
 fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
@@ -81,7 +88,7 @@ fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 
 bench: check ## run every benchmark, and compare with the saved figures (two hours, one of them BenchmarkWeekDown; ARGS='-run Service' for some, -save to save)
 	@go run ./localstack/install
-	@$(call run_program,bench) $(ARGS)
+	@export GOFLAGS="$$GOFLAGS -tags=e2e"; $(call run_program,bench) $(ARGS)
 
 build: check ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
 	@$(call run_program,deploy) build -c arch=$(ARCH)

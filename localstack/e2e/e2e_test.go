@@ -1,3 +1,5 @@
+//go:build e2e
+
 // Package e2e deploys the CDK app to the local cloud, with IAM enforced, and holds the whole service to its interface: API Gateway, the
 // authorizer, the compiled functions, the table and the queues.
 package e2e

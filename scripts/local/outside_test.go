@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -188,15 +190,16 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// inPython adds a thread and reads it by the client that is made as the README says.
+// inPython adds a thread, reads it and makes a mistake, by the client that is made as the README says.
 const inPython = `
 import sys
 from collaboration_data_service_client import Client
-from collaboration_data_service_client.api.commentannotations import comment_annotations_add, comment_annotations_get
+from collaboration_data_service_client.api.commentannotations import (
+    comment_annotations_add, comment_annotations_get, comment_annotations_get_comments)
 from collaboration_data_service_client.models import *
 
 client = Client(base_url=sys.argv[1], headers={"x-service-api-key": "dev-key", "x-service-auth-token": "dev-token"})
-thread = NewAnnotation(comment_data=[AnnotationComment(comment_text="Is this final?", from_=UserInput(user_id="ann", name="Ann"))])
+thread = NewAnnotation(status=Status(id="OPEN"), comment_data=[AnnotationComment(comment_text="Is this final?", from_=UserInput(user_id="ann", name="Ann"))])
 added = comment_annotations_add.sync(client=client, body=CommentAnnotationsAddBody(data=CommentAnnotationsAddRequest(
     organization_id="acme", create_organization=True, document_id="python", create_document=True, comment_annotations=[thread])))
 for item in added.result.data.additional_properties.values():
@@ -204,7 +207,10 @@ for item in added.result.data.additional_properties.values():
 got = comment_annotations_get.sync(client=client, body=CommentAnnotationsGetBody(data=CommentAnnotationsGetRequest(
     organization_id="acme", document_id="python")))
 for thread in got.result.data:
-    print(thread.comments[0].comment_text)
+    print(thread.comments[0].comment_text, thread.comments[0].from_.name, thread.status.type_.value, thread.created_at.year > 2000)
+refused = comment_annotations_get_comments.sync(client=client, body=CommentAnnotationsGetCommentsBody(
+    data=CommentAnnotationsGetCommentsRequest(organization_id="acme", document_id="python", annotation_id="unknown")))
+print(refused.error.status.value)
 `
 
 // pythonEnvironment is an environment with the client that the README's line makes.
@@ -226,7 +232,7 @@ func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
 	here.do(t, "sh", "-c", string(line[1])+" --fail-on-warning")
 	made := filepath.Join(n.dir, "collaboration-data-service-client")
 	return &outside{
-		dir: t.TempDir(), env: append(n.environment(), "PYTHONPATH="+made), want: "Is this final?\n",
+		dir: t.TempDir(), env: append(n.environment(), "PYTHONPATH="+made), want: "Is this final? Ann default True\nNOT_FOUND\n",
 		run: []string{python, "-c", strings.TrimSpace(inPython), "http://127.0.0.1:" + n.port},
 	}
 }

@@ -1,0 +1,47 @@
+//go:build e2e
+
+package main
+
+import (
+	"crypto/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"collabdata/localstack"
+	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/localstacktest"
+)
+
+// TestSchemathesis has Schemathesis make requests from the OpenAPI document, good ones and bad ones: none is answered with a fault of the
+// service, or with anything that the document does not say.
+func TestSchemathesis(t *testing.T) {
+	t.Parallel()
+	program, err := localstack.CheckTool(t.Context(), "schemathesis", os.Stderr)
+	must(t, err)
+	data, dynamoDB := t.TempDir(), localstacktest.DynamoDB(t)
+	s := start(t, data, "AWS_ENDPOINT_URL_DYNAMODB="+dynamoDB)
+	d := directory.New(store.New(localstacktest.Config(dynamoDB), readEnvironment(t, filepath.Join(data, "env"))["TABLE_NAME"], time.Now, rand.Reader))
+	unlimited := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, EventsPerMinute: collab.Unlimited}
+	tokens := []collab.Token{{Hash: collab.HashToken("token")}}
+	must(t, d.EnsureAccount(t.Context(), collab.Account{ID: "acme", Settings: unlimited}, "key", tokens))
+	create := collab.CreateFlags{Organization: true, Document: true}
+	_, err = d.OpenDocument(t.Context(), "acme", "acme", "plan", create) // as in the examples
+	must(t, err)
+	const drawn = "10" // requests for each operation, beside some 5,000 that cover the document
+	cmd := exec.CommandContext(
+		t.Context(), program, "run", "../../shared/api/openapi.json", "--url", s.url, "--no-color", "--seed", "1",
+		"--header", credentials.KeyHeader+": key", "--header", credentials.TokenHeader+": token",
+		"--phases", "examples,coverage,fuzzing", "--max-examples", drawn, "--workers", "2", "--generation-database", "none", "--checks",
+		"not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance",
+		"--max-failures", "10", "--warnings", "off",
+	)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
