@@ -14,11 +14,13 @@ import (
 	"collabdata/shared/client/proxy/proxytest"
 )
 
-// serveProxy starts the application of testapp/proxy.ts before a service, and returns its URL.
-func serveProxy(t *testing.T, variables ...string) string {
+// runProxy starts the application of testapp/proxy.ts before a service and holds it to the protocol. It returns what the document is called
+// in the end.
+func runProxy(t *testing.T, variables ...string) (documentName string) {
 	t.Helper()
+	service := proxytest.Serve(t)
 	cmd := exec.Command("node", "dist/testapp/proxy.js")
-	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+proxytest.Serve(t), "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
+	cmd.Env = append(os.Environ(), "COLLABDATA_URL="+service, "COLLABDATA_KEY="+proxytest.Key, "COLLABDATA_TOKEN="+proxytest.Token)
 	cmd.Env = append(cmd.Env, variables...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
@@ -42,7 +44,8 @@ func serveProxy(t *testing.T, variables ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(url)
+	proxytest.Run(t, strings.TrimSpace(url))
+	return proxytest.DocumentName(t, service)
 }
 
 // TestClient builds the client, runs its tests, and uses the packed client from another project, with its types, in each way that there is
@@ -50,8 +53,16 @@ func serveProxy(t *testing.T, variables ...string) string {
 func TestClient(t *testing.T) {
 	npmtest.Install(t)
 	npmtest.Run(t, ".", "npm", "test", "--silent")
-	t.Run("proxy, users of the service", func(t *testing.T) { proxytest.Run(t, serveProxy(t)) })
-	t.Run("proxy, people of the application", func(t *testing.T) { proxytest.Run(t, serveProxy(t, "COLLABDATA_PEOPLE=yes")) })
+	t.Run("proxy, users of the service", func(t *testing.T) {
+		if named := runProxy(t); named != "" {
+			t.Errorf("the document is called %q", named)
+		}
+	})
+	t.Run("proxy, people of the application", func(t *testing.T) {
+		if named := runProxy(t, "COLLABDATA_PEOPLE=yes"); named != "The plan of acme" {
+			t.Errorf("the document is called %q", named)
+		}
+	})
 
 	project, here := npmtest.Pack(t, "collabdata-client", "standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
 	write := func(name, text string) {

@@ -16,8 +16,8 @@
 // # Calls
 //
 // A call that failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is made again, after
-// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the context would end before the
-// next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
+// the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the call's time would be over
+// before the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
 //
 // Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation
 // answers a failure for each item that failed, and no error.
@@ -58,16 +58,24 @@ type Config struct {
 	AuthToken string       // goes into the header x-service-auth-token
 	HTTP      *http.Client // nil for http.DefaultClient
 	Attempts  int          // of one call, the first counted; 0 for DefaultAttempts
+
+	// Timeout is how long one call takes at most, with all its attempts and the pauses between them; 0 for DefaultTimeout. The deadline of
+	// the call's context holds, too. A Retry-After that goes beyond it is not waited for: the call ends with the service's answer.
+	Timeout time.Duration
 }
 
-// DefaultAttempts is how often a call is tried where Config does not say.
-const DefaultAttempts = 5
+// What holds where Config does not say.
+const (
+	DefaultAttempts = 5
+	DefaultTimeout  = time.Minute
+)
 
 // New returns a client. It calls nothing.
 func New(c Config) *Client {
 	c.BaseURL = strings.TrimSuffix(c.BaseURL, "/")
 	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
 	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	return newClient(c)
 }
 
@@ -107,6 +115,8 @@ func call[Data any](ctx context.Context, c *Client, path string, request any, he
 	if err != nil {
 		return data, "", &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	defer cancel()
 	for attempt := 1; ; attempt++ {
 		answer, err := c.Send(ctx, http.MethodPost, path, header, body)
 		if err == nil {

@@ -133,6 +133,8 @@ func TestErrors(t *testing.T) {
 		{"a size", time.Minute, []exchange{{status: 400, body: failure(collab.FailedPrecondition)}}, 1, collab.FailedPrecondition},
 		{"always later", time.Minute, repeat(5, exchange{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "1"}), 5, collab.ResourceExhausted},
 		{"later than there is time", time.Second, []exchange{{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "30"}}, 1, collab.ResourceExhausted},
+		{"long later", time.Hour, []exchange{{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "60"}}, 1, collab.ResourceExhausted},
+		{"later and later", time.Hour, repeat(3, exchange{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "20"}), 3, collab.ResourceExhausted},
 		{"never an answer", time.Minute, repeat(5, exchange{}), 5, collab.Unavailable},
 		{"another server", time.Minute, []exchange{{status: 404, body: "not here"}}, 1, collab.FailedPrecondition},
 		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, collab.FailedPrecondition},

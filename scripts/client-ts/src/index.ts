@@ -22,6 +22,11 @@ export interface Config {
   authToken: string;
   /** How often a call is tried, the first time counted; 5 unless given. */
   attempts?: number;
+  /**
+   * How many ms one call takes at most, with all its attempts and the pauses between them; 60,000 unless given. A Retry-After that goes beyond
+   * it is not waited for: the call rejects with the service's answer.
+   */
+  timeout?: number;
 }
 
 /** What can be said about one call. */
@@ -30,6 +35,8 @@ export interface CallOptions {
   idempotencyKey?: string;
   /** Ends the call, and its waits. */
   signal?: AbortSignal;
+  /** In the place of the client's, in ms. */
+  timeout?: number;
 }
 
 const FIRST_DELAY = 200; // ms at most before the second attempt; doubled with each
@@ -47,14 +54,14 @@ export class Client {
           'Have the browser ask your back end, and call the service from there.',
       );
     }
-    this.#config = {attempts: 5, ...config, baseURL: config.baseURL.replace(/\/$/, '')};
+    this.#config = {attempts: 5, timeout: 60_000, ...config, baseURL: config.baseURL.replace(/\/$/, '')};
   }
 
   /**
    * Runs the operation at a path and resolves to its result.
    *
    * What failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is tried again after the time
-   * that Retry-After asks for, else after a growing random one. Calls carry an Idempotency-Key, the same at each attempt, so that nothing
+   * that Retry-After asks for, else after a growing random one, unless its time would be over before. Calls carry an Idempotency-Key, the same at each attempt, so that nothing
    * is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
    */
   call<P extends GroupedPath>(path: P, data: Data<P> & {groupByDocumentId: true}, options?: CallOptions): Promise<GroupedResult<P>>;
@@ -68,12 +75,15 @@ export class Client {
     };
     if (!path.endsWith('/get')) headers['Idempotency-Key'] = options.idempotencyKey ?? crypto.randomUUID();
     const body = JSON.stringify({data});
+    const end = performance.now() + (options.timeout ?? this.#config.timeout);
     for (let attempt = 1; ; attempt++) {
-      const failure = await this.#attempt<P>(path, headers, body, options.signal);
+      const failure = await this.#attempt<P>(path, headers, body, end, options.signal);
       if (!(failure instanceof ServiceError)) return failure;
       if (attempt >= this.#config.attempts || !mayRepeat(failure.code)) throw failure;
       const most = Math.min(FIRST_DELAY * 2 ** (attempt - 1), LAST_DELAY);
-      await pause(failure.retryAfter + Math.random() * most, options.signal);
+      const wait = failure.retryAfter + Math.random() * most;
+      if (performance.now() + wait >= end) throw failure;
+      await pause(wait, options.signal);
     }
   }
 
@@ -92,15 +102,17 @@ export class Client {
     for await (const page of this.pages(path, data, options)) yield* page.data as Item<P>[];
   }
 
-  /** Sends a request once: its result, or why there is none. */
-  async #attempt<P extends Path>(path: P, headers: Record<string, string>, body: string, signal?: AbortSignal): Promise<Result<P> | ServiceError> {
+  /** Sends a request once: its result, or why there is none until the end, a time of performance.now. */
+  async #attempt<P extends Path>(path: P, headers: Record<string, string>, body: string, end: number, signal?: AbortSignal): Promise<Result<P> | ServiceError> {
     let response: Response;
     let text: string;
+    const late = AbortSignal.timeout(Math.max(0, Math.ceil(end - performance.now())));
     try {
-      response = await fetch(this.#config.baseURL + path, {method: 'POST', headers, body, ...(signal && {signal})});
+      response = await fetch(this.#config.baseURL + path, {method: 'POST', headers, body, signal: signal ? AbortSignal.any([signal, late]) : late});
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
+      if (late.aborted) return new ServiceError({code: 'DEADLINE_EXCEEDED', message: `the call to ${path} was ended`, cause});
       return new ServiceError({code: 'UNAVAILABLE', message: `no answer from ${path}`, cause});
     }
     if (response.status === 200) {

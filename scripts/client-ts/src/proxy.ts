@@ -19,6 +19,9 @@ import type {IncomingMessage, ServerResponse} from 'node:http';
 
 import {ServiceError, type Code} from './errors.js';
 import type {Client} from './index.js';
+import {Limiter, type Limits} from './limits.js';
+
+export type {Limits} from './limits.js';
 
 /** A person of the application. The e-mail address goes to the service, which sends mail to it, and never to a browser. */
 export interface User {
@@ -45,14 +48,23 @@ export interface ProxyConfig {
   who(request: Request): Caller | null | undefined | Promise<Caller | null | undefined>;
   /**
    * Those whom the caller may mention in a document: all, at most 1,000, where there are no ids, else those of at most 30 ids. Left out: the
-   * users of the organization and of the document, as the service knows them.
+   * users of the organization and of the document, whom users/add makes. Nobody mentions themselves: the caller may be among them, and is left
+   * out.
    */
   people?(caller: Caller, documentId: string, ids?: string[]): User[] | Promise<User[]>;
+  /**
+   * How a document is called in mails, '' for its id: asked when the first thread of a document that the service does not know is begun. Left
+   * out: such documents have no name.
+   */
+  documentName?(caller: Caller, documentId: string): string | Promise<string>;
+  /** Bounds what one person may ask for. */
+  limits?: Limits;
   /** Gets why requests failed that should not have; console.error unless given. */
   onError?(error: unknown): void;
 }
 
-const MAX_BODY = 64 * 1024; // bytes of a request; a comment fits into it
+const MAX_BODY = 128 * 1024; // bytes of a request; a comment of 20,000 characters fits into it, whatever they are
+const TIMEOUT = 10_000; // ms that a request takes at most once it has arrived
 const MAX_SKIPPED = 4 << 20; // bytes that are read of a larger one, and not kept: a browser that is still sending would not see the answer
 const ANNOTATIONS_PAGE = 250; // of a document, in an answer
 const INBOX_PAGE = 30; // notifications of an answer
@@ -71,12 +83,15 @@ class Refusal extends Error {
   }
 }
 
+const is = (e: unknown, code: Code): boolean => e instanceof Refusal && e.code === code;
+
 /** Returns a handler of the requests that PROTOCOL.md describes. It goes by the last element of the path, so that it can be mounted anywhere. */
 export function proxy(config: ProxyConfig): (request: Request) => Promise<Response> {
+  const limiter = new Limiter(config.limits);
   return async (request) => {
     const headers: Record<string, string> = {'Content-Type': 'application/json', 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff'};
     try {
-      return new Response(JSON.stringify(await answer(config, request)), {headers});
+      return new Response(JSON.stringify(await answer(config, limiter, request)), {headers});
     } catch (e) {
       const {code, message, retryAfter} = e instanceof Refusal ? e : new Refusal('INTERNAL', 'internal error');
       if (code === 'INTERNAL') (config.onError ?? console.error)(e);
@@ -95,7 +110,7 @@ function ours(request: Request): boolean {
   return URL.canParse(origin) && new URL(origin).host === (request.headers.get('host') ?? new URL(request.url).host);
 }
 
-async function answer(config: ProxyConfig, request: Request): Promise<object> {
+async function answer(config: ProxyConfig, limiter: Limiter, request: Request): Promise<object> {
   if (!ours(request)) throw new Refusal('PERMISSION_DENIED', 'requests from other sites are refused');
   const kind = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (request.method !== 'POST' || kind !== 'application/json') throw new Refusal('INVALID_ARGUMENT', 'the request must be a POST of application/json');
@@ -105,11 +120,16 @@ async function answer(config: ProxyConfig, request: Request): Promise<object> {
   const who = await config.who(request);
   if (!who) throw new Refusal('UNAUTHENTICATED', 'nobody is signed in');
   const body = await read(request, asked.fields);
-  if (asked.right) {
-    if (!body.documentId) throw new Refusal('INVALID_ARGUMENT', 'documentId is required');
-    if (!(await who[asked.right](body.documentId))) throw new Refusal('PERMISSION_DENIED', 'you may not do this in this document');
-  }
-  return asked.do(new Exchange(config, who), body);
+  return within(TIMEOUT, () => new Exchange(config, limiter, who).answer(asked, body));
+}
+
+/** What work resolves to, unless it takes more than so many ms. */
+async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  let timer: ReturnType<typeof setTimeout>;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Refusal('DEADLINE_EXCEEDED', 'the request took too long')), ms);
+  });
+  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
 type Fields = Record<string, unknown>;
@@ -171,13 +191,31 @@ function pick(value: unknown, names: unknown): unknown {
 
 /** One request of a caller. */
 class Exchange {
-  constructor(readonly config: ProxyConfig, readonly who: Caller) {}
+  readonly #end = performance.now() + TIMEOUT;
+
+  constructor(readonly config: ProxyConfig, readonly limiter: Limiter, readonly who: Caller) {}
+
+  async answer(asked: Asked, body: Body): Promise<object> {
+    this.take(asked.writes || body.config ? 'writes' : 'looks');
+    if (asked.right) {
+      if (!body.documentId) throw new Refusal('INVALID_ARGUMENT', 'documentId is required');
+      if (!(await this.who[asked.right](body.documentId))) throw new Refusal('PERMISSION_DENIED', 'you may not do this in this document');
+    }
+    return asked.do(this, body);
+  }
+
+  /** Counts what the caller does, or refuses it. */
+  take(kind: keyof Limits, n = 1): void {
+    const wait = this.limiter.take([this.who.organizationId, this.who.user.userId], kind, n);
+    if (wait > 0) throw new Refusal('RESOURCE_EXHAUSTED', kind === 'mentions' ? 'you mention too many people' : 'you ask too often', wait);
+  }
 
   /** Calls an operation of the service. That it refuses the server's credentials is no business of the browser's. */
   async call(path: string, data: Fields, requestId?: string): Promise<any> {
     const call = this.config.client.call.bind(this.config.client) as unknown as (path: string, data: Fields, options: object) => Promise<unknown>;
     const ids = [this.who.organizationId, this.who.user.userId, path, requestId];
-    const options = requestId ? {idempotencyKey: createHash('sha256').update(JSON.stringify(ids)).digest('hex')} : {};
+    const timeout = Math.max(0, this.#end - performance.now());
+    const options = {timeout, ...(requestId && {idempotencyKey: createHash('sha256').update(JSON.stringify(ids)).digest('hex')})};
     try {
       return await call(path, {...data, organizationId: this.who.organizationId}, options);
     } catch (e) {
@@ -191,7 +229,7 @@ class Exchange {
     try {
       return await this.call(path, data);
     } catch (e) {
-      if (e instanceof Refusal && e.code === 'NOT_FOUND') return undefined;
+      if (is(e, 'NOT_FOUND')) return undefined;
       throw e;
     }
   }
@@ -235,9 +273,30 @@ class Exchange {
   async addThread(body: Body) {
     const {documentId, targetElement, requestId} = body;
     const annotation = {commentData: [await this.written(body)], ...(targetElement && {targetElement})};
-    const data = {documentId, createOrganization: true, createDocument: true, commentAnnotations: [annotation]};
-    const {annotationId} = await this.change('/v2/commentannotations/add', data, requestId);
+    const data = {documentId, commentAnnotations: [annotation]};
+    const add = (flags: Fields = {}) => this.change('/v2/commentannotations/add', {...data, ...flags}, requestId);
+    if (!this.config.documentName) {
+      const {annotationId} = await add({createOrganization: true, createDocument: true});
+      return this.changed({documentId, annotationId});
+    }
+    const {annotationId} = await add().catch(async (e) => {
+      if (!is(e, 'NOT_FOUND')) throw e;
+      await this.addDocument(documentId);
+      return add();
+    });
     return this.changed({documentId, annotationId});
+  }
+
+  /**
+   * Adds a document, and its organization where it is missing, with the name that the application has for it. That somebody else added it
+   * meanwhile is no error.
+   */
+  async addDocument(documentId: string): Promise<void> {
+    const documentName = await this.config.documentName!(this.who, documentId);
+    const data = {createOrganization: true, documents: [{documentId, ...(documentName && {documentName})}]};
+    await this.change('/v2/organizations/documents/add', data).catch((e) => {
+      if (!is(e, 'ALREADY_EXISTS')) throw e;
+    });
   }
 
   async addComment(body: Body) {
@@ -257,8 +316,9 @@ class Exchange {
     if (!text.trim()) throw new Refusal('INVALID_ARGUMENT', 'text must not be empty');
     const ids = [...new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]!))];
     if (ids.length > MAX_MENTIONS) throw new Refusal('INVALID_ARGUMENT', `text must mention at most ${MAX_MENTIONS} people`);
-    const people = ids.length ? await this.mentionable(documentId, ids) : [];
-    return {commentText: text, taggedUserContacts: people.filter((u) => ids.includes(u.userId)).map((u) => ({userId: u.userId, contact: pick(u, USER)}))};
+    const people = ids.length ? (await this.mentionable(documentId, ids)).filter((u) => ids.includes(u.userId)) : [];
+    this.take('mentions', people.length);
+    return {commentText: text, taggedUserContacts: people.map((u) => ({userId: u.userId, contact: pick(u, USER)}))};
   }
 
   /** How an operation selects the comment, which the caller must have written. */
@@ -331,7 +391,12 @@ class Exchange {
 
   /** Those whom the caller may mention in a document, of the ids where there are some. */
   async mentionable(documentId: string, ids?: string[]): Promise<User[]> {
-    if (this.config.people) return this.config.people(this.who, documentId, ids);
+    const all = this.config.people ? await this.config.people(this.who, documentId, ids) : await this.users(documentId, ids);
+    return all.filter((u) => u.userId !== this.who.user.userId);
+  }
+
+  /** The users of the organization and of a document, as the service knows them, of the ids where there are some. */
+  async users(documentId: string, ids?: string[]): Promise<User[]> {
     const all = new Map<string, User>();
     for (const at of [{}, {documentId}]) {
       const page = await this.find('/v2/users/get', {...at, pageSize: MAX_PEOPLE, ...(ids && {userIds: ids})});
@@ -341,19 +406,28 @@ class Exchange {
   }
 }
 
-/** The requests by name, with their fields and the right that each needs on its document, if it has one. */
-const REQUESTS: Record<string, {fields: string[]; right?: 'canRead' | 'canWrite'; do(x: Exchange, body: Body): Promise<object>}> = {
+/** A request, with its fields and the right that it needs on its document, if it has one. */
+interface Asked {
+  fields: string[];
+  right?: 'canRead' | 'canWrite';
+  /** It counts as a write, else as a look; preferences does where it sets some. */
+  writes?: boolean;
+  do(x: Exchange, body: Body): Promise<object>;
+}
+
+/** The requests by name. */
+const REQUESTS: Record<string, Asked> = {
   'threads': {fields: ['documentId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
-  'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement'], right: 'canWrite', do: (x, b) => x.addThread(b)},
-  'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', do: (x, b) => x.addComment(b)},
-  'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', do: (x, b) => x.editComment(b)},
-  'delete-comment': {fields: ['documentId', 'annotationId', 'commentId'], right: 'canWrite', do: (x, b) => x.deleteComment(b)},
-  'resolve-thread': {fields: ['documentId', 'annotationId', 'resolved'], right: 'canWrite', do: (x, b) => x.resolveThread(b)},
-  'read-thread': {fields: ['documentId', 'annotationId', 'read'], right: 'canRead', do: (x, b) => x.readThread(b)},
+  'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement'], right: 'canWrite', writes: true, do: (x, b) => x.addThread(b)},
+  'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.addComment(b)},
+  'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.editComment(b)},
+  'delete-comment': {fields: ['documentId', 'annotationId', 'commentId'], right: 'canWrite', writes: true, do: (x, b) => x.deleteComment(b)},
+  'resolve-thread': {fields: ['documentId', 'annotationId', 'resolved'], right: 'canWrite', writes: true, do: (x, b) => x.resolveThread(b)},
+  'read-thread': {fields: ['documentId', 'annotationId', 'read'], right: 'canRead', writes: true, do: (x, b) => x.readThread(b)},
   'people': {fields: ['documentId'], right: 'canRead', do: (x, b) => x.people(b)},
   'preferences': {fields: ['documentId', 'config'], right: 'canRead', do: (x, b) => x.preferences(b)},
   'inbox': {fields: ['pageToken'], do: (x, b) => x.inbox(b)},
-  'read-inbox': {fields: ['notificationIds', 'clicked'], do: (x, b) => x.readInbox(b)},
+  'read-inbox': {fields: ['notificationIds', 'clicked'], writes: true, do: (x, b) => x.readInbox(b)},
 };
 
 /** Returns a listener of node:http, which is middleware of Express too. It must come before what reads bodies, such as express.json(). */

@@ -71,8 +71,23 @@ for (const [name, answers, attempts, code] of [
 }
 
 test('a call is ended by its signal', async () => {
-  const {client} = await serving([[503, failed('UNAVAILABLE'), {'Retry-After': '60'}]]);
+  const {client} = await serving([[503, failed('UNAVAILABLE'), {'Retry-After': '30'}]]);
   await assert.rejects(client.call('/v2/organizations/get', {}, {signal: AbortSignal.timeout(100)}), {name: /Abort|Timeout/});
+});
+
+test('a Retry-After beyond the time of a call is not waited for', async () => {
+  const {client, sent} = await serving([[429, failed('RESOURCE_EXHAUSTED'), {'Retry-After': '60'}]]);
+  const refused = {code: 'RESOURCE_EXHAUSTED', retryAfter: 60_000};
+  await assert.rejects(client.call('/v2/organizations/get', {}), refused);
+  assert.equal(sent.length, 1);
+});
+
+test('a call ends when its time is over, even without an answer', async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  closing.push(() => server.closeAllConnections(), () => server.close());
+  const client = new Client({baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, apiKey: 'k', authToken: 't', timeout: 50});
+  await assert.rejects(client.call('/v2/organizations/get', {}), {code: 'DEADLINE_EXCEEDED'});
 });
 
 test('pages are asked for one after the other, until the last or until the caller has enough', async () => {

@@ -1,5 +1,5 @@
 // The application that package proxytest describes, for its tests: COLLABDATA_URL, COLLABDATA_KEY and COLLABDATA_TOKEN say where the service is; with
-// COLLABDATA_PEOPLE it says itself who may be mentioned. It prints its own URL.
+// COLLABDATA_PEOPLE it says itself who may be mentioned, and names its documents. It prints its own URL.
 import {createServer} from 'node:http';
 import type {AddressInfo} from 'node:net';
 
@@ -10,6 +10,7 @@ const env = (name: string) => process.env[`COLLABDATA_${name}`]!;
 const staff: User[] = ['Ann', 'Bob', 'Cleo'].map((name) => ({userId: name.toLowerCase(), name, email: `${name.toLowerCase()}@example.com`}));
 
 const collab = proxy({
+  limits: {looks: Infinity, writes: Infinity, mentions: Infinity},
   client: new Client({baseURL: env('URL'), apiKey: env('KEY'), authToken: env('TOKEN')}),
   who(request) {
     const id = /user=(\w*)/.exec(request.headers.get('cookie') ?? '')?.[1] ?? '';
@@ -19,6 +20,7 @@ const collab = proxy({
   },
   ...(process.env['COLLABDATA_PEOPLE'] && {
     people: (caller: Caller, _: string, ids?: string[]) => (caller.organizationId === 'acme' ? staff.filter((u) => !ids || ids.includes(u.userId)) : []),
+    documentName: (caller: Caller, documentId: string) => `The ${documentId} of ${caller.organizationId}`,
   }),
 });
 const server = createServer(nodeListener(collab)).listen(0, '127.0.0.1', () => {

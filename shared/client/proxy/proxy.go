@@ -21,12 +21,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"mime"
 	"net/http"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,12 +38,15 @@ import (
 	"collabdata/shared/collab"
 )
 
-// MaxBody is the size of the largest request, in bytes. A comment fits into it.
-const MaxBody = 64 << 10
+// MaxBody is the size of the largest request, in bytes. A comment of 20,000 characters fits into it, whatever they are.
+const MaxBody = 128 << 10
 
 // maxSkipped is how many bytes of a larger request are read, and not kept: a
 // browser that is still sending would not see the answer.
 const maxSkipped = 4 << 20
+
+// timeout is how long a request takes at most once it has arrived.
+const timeout = 10 * time.Second
 
 // User is a person of the application. The e-mail address goes to the service, which sends mail to it, and never to a browser.
 type User struct {
@@ -65,10 +70,18 @@ type Config struct {
 	// Who returns who sent a request, nil where nobody is signed in. An error is answered as INTERNAL.
 	Who func(*http.Request) (*Caller, error)
 	// People returns those whom the caller may mention in a document: all, at most 1,000, where ids is nil, else those of at most 30 ids.
-	// A nil People asks the service for the users of the organization and of the document.
+	// A nil People asks the service for the users of the organization and of the document, whom users/add makes. Nobody mentions themselves:
+	// the caller may be among them, and is left out.
 	People func(ctx context.Context, c *Caller, documentID string, ids []string) ([]User, error)
+	// DocumentName returns how a document is called in mails, "" for its id. It is asked when the first thread of a document that the service
+	// does not know is begun. A nil DocumentName makes such documents without a name.
+	DocumentName func(ctx context.Context, c *Caller, documentID string) (string, error)
+	// Limits bounds what one person may ask for.
+	Limits Limits
 	// Log gets why requests failed that should not have; nil for slog.Default.
 	Log *slog.Logger
+
+	limiter *limiter
 }
 
 // New returns a handler of the requests that PROTOCOL.md describes. It goes by the last element of the path, so that it can be mounted
@@ -77,6 +90,7 @@ func New(c Config) http.Handler {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	c.limiter = newLimiter(c.Limits)
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any
@@ -126,7 +140,16 @@ func (c *Config) answer(r *http.Request) (any, error) {
 			Err:     err,
 		}
 	}
-	x := &exchange{Config: c, ctx: r.Context(), who: who}
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	x := &exchange{Config: c, ctx: ctx, who: who}
+	counted := looks
+	if asked.writes || req.Config != nil {
+		counted = writes
+	}
+	if err := x.take(counted, 1); err != nil {
+		return nil, err
+	}
 	if asked.right == nil {
 		return asked.do(x, &req)
 	}
@@ -157,7 +180,7 @@ func (c *Config) write(w http.ResponseWriter, r *http.Request, answer any, err e
 		c.Log.ErrorContext(r.Context(), "a browser's request failed", "request", path.Base(r.URL.Path), "err", err)
 	}
 	if e, ok := errors.AsType[*collab.Error](err); ok && e.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	w.WriteHeader(rpc.HTTPStatus(code))
 	_ = json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": collab.MessageOf(err)}}, json.Deterministic(true))

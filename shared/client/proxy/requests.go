@@ -41,20 +41,21 @@ type request struct {
 // requests are the requests by name, with their fields and the right that each needs on its document, if it has one.
 var requests = map[string]struct {
 	fields string
+	writes bool // it counts as a write, else as a look; preferences does where it sets some
 	right  func(*Caller) func(context.Context, string) (bool, error)
 	do     func(*exchange, *request) (any, error)
 }{
-	"threads":        {"documentId since pageToken", read, (*exchange).threads},
-	"add-thread":     {"documentId requestId text targetElement", write, (*exchange).addThread},
-	"add-comment":    {"documentId annotationId requestId text", write, (*exchange).addComment},
-	"edit-comment":   {"documentId annotationId commentId text", write, (*exchange).editComment},
-	"delete-comment": {"documentId annotationId commentId", write, (*exchange).deleteComment},
-	"resolve-thread": {"documentId annotationId resolved", write, (*exchange).resolveThread},
-	"read-thread":    {"documentId annotationId read", read, (*exchange).readThread},
-	"people":         {"documentId", read, (*exchange).people},
-	"preferences":    {"documentId config", read, (*exchange).preferences},
-	"inbox":          {"pageToken", nil, (*exchange).inbox},
-	"read-inbox":     {"notificationIds clicked", nil, (*exchange).readInbox},
+	"threads":        {"documentId since pageToken", false, read, (*exchange).threads},
+	"add-thread":     {"documentId requestId text targetElement", true, write, (*exchange).addThread},
+	"add-comment":    {"documentId annotationId requestId text", true, write, (*exchange).addComment},
+	"edit-comment":   {"documentId annotationId commentId text", true, write, (*exchange).editComment},
+	"delete-comment": {"documentId annotationId commentId", true, write, (*exchange).deleteComment},
+	"resolve-thread": {"documentId annotationId resolved", true, write, (*exchange).resolveThread},
+	"read-thread":    {"documentId annotationId read", true, read, (*exchange).readThread},
+	"people":         {"documentId", false, read, (*exchange).people},
+	"preferences":    {"documentId config", false, read, (*exchange).preferences},
+	"inbox":          {"pageToken", false, nil, (*exchange).inbox},
+	"read-inbox":     {"notificationIds clicked", true, nil, (*exchange).readInbox},
 }
 
 func read(c *Caller) func(context.Context, string) (bool, error)  { return c.CanRead }
@@ -183,10 +184,36 @@ func (x *exchange) addThread(r *request) (any, error) {
 	if r.TargetElement != nil {
 		added["targetElement"] = r.TargetElement
 	}
-	id, err := x.change("/v2/commentannotations/add", fields{
-		"documentId": r.DocumentID, "createOrganization": true, "createDocument": true, "commentAnnotations": []fields{added},
-	}, x.key("add-thread", r))
+	thread := fields{"documentId": r.DocumentID, "commentAnnotations": []fields{added}}
+	if x.DocumentName == nil {
+		thread["createOrganization"], thread["createDocument"] = true, true
+	}
+	key := x.key("add-thread", r)
+	id, err := x.change("/v2/commentannotations/add", thread, key)
+	if x.DocumentName != nil && collab.CodeOf(err) == collab.NotFound {
+		if err = x.addDocument(r.DocumentID); err == nil {
+			id, err = x.change("/v2/commentannotations/add", thread, key)
+		}
+	}
 	return x.changed(r, id, err)
+}
+
+// addDocument adds a document, and its organization where it is missing, with the name that the application has for it. That somebody else
+// added it meanwhile is no error.
+func (x *exchange) addDocument(id string) error {
+	name, err := x.DocumentName(x.ctx, x.who, id)
+	if err != nil {
+		return err
+	}
+	document := fields{"documentId": id}
+	if name != "" {
+		document["documentName"] = name
+	}
+	_, err = x.change("/v2/organizations/documents/add", fields{"createOrganization": true, "documents": []fields{document}})
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		err = nil
+	}
+	return err
 }
 
 func (x *exchange) addComment(r *request) (any, error) {
@@ -237,6 +264,9 @@ func (x *exchange) content(r *request) (fields, error) {
 			if slices.Contains(ids, u.ID) {
 				tags = append(tags, fields{"userId": u.ID, "contact": u})
 			}
+		}
+		if err := x.take(mentions, len(tags)); err != nil {
+			return nil, err
 		}
 	}
 	return fields{"commentText": r.Text, "taggedUserContacts": tags}, nil
@@ -371,8 +401,15 @@ func (x *exchange) people(r *request) (any, error) {
 // mentionable returns those whom the caller may mention in a document, of ids where these are not nil.
 func (x *exchange) mentionable(documentID string, ids []string) (all []User, err error) {
 	if x.People != nil {
-		return x.People(x.ctx, x.who, documentID, ids)
+		all, err = x.People(x.ctx, x.who, documentID, ids)
+	} else {
+		all, err = x.users(documentID, ids)
 	}
+	return slices.DeleteFunc(slices.Clone(all), func(u User) bool { return u.ID == x.who.User.ID }), err
+}
+
+// users returns the users of the organization and of a document, as the service knows them, of ids where these are not nil.
+func (x *exchange) users(documentID string, ids []string) (all []User, err error) {
 	for _, data := range []fields{{}, {"documentId": documentID}} {
 		if data["pageSize"] = maxPeople; ids != nil {
 			data["userIds"] = ids

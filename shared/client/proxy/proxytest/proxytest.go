@@ -66,6 +66,19 @@ func Serve(t *testing.T) string {
 	return server.URL
 }
 
+// DocumentName returns what the document of the requests is called in a service.
+func DocumentName(t *testing.T, service string) string {
+	t.Helper()
+	c := client.New(client.Config{BaseURL: service, APIKey: Key, AuthToken: Token})
+	for d, err := range c.Organizations.GetDocuments(t.Context(), &client.OrganizationsGetDocumentsRequest{OrganizationID: "acme"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.DocumentName
+	}
+	return ""
+}
+
 // exchange is a request of a browser, and what must come back.
 type exchange struct {
 	What    string            `json:"what"`    // the sentence that it holds
@@ -83,7 +96,7 @@ type exchange struct {
 // Run sends the requests to an application that serves a proxy at the URL. Its people are known by the cookie user: ann, bob and cleo of
 // the organization acme, with addresses at example.com and their names in capitals, eve of the organization other. In the document plan of
 // their organization ann, bob and eve may write, cleo may read; nobody may do anything in others. Nobody may be mentioned but ann, bob and
-// cleo, in acme.
+// cleo, in acme. The handler has no limits.
 func Run(t *testing.T, url string) {
 	var list []exchange
 	if err := json.Unmarshal(requests, &list); err != nil {
