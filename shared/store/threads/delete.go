@@ -85,9 +85,9 @@ func (s *Store) intend(
 	}}
 	if ids == nil {
 		var err error
-		ids, err = s.Select(ctx, doc, d.Selector, collab.MaxDeleted)
-		if len(ids) > collab.MaxDeleted {
-			ids, err = ids[:collab.MaxDeleted], nil
+		ids, err = s.Select(ctx, doc, d.Selector, s.mostDeleted)
+		if len(ids) > s.mostDeleted {
+			ids, err = ids[:s.mostDeleted], nil
 			job.Rest = &d
 			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(req.Millis()+1))
 		}

@@ -99,12 +99,13 @@ func TestDeleteOfAll(t *testing.T) {
 	}
 }
 
-// TestDeleteBehindLater has more threads added after a deletion than a call deletes, whose ids come before those that it left: its job
-// passes them over, whatever the selector.
+// TestDeleteBehindLater has more threads added after a deletion than a call deletes, which is 20 here, with ids that come before those that
+// it left: its job passes them over, whatever the selector.
 func TestDeleteBehindLater(t *testing.T) {
 	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
+			w.mostDeleted = 20
 			add := func(prefix string, n int, at collab.Millis) {
 				store.All(n, func(i int) {
 					th := thread(fmt.Sprint(prefix, i), "ann", 0)
@@ -112,14 +113,14 @@ func TestDeleteBehindLater(t *testing.T) {
 					w.must(w.AddAnnotation(t.Context(), newRequest(at), w.doc, th, collab.NewAnnotation{}))
 				})
 			}
-			add("b", collab.MaxDeleted+1, 10_000)
+			add("b", w.mostDeleted+1, 10_000)
 			r := newRequest(0)
 			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
 			w.must(err)
-			add("a", collab.MaxDeleted+1, r.Millis()+1_000)
+			add("a", w.mostDeleted+1, r.Millis()+1_000)
 			w.must(w.RunJob(t.Context(), "acct", r.JobID()))
-			ids, err := w.Select(t.Context(), w.doc, sel, 2*collab.MaxDeleted)
-			if err != nil || len(ids) != collab.MaxDeleted+1 || slices.ContainsFunc(ids, func(id string) bool { return id[0] != 'a' }) {
+			ids, err := w.Select(t.Context(), w.doc, sel, 2*w.mostDeleted)
+			if err != nil || len(ids) != w.mostDeleted+1 || slices.ContainsFunc(ids, func(id string) bool { return id[0] != 'a' }) {
 				t.Errorf("%d are left, %v", len(ids), err)
 			}
 		})

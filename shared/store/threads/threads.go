@@ -27,11 +27,13 @@ type Store struct {
 	Directory *directory.Store
 	Outbox    *outbox.Store
 	busy      *cache.Cache[keys.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
+
+	mostDeleted int // collab.MaxDeleted, but in tests
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy)}
+	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy), mostDeleted: collab.MaxDeleted}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {
