@@ -107,7 +107,7 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	n := collab.Notification{
 		ID: ev.ID, DocumentID: w.doc.Document, AnnotationID: id, Headline: "Ann <i>commented</i>", CreatedAt: ev.Time, Body: string(further),
 	}
-	_, err := w.outbox.Tell(t.Context(), w.org, n, ev.ID, "bob")
+	_, err := w.outbox.AddAudience(t.Context(), w.org, n, ev.ID, "bob")
 	check(t, err)
 	check(t, w.outbox.AddToInbox(t.Context(), w.org, n, []string{"bob"}))
 	bob := &outbox.RecipientPage{Recipients: []outbox.Recipient{{User: collab.User{UserID: "bob"}, Inbox: true}}}

@@ -183,7 +183,7 @@ func (d *deployment) deliver(user, id string) {
 	d.Helper()
 	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
 	n := collab.Notification{ID: id, DocumentID: user, CreatedAt: 1}
-	_, err := d.service.Outbox.Tell(d.Context(), org, n, id, user)
+	_, err := d.service.Outbox.AddAudience(d.Context(), org, n, id, user)
 	if err == nil {
 		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})
 	}

@@ -157,8 +157,8 @@ func (d *Deliverer) random() (float64, error) {
 // minute. Lambda does not invoke a function again that messages have made invoke itself about 16 times.
 const maxHops = 12
 
-// sideBySide bounds the calls for one event that are under way.
-const sideBySide = 8
+// concurrency bounds the calls for one event that are under way.
+const concurrency = 8
 
 // each runs f for 0 to n-1, up to limit side by side, and returns the first error; the others go on.
 func each(n, limit int, f func(i int) error) error {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -15,23 +14,35 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// MailWindow is the time within which mails about one thread become one: the first of them waits as long. Options may say otherwise.
-const MailWindow = 5 * time.Minute
+// eventRun is what one message does for the delivery of an event.
+type eventRun struct {
+	*Deliverer
+	stored   outbox.Work // where the table says that the delivery stands
+	event    *collab.Event
+	document collab.DocumentRef
+	settings collab.Settings // of the account
+	hops     int             // of the message
+	repeated bool            // an earlier message was sent
 
-// work is an event whose delivery is being moved on.
-type work struct {
-	outbox.Work      // as it stands
-	again       bool // a message was sent before
-	hops        int  // of the message
-	event       *collab.Event
-	document    collab.DocumentRef
-	settings    collab.Settings   // of the account
-	hints       map[string]string // addresses of users that the event's thread knows
-	mailed      atomic.Int64      // mails sent
-	notices     notices
+	decided *outbox.RecipientPage // the first page of recipients, where this run decided it
+	mailed  atomic.Int64          // mails sent
+	notices notices
+}
 
-	read  bool             // the document was
-	found *collab.Document // nil: it is not there
+// stages are an event's way. Each does its part where the work stands, and returns the work as it goes on: at another stage or with another
+// page of recipients, at the time Next, or at once where that is 0. A stage may be repeated.
+var stages = map[outbox.Stage]func(*eventRun, context.Context, outbox.Work) (outbox.Work, error){
+	outbox.StageNew:        (*eventRun).webhooks,
+	outbox.StageList:       (*eventRun).listForAll,
+	outbox.StageRecipients: (*eventRun).inboxes,
+	outbox.StageMail:       (*eventRun).mails,
+	outbox.StageEnd:        (*eventRun).end,
+}
+
+// then is the work at the beginning of a stage that follows at once.
+func then(w outbox.Work, stage outbox.Stage) outbox.Work {
+	w.Stage, w.Cursor, w.Next = stage, "", 0
+	return w
 }
 
 const (
@@ -40,7 +51,8 @@ const (
 	mailTime   = 12 * time.Second // of a run that is left when it begins no further mail
 )
 
-// Event moves the delivery of an event on by one page of its recipients, from any stage.
+// Event delivers an event from where it stands, up to the end of a page of its recipients. The next page has a message of its own. Of a job
+// it does one run.
 func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
@@ -54,284 +66,126 @@ func (d *Deliverer) Event(ctx context.Context, m queue.Event) error {
 	if m.Again {
 		read = d.Outbox.CountAttempt
 	}
-	at, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
-	if err != nil || at == nil {
+	w, err := read(ctx, m.EventRef, cmp.Or(m.Kind, collab.EventWork))
+	if err != nil || w == nil {
 		return err
 	}
-	err = d.event(ctx, *at, m)
+	err = d.deliver(ctx, *w, m)
 	if m.Again {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime/2)
 		defer cancel()
-		err = errors.Join(err, d.Outbox.ReportEnd(ending, *at))
+		err = errors.Join(err, d.Outbox.ReportEnd(ending, *w))
 	}
 	return err
 }
 
-// job carries a job on, and asks for its next run at once: behind maxHops messages, and where one is lost, the relay does. Of several runs
-// side by side one alone goes on.
-func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
-	at, err := d.Outbox.Pending(ctx, m.EventRef, m.Kind)
-	if err != nil || at == nil {
-		return err
-	}
-	if err := d.Threads.RunJob(ctx, m.Account, m.ID); err != nil {
-		return err
-	}
-	to := *at
-	to.Cursor, to.Since, to.Next = strconv.FormatInt(d.millis(), 10), d.millis(), 0
-	if m.Hops >= maxHops {
-		to.Next = to.Since
-	}
-	moved, err := d.Outbox.Advance(ctx, *at, to) // not where the job is done
-	if err != nil || !moved || m.Hops >= maxHops {
-		return err
-	}
-	return d.Events.SendEventsIn(ctx, 0, queue.Event{EventRef: m.EventRef, Kind: m.Kind, Hops: m.Hops + 1})
-}
-
-func (d *Deliverer) event(ctx context.Context, at outbox.Work, m queue.Event) error {
-	if at.Deaths >= mostDeaths {
-		return d.quarantine(ctx, at, "three attempts at it never reported an end")
+// deliver leads an event through its stages. One that can't be delivered goes into the quarantine, that of a disabled account is parked, and
+// what is about nothing that is there ends.
+func (d *Deliverer) deliver(ctx context.Context, w outbox.Work, m queue.Event) error {
+	if w.Deaths >= mostDeaths {
+		return d.quarantine(ctx, w, "three attempts at it never reported an end")
 	}
 	ctx, charge := d.metered(ctx)
-	ev, err := d.Outbox.Event(ctx, at.Account, at.ID)
+	ev, err := d.Outbox.Event(ctx, w.Account, w.ID)
 	switch {
 	case collab.CodeOf(err) == collab.NotFound:
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", at.Account), slog.String("event", at.ID))
-		return d.Outbox.Finish(ctx, at)
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event not there any more", slog.String("account", w.Account), slog.String("event", w.ID))
+		return d.Outbox.Finish(ctx, w)
 	case errors.Is(err, collab.ErrUnreadable):
 		d.skip(ctx)(err)
-		return d.quarantine(ctx, at, "it can't be read")
+		return d.quarantine(ctx, w, "it can't be read")
 	case err != nil:
 		return err
 	}
-	w := &work{
-		Work: at, again: m.Again, hops: m.Hops, event: ev,
-		document: ev.Document(),
-	}
 	account, enabled, err := d.enabled(ctx, w.Account, ev.OrganizationID)
-	w.settings = account.Settings
+	r := &eventRun{
+		Deliverer: d, stored: w, event: ev, document: ev.Document(), settings: account.Settings, hops: m.Hops, repeated: m.Again,
+	}
 	switch {
 	case err != nil:
 		return err
 	case !enabled:
-		return d.park(ctx, w)
+		return r.leave(ctx, r.parked(w))
 	case ev.Time < account.CreatedAt:
-		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", at.Account), slog.String("event", at.ID))
-		return d.Outbox.Finish(ctx, at)
+		d.Log.LogAttrs(ctx, slog.LevelWarn, "event of a deleted account", slog.String("account", w.Account), slog.String("event", w.ID))
+		return d.Outbox.Finish(ctx, w)
 	}
-	defer func() { charge(w.Account, w.settings, float64(w.mailed.Load())) }()
+	defer func() { charge(w.Account, r.settings, float64(r.mailed.Load())) }()
 	if w.Kind == collab.ParkedWork {
-		to := w.Work
-		to.Kind, to.Since, to.Next = collab.EventWork, d.millis(), 0
-		if moved, err := d.advance(ctx, w, to); err != nil || !moved {
+		w.Kind, w.Since, w.Next = collab.EventWork, d.millis(), 0
+		if moved, err := r.advance(ctx, w); err != nil || !moved {
 			return err
 		}
 	}
-	if w.Stage == outbox.StageMail {
-		return d.mailStep(ctx, w, nil)
+	return r.goThrough(ctx)
+}
+
+// goThrough calls stage after stage until the work goes on later, or is done. Mails begin only once the table has that everyone's inbox is
+// served.
+func (r *eventRun) goThrough(ctx context.Context) error {
+	for w := r.stored; w.Stage != outbox.StageDone; {
+		next, err := stages[w.Stage](r, ctx, w)
+		switch {
+		case err != nil:
+			return err
+		case next.Next != 0:
+			return r.leave(ctx, next)
+		case next.Stage == outbox.StageMail:
+			if moved, err := r.advance(ctx, next); err != nil || !moved {
+				return err
+			}
+		}
+		w = next
 	}
-	return d.fanOut(ctx, w)
+	return nil
 }
 
-// errNoTime says that the rest of a page's mails is left to another run.
-var errNoTime = errors.New("the run's time is over: the other mails of the page are sent later")
-
-// errDisabled says that an account or organization was disabled while its mails were being sent.
-var errDisabled = errors.New("disabled")
-
-func (d *Deliverer) quarantine(ctx context.Context, at outbox.Work, reason string) error {
-	d.Metrics.Add(metrics.Quarantined, "", 1)
-	d.Log.LogAttrs(
-		ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", at.Account), slog.String("event", at.ID),
-	)
-	return d.Outbox.Quarantine(ctx, at, reason)
+// end is the last stage.
+func (r *eventRun) end(ctx context.Context, w outbox.Work) (outbox.Work, error) {
+	return then(w, outbox.StageDone), r.Outbox.Finish(ctx, r.stored)
 }
 
-// park leaves an event until its account and its organization are enabled: the relay brings it back from time to time.
-func (d *Deliverer) park(ctx context.Context, w *work) error {
-	if w.Kind == collab.ParkedWork {
-		return nil
+// leave stores where the work goes on, and sends a message for it, to be taken then. After maxHops messages, and where the time is far, the
+// relay sends it, as it does what is parked.
+func (r *eventRun) leave(ctx context.Context, w outbox.Work) error {
+	if w == r.stored {
+		return nil // the message came too early
 	}
-	to := w.Work
-	to.Kind, to.Next = collab.ParkedWork, d.millis()
-	_, err := d.advance(ctx, w, to)
-	return err
+	wait := max(time.UnixMilli(w.Next).Sub(r.Now()), 0)
+	if wait > 0 {
+		w.Since = w.Next
+	}
+	send := w.Kind != collab.ParkedWork && r.hops < maxHops && wait <= queue.MaxDelay
+	if send {
+		w.Next += time.Minute.Milliseconds() // should the message be lost
+	}
+	if moved, err := r.advance(ctx, w); err != nil || !moved || !send {
+		return err
+	}
+	return r.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: r.hops + 1})
 }
 
-// advance moves the work on, and reports whether it did: else another run has.
-func (d *Deliverer) advance(ctx context.Context, w *work, to outbox.Work) (bool, error) {
-	moved, err := d.Outbox.Advance(ctx, w.Work, to)
+// advance stores where the work stands, and reports false where another run has moved it on.
+func (r *eventRun) advance(ctx context.Context, w outbox.Work) (bool, error) {
+	moved, err := r.Outbox.Advance(ctx, r.stored, w)
 	if moved {
-		w.Work = to
+		r.stored = w
 	}
 	return moved, err
 }
 
-// mailsAt is when the mails about an event are sent.
-func (d *Deliverer) mailsAt(w *work, mode outbox.MailMode) collab.Millis {
-	if mode == outbox.MailWaits {
-		return w.event.Time + d.MailWindow.Milliseconds()
+// parked is the work of a disabled account or organization: the relay looks at it from time to time.
+func (r *eventRun) parked(w outbox.Work) outbox.Work {
+	if w.Kind != collab.ParkedWork {
+		w.Kind, w.Next = collab.ParkedWork, r.millis()
 	}
-	return 0
+	return w
 }
 
-// fanOut serves the inboxes of one page of the recipients, and before the first the webhook endpoints and the list for all. After the
-// last come the mails.
-func (d *Deliverer) fanOut(ctx context.Context, w *work) error {
-	if w.Stage == outbox.StageNew {
-		if err := d.fanOutWebhooks(ctx, w); err != nil {
-			return err
-		}
-	}
-	page, err := d.recipientPage(ctx, w)
-	if err != nil {
-		return err
-	}
-	if told, err := d.serveInboxes(ctx, w, page); err != nil {
-		return err
-	} else if !told {
-		return d.Outbox.Finish(ctx, w.Work)
-	}
-	if page.MailMode == outbox.MailWaits { // the mails about earlier events on the thread may take these along
-		if err := eachOf(withMail(page.Recipients), func(r outbox.Recipient) error { return d.Outbox.AddMail(ctx, w.thread(r), w.ID) }); err != nil {
-			return err
-		}
-	}
-	if w.Stage == outbox.StageNew {
-		d.Metrics.Add(metrics.Events, "", 1)
-	}
-	if page.Next != "" {
-		return d.goOn(ctx, w, outbox.StageFanOut, page.Next, d.millis())
-	}
-	if page.MailMode == outbox.MailNone {
-		return d.Outbox.Finish(ctx, w.Work)
-	}
-	if at := d.mailsAt(w, page.MailMode); at > d.millis() {
-		return d.goOn(ctx, w, outbox.StageMail, "", at)
-	}
-	to := w.Work
-	to.Stage, to.Cursor, to.Next = outbox.StageMail, "", 0
-	if w.Cursor != "" {
-		page = nil // the mails begin with the first
-	}
-	if moved, err := d.advance(ctx, w, to); err != nil || !moved {
-		return err
-	}
-	return d.mailStep(ctx, w, page)
-}
-
-// goOn moves the delivery on to a page, and asks for it at a time by a message, unless another run has done so. Behind maxHops messages,
-// and where the time is far, it is left to the relay.
-func (d *Deliverer) goOn(ctx context.Context, w *work, stage outbox.Stage, cursor string, at collab.Millis) error {
-	to := w.Work
-	to.Stage, to.Cursor, to.Next = stage, cursor, at
-	if wait := at - d.millis(); wait > 0 {
-		to.Since = at
-	}
-	wait := max(time.UnixMilli(at).Sub(d.Now()), 0)
-	send := w.hops < maxHops && wait <= queue.MaxDelay
-	if send {
-		to.Next += time.Minute.Milliseconds() // should the message be lost
-	}
-	if moved, err := d.advance(ctx, w, to); err != nil || !moved || !send {
-		return err
-	}
-	return d.Events.SendEventsIn(ctx, wait, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Hops: w.hops + 1})
-}
-
-// serveInboxes puts the notification into the inboxes of a page of recipients, and before the first page into the list for all. It reports
-// false where nobody is to be told any more: the notification or its document was deleted.
-func (d *Deliverer) serveInboxes(ctx context.Context, w *work, page *outbox.RecipientPage) (told bool, err error) {
-	var users []string
-	for _, r := range page.Recipients {
-		if r.Inbox {
-			users = append(users, r.UserID)
-		}
-	}
-	toAll := w.Stage == outbox.StageNew && w.toAllAtOnce()
-	if len(page.Recipients) == 0 && !toAll {
-		return true, nil
-	}
-	if exists, err := d.exists(ctx, w); err != nil || !exists {
-		return false, err
-	}
-	if len(users) == 0 && w.event.Notification == nil {
-		return true, nil
-	}
-	org, n := w.document.OrganizationRef, notificationOf(w.event)
-	if told, err := d.Outbox.Tell(ctx, org, n, w.ID, users...); err != nil || !told {
-		return false, err
-	}
-	if toAll {
-		if err := d.Outbox.AddToInboxOfAll(ctx, org, n); err != nil {
-			return false, err
-		}
-		d.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
-	}
-	if err := d.Outbox.AddToInbox(ctx, org, n, users); err != nil {
-		return false, err
-	}
-	d.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
-	return true, nil
-}
-
-// mailStep sends the mails of one page of recipients, when it is time. A page of nil is that which was kept: as time has passed since, it
-// is asked again who may know and wants to.
-func (d *Deliverer) mailStep(ctx context.Context, w *work, page *outbox.RecipientPage) (err error) {
-	later := page == nil
-	if later {
-		if page, err = d.Outbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil {
-			return err
-		}
-	}
-	if page == nil {
-		return d.Outbox.Finish(ctx, w.Work) // there is nobody
-	}
-	if d.mailsAt(w, page.MailMode) > d.millis() {
-		return nil // a message that came early
-	}
-	if held, err := d.holdMails(ctx, w); held || err != nil {
-		return err
-	}
-	alone := page.MailMode != outbox.MailWaits
-	mailed, dropped := withMail(page.Recipients), []outbox.Recipient(nil)
-	exists, err := d.exists(ctx, w)
-	if err == nil && exists && later {
-		var withdrawn bool
-		withdrawn, err = d.Outbox.Withdrawn(ctx, w.EventRef)
-		exists = !withdrawn
-	}
-	switch {
-	case err != nil:
-		return err
-	case !exists:
-		mailed, dropped = nil, mailed
-	case later:
-		if mailed, dropped, err = d.stillWanted(ctx, w, mailed); err != nil {
-			return err
-		}
-	}
-	if err := eachOf(dropped, func(r outbox.Recipient) error { return d.dropMail(ctx, w, r) }); err != nil {
-		return err
-	}
-	err = eachOf(mailed, func(r outbox.Recipient) error {
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
-			return errNoTime
-		}
-		if _, enabled, err := d.enabled(ctx, w.Account, w.document.Organization); err != nil || !enabled {
-			return cmp.Or(err, errDisabled)
-		}
-		return d.sendMail(ctx, w, r, alone)
-	})
-	if errors.Is(err, errDisabled) {
-		return d.park(ctx, w)
-	}
-	if err != nil {
-		return err
-	}
-	if page.Next != "" {
-		return d.goOn(ctx, w, outbox.StageMail, page.Next, d.millis())
-	}
-	return d.Outbox.Finish(ctx, w.Work)
+func (d *Deliverer) quarantine(ctx context.Context, w outbox.Work, reason string) error {
+	d.Metrics.Add(metrics.Quarantined, "", 1)
+	d.Log.LogAttrs(
+		ctx, slog.LevelError, "event put into the quarantine: "+reason, slog.String("account", w.Account), slog.String("event", w.ID),
+	)
+	return d.Outbox.Quarantine(ctx, w, reason)
 }

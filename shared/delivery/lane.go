@@ -2,8 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
-	"sync"
 	"time"
 
 	"collabdata/shared/collab"
@@ -194,23 +192,4 @@ func (r *laneRun) readHook(ctx context.Context) (found bool, err error) {
 	}
 	r.endpoint = collab.EndpointRef{LaneRef: r.lane.LaneRef, CreatedAt: r.hook.CreatedAt}
 	return err == nil, err
-}
-
-// wake sends messages for those of the lanes that have no holder.
-func (d *Deliverer) wake(ctx context.Context, hops int, lanes ...outbox.Lane) error {
-	var mu sync.Mutex
-	var send []queue.Lane
-	err := each(len(lanes), sideBySide, func(i int) error {
-		token, err := d.Outbox.WakeLane(ctx, lanes[i])
-		if token != "" {
-			mu.Lock()
-			defer mu.Unlock()
-			send = append(send, queue.Lane{LaneRef: lanes[i].LaneRef, Token: token, Hops: hops + 1})
-		}
-		return err
-	})
-	if len(send) > 0 {
-		err = errors.Join(err, d.Webhooks.SendLanes(ctx, 0, send...))
-	}
-	return err
 }

@@ -18,30 +18,23 @@ const (
 	longHold  = time.Hour
 )
 
-// holdMails puts off the mails of one page of the recipients where the account has used up its quota, and reports whether it did. The relay
-// brings the event back.
-func (d *Deliverer) holdMails(ctx context.Context, w *work) (held bool, err error) {
-	if d.Mailer == nil {
-		return false, nil
+// heldUntil is when the mails of one page of recipients may be tried, as the account has used up its quota; 0 for now.
+func (r *eventRun) heldUntil(ctx context.Context) (collab.Millis, error) {
+	if r.Mailer == nil {
+		return 0, nil
 	}
-	refused, held := errors.AsType[*collab.Error](d.ledger.Account(ctx, w.Account, w.settings).Admit(quota.Mails))
+	refused, held := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.event.Account, r.settings).Admit(quota.Mails))
 	if !held {
-		return false, nil
+		return 0, nil
 	}
-	part, err := d.random()
+	part, err := r.random()
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	to := w.Work
-	to.Since = d.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(part*float64(shortHold))).UnixMilli()
-	to.Next = to.Since
-	if _, err := d.advance(ctx, w, to); err != nil {
-		return false, err
-	}
-	d.Metrics.Add(metrics.MailsHeld, "", 1)
-	d.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: the account has used up its quota",
-		slog.String("account", w.Account), slog.String("event", w.ID), slog.String("cause", refused.Message))
-	return true, nil
+	r.Metrics.Add(metrics.MailsHeld, "", 1)
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: the account has used up its quota",
+		slog.String("account", r.event.Account), slog.String("event", r.event.ID), slog.String("cause", refused.Message))
+	return r.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 
 // metered returns a context in which it is counted what is used of the table, and what charges an account for that, and for mails. What is

@@ -2,9 +2,11 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
@@ -12,31 +14,50 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// fanOutWebhooks adds a delivery of an event to each endpoint that wants it, and wakes the lanes that do not rest: those are looked at when
-// they have rested.
-func (d *Deliverer) fanOutWebhooks(ctx context.Context, w *work) error {
-	hooks, err := d.Outbox.Endpoints(ctx, w.Account)
+// webhooks adds a delivery of the event to each endpoint that wants it, and wakes their lanes. A lane at rest is not woken: the relay looks
+// at it when it has rested.
+func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
+	hooks, err := r.Outbox.Endpoints(ctx, w.Account)
 	if err != nil {
-		return err
+		return w, err
 	}
-	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(w.event.Type) })
-	now := d.millis()
+	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(r.event.Type) })
+	now := r.millis()
 	refs := make([]collab.LaneRef, len(hooks))
-	err = each(len(hooks), sideBySide, func(i int) error {
+	err = each(len(hooks), concurrency, func(i int) error {
 		refs[i] = collab.LaneRef{Account: w.Account, WebhookID: hooks[i].ID}
-		return d.Outbox.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: hooks[i].CreatedAt}, collab.Delivery{
-			EventID: w.ID, Type: w.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
+		return r.Outbox.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: hooks[i].CreatedAt}, collab.Delivery{
+			EventID: w.ID, Type: r.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
 		})
 	})
 	if err != nil {
-		return err
+		return w, err
 	}
-	lanes, err := d.Outbox.Lanes(ctx, refs...)
+	lanes, err := r.Outbox.Lanes(ctx, refs...)
 	if err != nil {
-		return err
+		return w, err
 	}
 	lanes = slices.DeleteFunc(lanes, func(l outbox.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
-	return d.wake(ctx, w.hops, lanes...)
+	return then(w, outbox.StageList), r.wake(ctx, lanes)
+}
+
+// wake sends messages for those of the lanes that have no holder.
+func (r *eventRun) wake(ctx context.Context, lanes []outbox.Lane) error {
+	var mu sync.Mutex
+	var send []queue.Lane
+	err := each(len(lanes), concurrency, func(i int) error {
+		token, err := r.Outbox.WakeLane(ctx, lanes[i])
+		if token != "" {
+			mu.Lock()
+			defer mu.Unlock()
+			send = append(send, queue.Lane{LaneRef: lanes[i].LaneRef, Token: token, Hops: r.hops + 1})
+		}
+		return err
+	})
+	if len(send) > 0 {
+		err = errors.Join(err, r.Webhooks.SendLanes(ctx, 0, send...))
+	}
+	return err
 }
 
 // disable disables an endpoint, as it was when it answered, and tells of it.
@@ -61,36 +82,4 @@ func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhoo
 			slog.String("account", acct), slog.String("first", ev.ID), slog.Any("cause", err))
 	}
 	return nil
-}
-
-// account reads an account, or knows it for a moment.
-func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
-	now := d.Now()
-	if a, ok := d.accounts.Get(id, now); ok {
-		return a, nil
-	}
-	a, err := d.Directory.Account(ctx, id)
-	if err == nil {
-		d.accounts.Put(id, a, now.Add(accountFor))
-	}
-	return a, err
-}
-
-// enabled returns an account and reports whether it is there and neither it nor its organization, "" for none, is disabled: else nothing of
-// theirs goes out.
-func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Account, enabled bool, err error) {
-	a, err = d.account(ctx, acct)
-	if collab.CodeOf(err) == collab.NotFound || a.Disabled {
-		return a, false, nil
-	}
-	if err == nil && org != "" {
-		err = d.Directory.CheckOrganization(ctx, collab.OrganizationRef{Account: acct, Organization: org})
-	}
-	switch collab.CodeOf(err) {
-	case "", collab.NotFound:
-		return a, true, nil
-	case collab.FailedPrecondition:
-		return a, false, nil
-	}
-	return a, false, err
 }

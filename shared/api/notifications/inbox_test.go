@@ -30,7 +30,7 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	if n.DocumentID == "" {
 		n.DocumentID = "doc"
 	}
-	_, err := f.outbox.Tell(t.Context(), org, n, n.ID, users...)
+	_, err := f.outbox.AddAudience(t.Context(), org, n, n.ID, users...)
 	if err == nil && len(users) > 0 {
 		err = f.outbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {

@@ -65,7 +65,7 @@ func testInbox(t *testing.T, s *Store) {
 	var both, own []string // of bob, newest first
 	for i := range 30 {
 		n := notification(fmt.Sprintf("n%02d", i), "ann", int64(1000+i/2)) // two at each time
-		_, err := s.Tell(ctx, org, n, n.ID)
+		_, err := s.AddAudience(ctx, org, n, n.ID)
 		must(err)
 		if i%3 == 0 {
 			must(s.AddToInboxOfAll(ctx, org, n))
@@ -139,7 +139,7 @@ func testChangeNotification(t *testing.T, s *Store) {
 	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
 	one, all := notification("one", "ann", 1000), notification("all", "ann", 1001)
 	for _, n := range []collab.Notification{one, all} {
-		if _, err := s.Tell(ctx, org, n, n.ID); err != nil {
+		if _, err := s.AddAudience(ctx, org, n, n.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

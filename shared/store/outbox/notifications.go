@@ -56,10 +56,10 @@ func (s *Store) AddNotification(
 	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
 }
 
-// Tell makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It
+// AddAudience makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It
 // comes ahead of their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold
 // users at most.
-func (s *Store) Tell(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
+func (s *Store) AddAudience(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
 	k, further := keys.Notification(org, n.ID), keys.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
 	own := n.ID != event
 	var there store.Item

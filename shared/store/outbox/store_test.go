@@ -117,7 +117,7 @@ func testKeepUnknown(t *testing.T, s *Store) {
 				return err
 			}
 			to := *from
-			to.Stage = StageFanOut
+			to.Stage = StageRecipients
 			if moved, err := s.Advance(ctx, *from, to); !moved {
 				t.Error("not moved", err)
 			}

@@ -20,9 +20,12 @@ type Stage string
 
 // The stages of a delivery, in their order.
 const (
-	StageNew    Stage = ""        // nothing is known to be done
-	StageFanOut Stage = "fan-out" // webhooks are on their way; notifications are being put into inboxes
-	StageMail   Stage = "mail"    // mails are being sent, or wait for others on the same thread
+	StageNew        Stage = ""        // deliveries to webhook endpoints are added
+	StageList       Stage = "list"    // a notification to everyone is put into the list for all
+	StageRecipients Stage = "fan-out" // page by page recipients are decided, and their inboxes served
+	StageMail       Stage = "mail"    // page by page mails are sent, or wait for others on the same thread
+	StageEnd        Stage = "end"     // everything is done: the work is deleted
+	StageDone       Stage = "done"    // there is no work any more
 )
 
 // Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its

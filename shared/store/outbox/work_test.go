@@ -87,10 +87,10 @@ func testWork(t *testing.T, s *Store) {
 	next(start.Since + 7_000)
 	works(Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
 	spread := parked
-	spread.Stage, spread.Cursor, spread.Next = StageFanOut, "200", 0
+	spread.Stage, spread.Cursor, spread.Next = StageRecipients, "200", 0
 	advance(parked, spread, true) // although the relay has moved it
 	advance(parked, spread, false)
-	works(Work{Kind: collab.ParkedWork, Stage: StageFanOut, Cursor: "200", Since: start.Since})
+	works(Work{Kind: collab.ParkedWork, Stage: StageRecipients, Cursor: "200", Since: start.Since})
 	if got := s.pending(t)[0].Next; got <= start.Since+7_000 {
 		t.Errorf("sent again at %d, although a message is sent", got)
 	}
@@ -150,7 +150,7 @@ func testQuarantine(t *testing.T, s *Store) {
 	fail := func(err error) { t.Error(err) }
 	start := s.pending(t)[0]
 	stood := start
-	stood.Stage, stood.Cursor = StageFanOut, "@u"
+	stood.Stage, stood.Cursor = StageRecipients, "@u"
 	if moved, err := s.Advance(ctx, start, stood); !moved || err != nil {
 		t.Fatal(moved, err)
 	}

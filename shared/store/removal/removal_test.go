@@ -155,7 +155,7 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	p.must(err)
 	slices.Sort(users)
 	for page := range slices.Chunk(users, outbox.RecipientPageSize) {
-		_, err := p.Outbox.Tell(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
+		_, err := p.Outbox.AddAudience(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
 		p.must(err)
 		p.must(p.Outbox.AddToInbox(p.Context(), doc.OrganizationRef, n, page))
 		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: page[0]}, ev.ID))
@@ -202,7 +202,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 		CreatedAt:    p.Millis(),
 	}
 	for _, page := range [][]string{{"eve"}, {"stranger"}} {
-		_, err := p.Outbox.Tell(p.Context(), org, comment, comment.ID, page...)
+		_, err := p.Outbox.AddAudience(p.Context(), org, comment, comment.ID, page...)
 		p.must(err)
 		p.must(p.Outbox.AddToInbox(p.Context(), org, comment, page))
 		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: page[0]}, comment.ID))
@@ -302,7 +302,7 @@ func TestDeleteNotifications(t *testing.T) {
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
 			tell := func(i int) {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", CreatedAt: collab.Millis(1_000 + i)}
-				_, err := p.Outbox.Tell(t.Context(), org, n, n.ID, "bob")
+				_, err := p.Outbox.AddAudience(t.Context(), org, n, n.ID, "bob")
 				p.must(err)
 				p.must(p.Outbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
 			}

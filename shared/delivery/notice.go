@@ -37,33 +37,33 @@ type rendered struct {
 }
 
 // notice returns the mail that tells a recipient of events.
-func (d *Deliverer) notice(ctx context.Context, w *work, r outbox.Recipient, events []string) (mail.Notice, error) {
-	w.notices.mu.Lock()
-	defer w.notices.mu.Unlock()
-	if w.notices.thread == nil {
-		thread, err := d.threadNotice(ctx, w)
+func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []string) (mail.Notice, error) {
+	r.notices.mu.Lock()
+	defer r.notices.mu.Unlock()
+	if r.notices.thread == nil {
+		thread, err := r.threadNotice(ctx)
 		if err != nil {
 			return mail.Notice{}, err
 		}
-		if w.notices.secret, err = d.mailSecret(ctx, w.Account); err != nil {
+		if r.notices.secret, err = r.mailSecret(ctx, r.event.Account); err != nil {
 			return mail.Notice{}, err
 		}
-		w.notices.thread = thread
+		r.notices.thread = thread
 	}
-	n := *w.notices.thread
-	n.To = r.User
+	n := *r.notices.thread
+	n.To = p.User
 	n.Unsubscribe = unsubscribe.Recipient{
-		Account: w.Account, Organization: w.event.OrganizationID, User: r.UserID, Email: collab.Deref(r.Email),
+		Account: r.event.Account, Organization: r.event.OrganizationID, User: p.UserID, Email: collab.Deref(p.Email),
 		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
-	}.Token(w.notices.secret)
+	}.Token(r.notices.secret)
 	for _, id := range events {
-		t, err := d.rendered(ctx, w, id)
+		t, err := r.rendered(ctx, id)
 		if err != nil {
 			return n, err
 		}
 		if t != nil {
 			e := t.event
-			e.Headline = t.headline(r.User)
+			e.Headline = t.headline(p.User)
 			n.Events = append(n.Events, e)
 		}
 	}
@@ -71,34 +71,32 @@ func (d *Deliverer) notice(ctx context.Context, w *work, r outbox.Recipient, eve
 }
 
 // mailSecret returns the secret that signs an account's tokens to unsubscribe by.
-func (d *Deliverer) mailSecret(ctx context.Context, acct string) ([]byte, error) {
-	if secret, err := d.Directory.MailSecret(ctx, acct); err != nil || secret != nil {
+func (r *eventRun) mailSecret(ctx context.Context, acct string) ([]byte, error) {
+	if secret, err := r.Directory.MailSecret(ctx, acct); err != nil || secret != nil {
 		return secret, err
 	}
 	fresh := make([]byte, unsubscribe.SecretBytes)
-	if _, err := io.ReadFull(d.Random, fresh); err != nil {
+	if _, err := io.ReadFull(r.Random, fresh); err != nil {
 		return nil, err
 	}
-	return d.Directory.KeepMailSecret(ctx, acct, fresh)
+	return r.Directory.KeepMailSecret(ctx, acct, fresh)
 }
 
 // threadNotice returns what all mails about the thread of the work's event have in common.
-func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, error) {
+func (r *eventRun) threadNotice(ctx context.Context) (*mail.Notice, error) {
 	n := &mail.Notice{
-		Account: w.Account, Look: w.settings.MailLook, OrganizationID: w.event.OrganizationID, DocumentID: w.event.DocumentID,
-		AnnotationID: w.event.AnnotationID, Document: w.event.DocumentID,
+		Account: r.event.Account, Look: r.settings.MailLook, OrganizationID: r.event.OrganizationID, DocumentID: r.event.DocumentID,
+		AnnotationID: r.event.AnnotationID,
 	}
-	if w.event.Annotation != nil {
-		n.Quote = w.event.Annotation.TargetText
+	if r.event.Annotation != nil {
+		n.Quote = r.event.Annotation.TargetText
 	}
-	doc, _, err := d.documentOf(ctx, w)
-	if err != nil {
+	doc, err := r.Directory.Document(ctx, r.document)
+	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return nil, err
 	}
-	if doc.Name != "" {
-		n.Document = doc.Name
-	}
-	earlier, err := d.earlier(ctx, w)
+	n.Document = cmp.Or(doc.Name, r.event.DocumentID)
+	earlier, err := r.earlier(ctx)
 	for _, c := range earlier {
 		n.Earlier = append(n.Earlier, mail.NewComment(c))
 	}
@@ -106,19 +104,19 @@ func (d *Deliverer) threadNotice(ctx context.Context, w *work) (*mail.Notice, er
 }
 
 // rendered returns what mails say of the work's event or another on its thread, nil for one that is not there any more.
-func (d *Deliverer) rendered(ctx context.Context, w *work, id string) (*rendered, error) {
-	if t := w.notices.events[id]; t != nil {
+func (r *eventRun) rendered(ctx context.Context, id string) (*rendered, error) {
+	if t := r.notices.events[id]; t != nil {
 		return t, nil
 	}
-	ev := w.event
-	if id != w.ID {
+	ev := r.event
+	if id != r.event.ID {
 		var err error
-		if ev, err = d.Outbox.Event(ctx, w.Account, id); collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
+		if ev, err = r.Outbox.Event(ctx, r.event.Account, id); collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
 			return nil, nil
 		}
 		var withdrawn bool
 		if err == nil {
-			withdrawn, err = d.Outbox.Withdrawn(ctx, collab.EventRef{Account: w.Account, ID: id})
+			withdrawn, err = r.Outbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
 		}
 		if err != nil || withdrawn {
 			return nil, err
@@ -129,16 +127,16 @@ func (d *Deliverer) rendered(ctx context.Context, w *work, id string) (*rendered
 	if ev.Notification != nil {
 		t.event.Body = n.Body
 	} else {
-		t.headline = mailHeadline(ev, w.notices.thread.Document)
+		t.headline = mailHeadline(ev, r.notices.thread.Document)
 	}
 	for _, c := range ev.Comments {
 		t.event.Comments = append(t.event.Comments, mail.NewComment(c))
 	}
-	if w.notices.events == nil {
-		w.notices.events = map[string]*rendered{}
+	if r.notices.events == nil {
+		r.notices.events = map[string]*rendered{}
 	}
-	if len(w.notices.events) < keptRendered {
-		w.notices.events[id] = t
+	if len(r.notices.events) < keptRendered {
+		r.notices.events[id] = t
 	}
 	return t, nil
 }
@@ -186,12 +184,12 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 }
 
 // earlier returns the last comments of the thread before those of the event.
-func (d *Deliverer) earlier(ctx context.Context, w *work) ([]collab.EventComment, error) {
-	ev := w.event
+func (r *eventRun) earlier(ctx context.Context) ([]collab.EventComment, error) {
+	ev := r.event
 	if ev.AnnotationID == "" || len(ev.RecentComments) > 0 {
 		return ev.RecentComments, nil
 	}
-	comments, err := d.Threads.RecentComments(ctx, w.document, ev.AnnotationID, firstID(ev.Comments), recentComments)
+	comments, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, firstID(ev.Comments), recentComments)
 	var list []collab.EventComment
 	for _, c := range comments {
 		list = append(list, collab.EventComment{

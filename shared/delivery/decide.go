@@ -1,0 +1,206 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/metrics"
+	"collabdata/shared/store/outbox"
+)
+
+// decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
+type decision struct {
+	person
+	inbox, mail reason
+}
+
+// reason is why a channel does not reach a person; "" where it does.
+type reason string
+
+const (
+	ownAction    reason = "own action"
+	inList       reason = "in the list for all"
+	mailOff      reason = "no mail is sent"
+	noAccess     reason = "no access"
+	notPreferred reason = "preference"
+	noAddress    reason = "no address"
+	unsubscribed reason = "unsubscribed"
+)
+
+// refuse gives a reason to the channels that have none yet.
+func (d *decision) refuse(why reason) {
+	d.inbox, d.mail = cmp.Or(d.inbox, why), cmp.Or(d.mail, why)
+}
+
+// rules decide in this order. Each looks only at the channels that have no reason yet, and reads at once what it needs for all of them.
+var rules = []func(*eventRun, context.Context, []*decision) error{
+	(*eventRun).byAccess,
+	(*eventRun).byPreference,
+	(*eventRun).byAddress,
+	(*eventRun).bySubscription,
+}
+
+// decide returns what the event means for each of the people, now.
+func (r *eventRun) decide(ctx context.Context, people []person) ([]*decision, error) {
+	list := make([]*decision, len(people))
+	for i, p := range people {
+		d := &decision{person: p}
+		if r.event.Actor != nil && r.event.Actor.UserID == p.UserID {
+			d.refuse(ownAction)
+		}
+		if r.listed() {
+			d.inbox = cmp.Or(d.inbox, inList)
+		}
+		if r.Mailer == nil {
+			d.mail = cmp.Or(d.mail, mailOff)
+		}
+		list[i] = d
+	}
+	for _, rule := range rules {
+		if err := rule(r, ctx, list); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// idsWhere returns the ids of the users whom a condition holds for.
+func idsWhere(list []*decision, holds func(*decision) bool) []string {
+	var ids []string
+	for _, d := range list {
+		if holds(d) {
+			ids = append(ids, d.UserID)
+		}
+	}
+	return ids
+}
+
+func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
+
+// byAccess leaves those who may see the event's document, where the event asks for that.
+func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
+	ids := idsWhere(list, reached)
+	if !r.event.VerifyAccess || len(ids) == 0 {
+		return nil
+	}
+	allowed, err := r.allowed(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if !allowed[d.UserID] {
+			d.refuse(noAccess)
+		}
+	}
+	return nil
+}
+
+// allowed returns those of the users who may see the event's document: the permission provider says it, else the document's access.
+func (r *eventRun) allowed(ctx context.Context, users []string) (map[string]bool, error) {
+	p, err := r.Directory.PermissionProvider(ctx, r.event.Account)
+	if err != nil {
+		return nil, err
+	}
+	if p == nil {
+		return r.Directory.MaySee(ctx, r.document, r.settings.DefaultAccess, users)
+	}
+	allowed, err := r.askProvider(ctx, p, r.document, users)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		r.Log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about are not notified",
+			slog.String("account", r.event.Account), slog.String("event", r.event.ID), slog.Int("users", len(users)-len(allowed)),
+			slog.Any("cause", err))
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(len(users)-len(allowed)))
+	}
+	return allowed, nil
+}
+
+// byPreference leaves the channels that the users prefer for the document.
+func (r *eventRun) byPreference(ctx context.Context, list []*decision) error {
+	ids := idsWhere(list, reached)
+	if len(ids) == 0 {
+		return nil
+	}
+	preferences := map[string]collab.Preferences{}
+	if !r.settings.NotificationPreferencesOff {
+		var err error
+		if preferences, err = r.Directory.UserPreferences(ctx, r.document, ids); err != nil {
+			return err
+		}
+	}
+	mine := !r.event.NotifyAll
+	for _, d := range list {
+		p, ok := preferences[d.UserID]
+		if !ok {
+			p = collab.DefaultPreferences
+		}
+		if !p.Inbox.Wants(mine) {
+			d.inbox = cmp.Or(d.inbox, notPreferred)
+		}
+		if !p.Email.Wants(mine) {
+			d.mail = cmp.Or(d.mail, notPreferred)
+		}
+	}
+	return nil
+}
+
+// byAddress gives those who get mail the address that it goes to: the one that the event names, else the member's, else the one that the
+// thread knows; the member's alone where the account wants that.
+func (r *eventRun) byAddress(ctx context.Context, list []*decision) error {
+	only := r.settings.MailToMembersOnly
+	ask := idsWhere(list, func(d *decision) bool { return d.mail == "" && (only || collab.Deref(d.Email) == "") })
+	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, ask)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if m, ok := members[d.UserID]; ok {
+			d.Email, d.Name = m.Email, cmp.Or(d.Name, m.Name)
+		} else if only {
+			d.Email = nil
+		}
+		if !only && d.hint != "" && collab.Deref(d.Email) == "" {
+			d.Email = &d.hint
+		}
+		if d.User = d.User.Short(); collab.Deref(d.Email) == "" {
+			d.mail = cmp.Or(d.mail, noAddress)
+		}
+	}
+	return nil
+}
+
+// bySubscription leaves those whose address has not unsubscribed.
+func (r *eventRun) bySubscription(ctx context.Context, list []*decision) error {
+	var mailed []collab.User
+	for _, d := range list {
+		if d.mail == "" {
+			mailed = append(mailed, d.User)
+		}
+	}
+	off, err := r.Directory.Unsubscribed(ctx, r.document.OrganizationRef, mailed)
+	for _, d := range list {
+		if off[d.UserID] {
+			d.mail = cmp.Or(d.mail, unsubscribed)
+		}
+	}
+	return err
+}
+
+// recipients returns those whom a channel reaches. Who gets no mail is an id.
+func recipients(list []*decision) []outbox.Recipient {
+	var all []outbox.Recipient
+	for _, d := range list {
+		p := outbox.Recipient{User: d.User, Inbox: d.inbox == "", Mail: d.mail == ""}
+		if !p.Mail {
+			p.User = collab.User{UserID: d.UserID}
+		}
+		if p.Inbox || p.Mail {
+			all = append(all, p)
+		}
+	}
+	return all
+}

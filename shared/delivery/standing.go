@@ -1,0 +1,53 @@
+package delivery
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+)
+
+// account reads an account. An answer holds for accountFor.
+func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
+	now := d.Now()
+	if a, ok := d.accounts.Get(id, now); ok {
+		return a, nil
+	}
+	a, err := d.Directory.Account(ctx, id)
+	if err == nil {
+		d.accounts.Put(id, a, now.Add(accountFor))
+	}
+	return a, err
+}
+
+// enabled returns an account, and reports whether it exists and neither it nor its organization ("" for none) is disabled: else nothing of
+// theirs goes out.
+func (d *Deliverer) enabled(ctx context.Context, acct, org string) (a collab.Account, enabled bool, err error) {
+	a, err = d.account(ctx, acct)
+	if collab.CodeOf(err) == collab.NotFound || a.Disabled {
+		return a, false, nil
+	}
+	if err == nil && org != "" {
+		err = d.Directory.CheckOrganization(ctx, collab.OrganizationRef{Account: acct, Organization: org})
+	}
+	switch collab.CodeOf(err) {
+	case "", collab.NotFound:
+		return a, true, nil
+	case collab.FailedPrecondition:
+		return a, false, nil
+	}
+	return a, false, err
+}
+
+// exists reports whether the event's document still exists, disabled or not. People hear of no other.
+func (r *eventRun) exists(ctx context.Context) (bool, error) {
+	doc := r.document
+	is, err := r.Directory.OpenDocument(ctx, doc.Account, doc.Organization, doc.Document, collab.CreateFlags{})
+	if collab.CodeOf(err) == collab.FailedPrecondition { // it is disabled, or one that was added later under its id is
+		is = doc
+		_, err = r.Directory.Document(ctx, doc)
+	}
+	if collab.CodeOf(err) == collab.NotFound {
+		return false, nil
+	}
+	return is == doc, err
+}
