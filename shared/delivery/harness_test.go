@@ -7,10 +7,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -39,7 +37,6 @@ import (
 	"collabdata/shared/webhook"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -76,13 +73,9 @@ type world struct {
 	tables // not those of any process
 	table  string
 	large  bool // the table is not to be read as a whole
-	urls   map[string]string
-	sender string
 
-	dynamo, cloud aws.Config
-	awsAccount    string // of the mail service and the queues, so that no other world's mails have to be read
-
-	events, webhooks *queue.Queue
+	dynamo aws.Config
+	cloud
 
 	mu      sync.Mutex
 	delayed []delayed // messages that SQS holds back, by the test's clock
@@ -114,19 +107,11 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{
 		TB: t, clock: clock{now: time.UnixMilli(time.Now().UnixMilli())}, table: "delivery-" + rand.Text(),
-		dynamo: localstacktest.Config(localstacktest.DynamoDB(t)), cloud: localstacktest.Config(localstacktest.MiniStack(t)),
-		sender: strings.ToLower(rand.Text()) + "@collab.example", awsAccount: fmt.Sprintf("%012d", mathrand.Int64N(1e12)),
+		dynamo: localstacktest.Config(localstacktest.DynamoDB(t)), cloud: newCloud(t),
 	}
-	w.dynamo.HTTPClient, w.cloud.HTTPClient = client, client
-	w.cloud.Credentials = credentials.NewStaticCredentialsProvider(w.awsAccount, localstack.SecretAccessKey, "")
+	w.dynamo.HTTPClient = client
 	w.tables = w.open(w.dynamo)
 	w.must(w.outbox.CreateTable(t.Context()))
-	var err error
-	w.urls, err = queue.Create(t.Context(), w.cloud, w.table+"-")
-	w.must(err)
-	log := slog.New(slog.DiscardHandler)
-	w.events, w.webhooks = queue.New(w.cloud, w.urls[keys.EventsQueue], log), queue.New(w.cloud, w.urls[keys.WebhooksQueue], log)
-	w.must(mail.CreateIdentity(t.Context(), w.cloud, w.sender))
 	return w
 }
 
@@ -139,8 +124,6 @@ func (w *world) must(err error) {
 		w.Fatal(err)
 	}
 }
-
-const unsubscribePage = "https://api.example/unsubscribe"
 
 // errKilled is what a process sees of the world once it is dead.
 var errKilled = errors.New("killed")
@@ -165,12 +148,9 @@ type process struct {
 // killPoint says before which call a process is killed, or before which step, each from 1; 0 for none.
 type killPoint struct{ call, step int }
 
-// Do is the way of all calls to AWS.
+// Do is the way of all calls to the table.
 func (p *process) Do(r *http.Request) (*http.Response, error) {
 	name := r.Header.Get("X-Amz-Target")
-	if name == "" {
-		name = r.URL.Path
-	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err
@@ -179,15 +159,12 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 	if p.actor != nil && aboutLane(name, body) {
 		p.actor.Pause()
 	}
-	if err := p.call(name[strings.LastIndexAny(name, "./")+1:]); err != nil {
+	if err := p.call(name[strings.LastIndexByte(name, '.')+1:]); err != nil {
 		return nil, err
 	}
 	response, err := client.Do(r.WithContext(context.WithoutCancel(r.Context()))) // what is on its way arrives
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if strings.HasSuffix(name, "/outbound-emails") {
-		p.mails++
-	}
 	if bytes.Contains(body, []byte(`"`+keys.SentAt+`"`)) && bytes.Contains(body, []byte("if_not_exists")) &&
 		!bytes.Contains(body, []byte("ConditionExpression")) {
 		p.marked++
@@ -215,45 +192,58 @@ func (p *process) call(name string) error {
 	return nil
 }
 
-// sqs is a queue as a process sees it: SQS holds messages back by the test's clock.
+// sqs is both queues as a process sees them. SQS holds messages back by the test's clock.
 type sqs struct {
 	*world
 	*process
-	queue *queue.Queue
 }
 
-func (q sqs) SendLanes(ctx context.Context, delay time.Duration, lanes ...queue.Lane) error {
-	return q.delay(delay, func(ctx context.Context, q *queue.Queue) error { return q.SendLanes(ctx, 0, lanes...) }, q.world.webhooks)
+func (q sqs) SendLanes(_ context.Context, delay time.Duration, lanes ...queue.Lane) error {
+	return q.send(delay, func() error { return q.world.webhooks.SendLanes(q.Context(), 0, lanes...) })
 }
 
-func (q sqs) SendEventsIn(ctx context.Context, delay time.Duration, events ...queue.Event) error {
-	return q.delay(delay, func(ctx context.Context, q *queue.Queue) error { return q.SendEvents(ctx, events...) }, q.world.events)
+func (q sqs) SendEventsIn(_ context.Context, delay time.Duration, events ...queue.Event) error {
+	return q.send(delay, func() error { return q.world.events.SendEvents(q.Context(), events...) })
 }
 
-// delay sends a message by the process, or lets it be sent to the queue later.
-func (q sqs) delay(delay time.Duration, send func(context.Context, *queue.Queue) error, to *queue.Queue) error {
+// send is a call of the process that sends messages, at once or later.
+func (q sqs) send(delay time.Duration, send func() error) error {
 	if delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
 	}
-	if delay == 0 {
-		return send(q.Context(), q.queue)
+	if q.actor != nil {
+		q.actor.Pause()
 	}
-	if err := q.call("SendMessageBatch"); err != nil {
-		return err
+	if err := q.call("SendMessageBatch"); err != nil || delay == 0 {
+		return cmp.Or(err, send())
 	}
 	q.world.mu.Lock()
 	defer q.world.mu.Unlock()
-	q.delayed = append(q.delayed, delayed{q.Now().Add(delay), func() error { return send(q.Context(), to) }})
+	q.delayed = append(q.delayed, delayed{q.Now().Add(delay), send})
 	return nil
+}
+
+// ses is the mail service as a process sees it.
+type ses struct {
+	*process
+	mailer delivery.Mailer
+}
+
+func (s ses) Send(ctx context.Context, n mail.Notice) error {
+	if err := s.call("SendEmail"); err != nil {
+		return err
+	}
+	err := s.mailer.Send(context.WithoutCancel(ctx), n) // what is on its way arrives
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mails++
+	return err
 }
 
 // startWithoutMail starts a process whose mails the mail service refuses, as it does not know the sender.
 func (w *world) startWithoutMail() *process {
 	w.Helper()
-	sender := w.sender
-	defer func() { w.sender = sender }()
-	w.sender = "nobody@unverified.example"
-	return w.start()
+	return w.start(func(o *delivery.Options) { o.Mailer = w.mailer("nobody@unverified.example") })
 }
 
 // start starts a process.
@@ -261,20 +251,16 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	w.Helper()
 	p := &process{}
 	p.ctx, p.kill = context.WithCancelCause(w.Context())
-	dynamo, cloud := w.dynamo, w.cloud
-	dynamo.HTTPClient, cloud.HTTPClient = p, p
+	dynamo := w.dynamo
+	dynamo.HTTPClient = p
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
-	mailer, err := mail.New(cloud, mail.Options{From: w.sender, Unsubscribe: unsubscribePage})
-	w.must(err)
 	of := w.open(dynamo)
 	o := delivery.Options{
 		Directory: of.directory, Threads: of.threads, Outbox: of.outbox,
-		Events:   sqs{w, p, queue.New(cloud, w.urls[keys.EventsQueue], log)},
-		Webhooks: sqs{w, p, queue.New(cloud, w.urls[keys.WebhooksQueue], log)},
-		Mailer:   mailer,
-		Guard:    webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
-		Metrics:  metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
-		Log:      log, Now: w.Now, Random: rand.Reader,
+		Events: sqs{w, p}, Webhooks: sqs{w, p}, Mailer: ses{p, w.mailer(w.sender)},
+		Guard:   webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
+		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
+		Log:     log, Now: w.Now, Random: rand.Reader,
 	}
 	for _, c := range change {
 		c(&o)
@@ -302,7 +288,7 @@ func (w *world) drain(p *process) (done, failed int) {
 	var back []func()
 	for {
 		n := 0
-		for _, q := range []*queue.Queue{w.events, w.webhooks} {
+		for _, q := range []messages{w.events, w.webhooks} {
 			messages, err := q.Receive(w.Context(), queue.MaxReceive, 0)
 			w.must(err)
 			n += len(messages)
@@ -629,10 +615,8 @@ func (a *account) inbox(user string) []string {
 // mails returns the mails that were sent to each address.
 func (w *world) mails() map[string][]localstack.Mail {
 	w.Helper()
-	all, err := localstack.Mails(w.Context(), *w.cloud.BaseEndpoint, w.awsAccount)
-	w.must(err)
 	to := map[string][]localstack.Mail{}
-	for _, m := range all {
+	for _, m := range w.sent() {
 		for _, address := range m.To {
 			to[address] = append(to[address], m)
 		}

@@ -319,7 +319,7 @@ func TestRedriven(t *testing.T) {
 	for range 6 {
 		w.drain(broken)
 	}
-	dead, err := w.events.DeadLetters(t.Context())
+	dead, err := w.events.dead(t.Context())
 	w.must(err)
 	if n, err := dead.Waiting(t.Context()); n != 1 || err != nil {
 		t.Fatalf("%d dead letters, %v", n, err)
@@ -359,7 +359,7 @@ func TestRedrivenWebhook(t *testing.T) {
 	for range 6 {
 		w.drain(broken)
 	}
-	dead, err := w.webhooks.DeadLetters(t.Context())
+	dead, err := w.webhooks.dead(t.Context())
 	w.must(err)
 	messages, err := dead.Receive(t.Context(), queue.MaxReceive, 0)
 	if err != nil || len(messages) != 1 || len(r.got("/hook")) != 0 {

@@ -44,7 +44,7 @@ func (q *Queue) Release(ctx context.Context, messages ...Message) error {
 		n := min(len(messages), maxBatch)
 		entries := make([]types.ChangeMessageVisibilityBatchRequestEntry, n)
 		for i, m := range messages[:n] {
-			entries[i] = types.ChangeMessageVisibilityBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.handle)}
+			entries[i] = types.ChangeMessageVisibilityBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.Handle)}
 		}
 		messages = messages[n:]
 		out, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.url, Entries: entries})

@@ -149,7 +149,7 @@ type Message struct {
 	Text     string
 	Sent     time.Time
 	Receives int // how often it was taken, this time included
-	handle   string
+	Handle   string // SQS deletes and releases it by this
 }
 
 // Receive takes up to most messages, MaxReceive at once, and waits up to MaxWait for the first of them.
@@ -175,7 +175,7 @@ func (q *Queue) Receive(ctx context.Context, most int, wait time.Duration) ([]Me
 		if err != nil {
 			return nil, fmt.Errorf("queue: count of receives: %w", err)
 		}
-		messages[i] = Message{Text: aws.ToString(m.Body), Sent: time.UnixMilli(sent), Receives: receives, handle: aws.ToString(m.ReceiptHandle)}
+		messages[i] = Message{Text: aws.ToString(m.Body), Sent: time.UnixMilli(sent), Receives: receives, Handle: aws.ToString(m.ReceiptHandle)}
 	}
 	return messages, nil
 }
@@ -187,7 +187,7 @@ func (q *Queue) Delete(ctx context.Context, messages ...Message) error {
 		n := min(len(messages), maxBatch)
 		entries := make([]types.DeleteMessageBatchRequestEntry, n)
 		for i, m := range messages[:n] {
-			entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.handle)}
+			entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(m.Handle)}
 		}
 		messages = messages[n:]
 		out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: &q.url, Entries: entries})
