@@ -105,6 +105,7 @@ type Comment struct {
 	Kept               JSON    `dynamodbav:"kept,omitempty"` // object of fields that are given back as they are, or nil
 	CreatedAt          Millis  `dynamodbav:"ca"`
 	LastUpdated        Millis  `dynamodbav:"lu"`
+	AddedAt            Millis  `dynamodbav:"ada,omitempty"` // of a comment whose CreatedAt was in the future when it was added; else 0
 }
 
 // HasContent reports whether the comment has what a comment needs: a text, HTML, an attachment, or a comment resolver that knows it.

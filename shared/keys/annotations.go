@@ -59,6 +59,12 @@ func SeenThread(doc collab.DocumentRef, user, ann string) Key {
 	return Key{SeenPartition(doc), Join(user, ann)}
 }
 
+// SeenOf holds the SeenThread items of an annotation in index st, of all users, so that its deletion finds them.
+func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(doc) + "#" + Escape(ann) }
+
+// SeenBy is the sort key of a SeenThread item in index st, below the birth mark that it holds for.
+func SeenBy(birth, user string) string { return Join(birth, user) }
+
 // AnnotationID is the look-up item that finds an annotation id without its document.
 func AnnotationID(doc collab.DocumentRef, ann string) Key {
 	return Key{AnnotationIDPartition(doc.OrganizationRef, ann), documentPart(doc)}

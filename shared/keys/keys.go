@@ -68,6 +68,7 @@
 //	       …#O#<org>#G#F#<folder>, …#G#D#<doc>             USR#<user>                        grants on a folder or document
 //	by     …#O#<org>#U#<creator>                           <doc>#<ann>                       heads
 //	st     …#O#<org>#S#<status>                            <doc>#<ann>                       heads
+//	       …#O#<org>#D#<doc>#SEEN#<ann>                    <birth>#<user>                    what users have seen of an annotation
 //	upd    the document's                                  <15 digits lastUpdated>#<ann>     heads
 //	org    …#O#<org>#T                                     <15 digits lastUpdated>#<doc>#<ann>   heads
 //

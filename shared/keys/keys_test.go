@@ -61,6 +61,8 @@ func longest(fill string) map[string]Key {
 		"Preference":             Preference(doc, id),
 		"Seen":                   Seen(doc, id),
 		"SeenThread":             SeenThread(doc, id, id),
+		"SeenOf":                 {PK: SeenOf(doc, id), SK: SeenBy(strings.Repeat("m", 26), id)},
+		"SeenBy":                 {SK: SeenBy(strings.Repeat("m", 26), id)},
 		"OrganizationPreference": OrganizationPreference(org, id),
 		"Notification":           Notification(org, strings.Repeat("n", collab.MaxNotificationID)),
 		"UserNotification":       UserNotification(org, id, ms, strings.Repeat("n", collab.MaxNotificationID)),

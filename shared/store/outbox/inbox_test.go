@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
@@ -250,5 +252,26 @@ func testChangeNotification(t *testing.T, s *Store) {
 	deleted(s)["doc"] = true
 	if err := s.ChangeNotification(ctx, storetest.Request(time.Now()), org, did("bob", "one", false)); collab.CodeOf(err) != collab.NotFound {
 		t.Errorf("of a deleted document: %v", err)
+	}
+}
+
+// TestDuplicateNotification adds a notification again under its id: that leaves nothing behind.
+func TestDuplicateNotification(t *testing.T) { onEach(t, testDuplicateNotification) }
+
+func testDuplicateNotification(t *testing.T, s *Store) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
+	n := notification("invoice-7", "ann", 1)
+	for i := range 3 {
+		n.CreatedAt = 1_000 + int64(i)
+		ev := &collab.Event{Account: "acct", ID: fmt.Sprint("event", i), OrganizationID: "org", People: []collab.User{{UserID: "bob"}}}
+		created, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, n, ev)
+		if err != nil || created != (i == 0) {
+			t.Errorf("%d: created %v, %v", i, created, err)
+		}
+	}
+	list := keys.DocumentNotification(n.Document(org), 0, "").PK
+	items, err := s.Query(t.Context(), store.Scan{PK: list, Keys: store.Everything, Strong: true})
+	if err != nil || len(items) != 1 {
+		t.Errorf("its document's list has %d items, %v", len(items), err)
 	}
 }

@@ -48,11 +48,9 @@ func (s *Store) AddNotification(
 	if err := store.CheckSize(it, "data"); err != nil {
 		return false, err
 	}
-	if err := s.list(ctx, org, n); err != nil {
-		return false, err
-	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it)}, ev)
+	listed := store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID))
+	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed)}, ev)
 	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
 }
 

@@ -25,7 +25,7 @@ func (s *Store) AddAnnotation(ctx context.Context, req *request.Request, doc col
 	}
 	look := store.NewItem(keys.AnnotationID(doc, th.ID))
 	writes := []store.Write{store.Create(head), store.Put(look)}
-	comments, err := newComments(doc, th.ID, th.Comments, req.Mark(), req.Mark(), add.Field+"."+add.Comments)
+	comments, err := newComments(req, doc, th.ID, th.Comments, req.Mark(), add.Field+"."+add.Comments)
 	if err != nil {
 		return err
 	}
@@ -56,14 +56,19 @@ func (s *Store) AddAnnotations(
 }
 
 // newComments returns the stored forms of comments that a request adds in a field, below the head of a birth mark.
-func newComments(doc collab.DocumentRef, ann string, comments []collab.Comment, mark, birth, field string) ([]store.Item, error) {
+func newComments(
+	req *request.Request, doc collab.DocumentRef, ann string, comments []collab.Comment, birth, field string,
+) ([]store.Item, error) {
 	items := make([]store.Item, len(comments))
-	for i := range comments {
+	for i, c := range comments {
+		if c.CreatedAt > req.Millis() {
+			c.AddedAt = req.Millis()
+		}
 		var err error
-		if items[i], err = commentItem(doc, ann, &comments[i], fmt.Sprintf("%s[%d]", field, i)); err != nil {
+		if items[i], err = commentItem(doc, ann, &c, fmt.Sprintf("%s[%d]", field, i)); err != nil {
 			return nil, err
 		}
-		items[i][keys.AddedBy] = store.Text(mark)
+		items[i][keys.AddedBy] = store.Text(req.Mark())
 		if birth != "" {
 			items[i][keys.Birth] = store.Text(birth)
 		}
@@ -164,7 +169,7 @@ func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(sta
 func (a *adding) number(skip int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
 	collab.NumberComments(a.comments, a.first(a.req.Now)+skip)
-	a.items, err = newComments(a.doc, a.ann, a.comments, a.req.Mark(), "", a.add.Field)
+	a.items, err = newComments(a.req, a.doc, a.ann, a.comments, "", a.add.Field)
 	if err == nil && bytes(a.items) > store.MaxWriteBytes {
 		err = tooMuch(a.add.Field)
 	}

@@ -12,10 +12,10 @@ import (
 	"collabdata/shared/store"
 )
 
-// UpdateComments changes comments of an annotation, each on condition that nobody wrote it in between; else it is computed anew, five
-// times. With c.Event they are changed in groups, as many as a transaction takes, each with its event and as a whole. It returns the
-// failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for one that would be too large, and those of c.Change. It fails as a whole,
-// and changes nothing, with NOT_FOUND when the annotation does not exist. The annotation's lastUpdated moves to c.At, and never back.
+// UpdateComments changes comments of an annotation, each if nobody wrote it in between, with five tries. With c.Event each transaction
+// changes as many as it takes, all or none, with one event. It returns the failures by comment id: NOT_FOUND, ABORTED, INVALID_ARGUMENT for
+// a comment that would be too large, and those of c.Change. It fails as a whole with NOT_FOUND, and has changed nothing, when the annotation
+// does not exist. The annotation's lastUpdated moves to c.At, never back.
 func (s *Store) UpdateComments(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange,
 ) (map[int64]error, error) {
@@ -35,12 +35,14 @@ func (s *Store) UpdateComments(
 		groups := slices.Collect(slices.Chunk(ids, group))
 		store.All(len(groups), func(i int) { u.changeGroup(ctx, groups[i], found, err) })
 	}
-	if some {
+	if len(u.failures) < len(c.IDs) {
 		return u.failures, nil
 	}
 	head, err := s.Get(ctx, headKey(doc, ann))
 	if err == nil && head == nil {
 		err = annotationMissing(doc, ann)
+	} else if some {
+		err = nil // the comments were read: each says why it failed
 	}
 	return u.failures, err
 }
@@ -52,7 +54,7 @@ type commentUpdate struct {
 	doc   collab.DocumentRef
 	ann   string
 	c     collab.CommentChange
-	touch func() (store.Item, error) // touches the head, once, and returns it as it was
+	touch func() (store.Item, error) // touches the head once, and returns it as it was
 
 	mu       sync.Mutex
 	failures map[int64]error
@@ -62,7 +64,7 @@ func (u *commentUpdate) keys(ids []int64) []keys.Key {
 	return collab.Map(ids, func(id int64) keys.Key { return commentKey(u.doc, u.ann, id) })
 }
 
-// fail notes the failure of a comment, or, with nil, that it has failed no more.
+// fail notes the failure of a comment; nil takes an earlier one back.
 func (u *commentUpdate) fail(id int64, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -75,10 +77,10 @@ func (u *commentUpdate) missing(id int64) error {
 	return collab.Errorf(collab.NotFound, "comment %d does not exist in annotation %q", id, u.ann)
 }
 
-// changeGroup changes comments that were found, in one write or as many as they need. err is why they could not be read.
+// changeGroup changes comments in as many transactions as they need. found is what was read of them, err why that failed.
 func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[keys.Key]store.Item, err error) {
 	for len(ids) > 0 {
-		n := 0 // how many one write takes
+		n := 0 // comments that one transaction takes
 		var ev *collab.Event
 		if err == nil {
 			err = u.s.Try(ctx, nameOf(u.ann), u.req.Mark(), func(ctx context.Context) (writes []store.Write, err error) {
@@ -88,7 +90,7 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 					}
 				}
 				writes, n, ev, err = u.compute(ctx, ids, found)
-				found = nil // whoever tries again reads again
+				found = nil // the next try reads them once more
 				return writes, err
 			})
 		}
@@ -103,8 +105,8 @@ func (u *commentUpdate) changeGroup(ctx context.Context, ids []int64, found map[
 	}
 }
 
-// compute returns the writes that change comments, from the first on as many as a transaction takes, how many they are, and the event that
-// the writes record. Those that cannot be changed fail by themselves.
+// compute returns the writes that change the first n comments, as many as a transaction takes, and the event that they record. A comment
+// that cannot be changed fails by itself.
 func (u *commentUpdate) compute(
 	ctx context.Context, ids []int64, found map[keys.Key]store.Item,
 ) (writes []store.Write, n int, ev *collab.Event, err error) {
@@ -112,7 +114,7 @@ func (u *commentUpdate) compute(
 	var read []store.Item // before they were changed
 	size := 0
 	for i, k := range u.keys(ids) {
-		u.fail(ids[i], nil) // what failed may not when it is computed anew
+		u.fail(ids[i], nil) // it may succeed in this try
 		before := found[k]
 		if before == nil {
 			u.fail(ids[i], u.missing(ids[i]))
@@ -158,7 +160,7 @@ func (u *commentUpdate) compute(
 	return append(writes, outbox...), len(ids), ev, err
 }
 
-// changedComment returns what change makes of a stored comment, and the item that it is then.
+// changedComment returns a stored comment as changed, and its new item.
 func changedComment(
 	doc collab.DocumentRef, ann string, before store.Item, change func(*collab.Comment) error,
 ) (c collab.Comment, after store.Item, err error) {

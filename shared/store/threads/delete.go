@@ -303,8 +303,8 @@ func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (d
 	})
 }
 
-// Sweep deletes what is left of a thread whose head is gone, or was added again: comments that do not belong to it. It deletes up to most
-// of them, and reports whether none is left.
+// Sweep deletes what is left of a thread whose head is gone, or was added again: comments that do not belong to it, and what users have
+// seen of them. It deletes up to most of these items, and reports whether none is left.
 func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, most int) (swept int, done bool, err error) {
 	k := headKey(doc, ann)
 	head, err := s.Get(ctx, k)
@@ -314,7 +314,7 @@ func (s *Store) Sweep(ctx context.Context, doc collab.DocumentRef, ann string, m
 	var gone []store.Item
 	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK).After(k.SK), Strong: true, Project: []string{keys.PK, keys.SK, keys.Birth}}
 	done = true
-	for it, err := range s.Items(ctx, q) {
+	for it, err := range s.withSeen(ctx, doc, ann, s.Items(ctx, q)) {
 		if err != nil {
 			return 0, false, err
 		}

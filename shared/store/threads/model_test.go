@@ -38,11 +38,11 @@ func (m *model) seenBefore(user string, t *collab.Thread) collab.Millis {
 	return collab.SeenBefore(m.seen[seenKey{user, t.Document, ""}], m.seen[seenKey{user, t.Document, t.ID}])
 }
 
-// see keeps what a user says of a document or an annotation in it, whose comments are not later than latest.
-func (m *model) see(k seenKey, latest collab.Millis, seen bool) {
+// see keeps what a user says of a document or an annotation in it.
+func (m *model) see(k seenKey, seen bool) {
 	v := collab.Seen{At: m.clock}
 	if seen {
-		v.Before = max(m.clock, latest) + 1
+		v.Before = m.clock + 1
 	}
 	m.seen[k] = v
 }
@@ -412,12 +412,8 @@ func testModel(t *testing.T, s *Store) {
 				r, d, user := newRequest(), document.Draw(t, "document"), rapid.SampledFrom(someUsers).Draw(t, "user")
 				seen, ids := rapid.Bool().Draw(t, "seen"), drawSome(t, someAnnotations, "annotations")
 				if ids == nil {
-					latest := collab.Millis(0)
-					for _, th := range m.threads[d] {
-						latest = max(latest, th.key)
-					}
 					must(s.SetAllSeen(ctx, r, org.Document(d), user, seen))
-					m.see(seenKey{user, d, ""}, latest, seen)
+					m.see(seenKey{user, d, ""}, seen)
 					return
 				}
 				errs, err := s.SetSeen(ctx, r, org.Document(d), user, ids, seen)
@@ -432,7 +428,7 @@ func testModel(t *testing.T, s *Store) {
 					}
 					must(errs[i])
 					if before := m.seenBefore(user, &th.Thread); seen && before <= th.key || !seen && before > 0 {
-						m.see(seenKey{user, d, id}, th.key, seen)
+						m.see(seenKey{user, d, id}, seen)
 					}
 				}
 			},

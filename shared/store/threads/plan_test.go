@@ -190,7 +190,8 @@ func TestFilterIsOneRow(t *testing.T) {
 		if n := count(func(_, x, name string) bool { return name == f.field && x != "sel" }); n != 1 {
 			t.Errorf("%s of the query is read in %d places", f.field, n)
 		}
-		if n := count(func(_, x, name string) bool { return x == "keys" && name == f.index }); n != 1 {
+		// seen.go lists items of its own in an index
+		if n := count(func(file, x, name string) bool { return file != "seen.go" && x == "keys" && name == f.index }); n != 1 {
 			t.Errorf("%s stands in %d places", f.index, n)
 		}
 		if n := count(func(file, x, name string) bool { return file == "filter.go" && x == "keys" && name == f.partition }); n != 1 {

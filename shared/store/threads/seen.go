@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"sync"
 
@@ -38,9 +39,9 @@ func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.Do
 			errs[i] = err
 			return
 		}
-		now, latest := seenBefore(document, thread, head), timeKey(head)
-		if seen && now <= latest || !seen && now > 0 {
-			errs[i] = s.putSeen(ctx, req, k, birth(head), latest, seen)
+		before := seenBefore(document, thread, head)
+		if seen && before <= timeKey(head) || !seen && before > 0 {
+			errs[i] = s.putSeen(ctx, req, k, seenThread(doc, user, ids[i], birth(head)), seen)
 		}
 	})
 	return errs, nil
@@ -54,25 +55,13 @@ func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab
 			return err
 		}
 	}
-	heads, _, err := s.QueryPage(ctx, store.Scan{
-		Index: keys.IndexUpd, PK: keys.DocumentPartition(doc), Keys: store.Everything, Newest: true, Limit: 1,
-	})
-	if err != nil {
-		return err
-	}
-	latest := collab.Millis(0)
-	for _, it := range heads {
-		latest = timeKey(it)
-	}
-	return s.putSeen(ctx, req, k, "", latest, seen)
+	return s.putSeen(ctx, req, k, seenItem{}, seen)
 }
 
-// putSeen says that what was made until now, or until the latest time if that is in the future, is seen, or that nothing is: of a document,
-// or of the thread that has a birth mark.
-func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, birth string, latest collab.Millis, seen bool) error {
-	v := seenItem{collab.Seen{At: req.Millis()}, birth}
-	if seen {
-		v.Before = max(req.Millis(), latest) + 1
+// putSeen says that what was made until now is seen, or that nothing is. v is of a document, or of a thread.
+func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v seenItem, seen bool) error {
+	if v.At = req.Millis(); seen {
+		v.Before = req.Millis() + 1
 	}
 	it := store.ItemOf(k, v)
 	it[keys.AddedBy] = store.Text(req.Mark())
@@ -83,6 +72,38 @@ func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, b
 type seenItem struct {
 	collab.Seen
 	Birth string `dynamodbav:"of,omitempty"`
+
+	St     string `dynamodbav:"st,omitempty"` // of a thread: lists the item for withSeen
+	DocAnn string `dynamodbav:"da,omitempty"`
+}
+
+func seenThread(doc collab.DocumentRef, user, ann, birth string) seenItem {
+	return seenItem{Birth: birth, St: keys.SeenOf(doc, ann), DocAnn: keys.SeenBy(birth, user)}
+}
+
+// withSeen yields comments of an annotation, and then the items that say what users have seen of it: with key and birth mark. It finds
+// these by an index, which may lag by a second.
+func (s *Store) withSeen(
+	ctx context.Context, doc collab.DocumentRef, ann string, comments iter.Seq2[store.Item, error],
+) iter.Seq2[store.Item, error] {
+	return func(yield func(store.Item, error) bool) {
+		for it, err := range comments {
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+		for it, err := range s.Items(ctx, store.Scan{Index: keys.IndexSt, PK: keys.SeenOf(doc, ann), Keys: store.Everything}) {
+			if err == nil {
+				var parts []string
+				if parts, err = keys.Split(it.Text(keys.DocAnn)); err == nil && parts[0] != "" {
+					it[keys.Birth] = store.Text(parts[0])
+				}
+			}
+			if !yield(it, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 func readSeen(it store.Item) (v seenItem, err error) {

@@ -2,10 +2,13 @@ package threads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/request"
+	"collabdata/shared/testing/storetest"
 )
 
 // TestSeenBudgets holds what it costs to say what is read and to count it: what nobody opened costs nothing, and a count reads threads only
@@ -60,9 +63,53 @@ func TestSeenBudgets(t *testing.T) {
 			return err
 		}
 	}
-	holds("read one", 4, set("a001"))
+	holds("read one", 5, set("a001")) // with the entry by which its deletion finds it
 	holds("read it again", 3, set("a001"))
 	holds("of one who has seen one", 12+annotations/2+1, count("eve", nil, annotations, annotations-1))
 	holds("read all of the document", 1.5, func(ctx context.Context) error { return s.SetAllSeen(ctx, newRequest(6_000), doc, "eve", true) })
 	holds("of one who has seen all", 12.5, count("eve", nil, annotations, 0))
+}
+
+// TestSeenNow has a user read a busy thread, whose time key is in the future, and one with a comment that says it is: what is there is seen,
+// and a comment that is added at once is not.
+func TestSeenNow(t *testing.T) {
+	const at = 2_000_000_000_000
+	for _, comment := range []struct {
+		name string
+		made collab.Millis // of the comment before
+	}{
+		{"of now", at + 100}, {"of tomorrow", at + 86_400_000},
+	} {
+		for name, set := range map[string]func(*writing, *request.Request) error{
+			"document": func(w *writing, r *request.Request) error { return w.SetAllSeen(t.Context(), r, w.doc, "eve", true) },
+			"thread": func(w *writing, r *request.Request) error {
+				errs, err := w.SetSeen(t.Context(), r, w.doc, "eve", []string{"a"}, true)
+				return errors.Join(append(errs, err)...)
+			},
+		} {
+			t.Run(name+" with a comment "+comment.name, func(t *testing.T) {
+				w := newWriting(t, storetest.New(t))
+				add := func(now, made collab.Millis) {
+					c := commentBy("bob", 0, made)
+					_, err := w.AddComments(t.Context(), newRequest(now), w.doc, "a", collab.NewComments{Comments: []collab.Comment{c}})
+					w.must(err)
+				}
+				unread := func() int64 {
+					n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, "eve")
+					w.must(err)
+					return n[0].Unread
+				}
+				add(at, at)
+				add(at+100, comment.made)
+				w.must(set(w, newRequest(at+120)))
+				if unread() != 0 {
+					t.Error("what is there is not seen")
+				}
+				add(at+121, at+121)
+				if unread() != 1 {
+					t.Error("a comment that was added after the answer is seen")
+				}
+			})
+		}
+	}
 }

@@ -268,6 +268,13 @@ func TestUpdateComments(t *testing.T) {
 		}
 		_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "none", change)
 		mustCode(t, "no such annotation", err, collab.NotFound)
+		_, errs := w.delete(newRequest(0), "a")
+		w.must(errs[0])
+		for _, ids := range [][]int64{{1, 2, 3}, {2}} { // not swept yet; of 2 nothing is written in any case
+			change.IDs = ids
+			_, err = w.UpdateComments(t.Context(), newRequest(9_000), w.doc, "a", change)
+			mustCode(t, "a deleted annotation", err, collab.NotFound)
+		}
 	})
 }
 
