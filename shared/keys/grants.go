@@ -31,12 +31,15 @@ func GrantPartition(org collab.OrganizationRef) string { return below(org, "GRAN
 // GrantsOf begins the sort keys of all that a user has in GrantPartition.
 func GrantsOf(user string) string { return Escape(user) + "#" }
 
+// FolderGrantsOf begins the sort keys of a user's grants on folders in GrantPartition.
+func FolderGrantsOf(user string) string { return GrantsOf(user) + folderGrants }
+
 // AfterGrants sorts behind all that a user has in GrantPartition, and before what others have behind it.
 func AfterGrants(user string) string { return Escape(user) + AfterChildren }
 
 // FolderGrant is a user's grant on a folder.
 func FolderGrant(folder collab.FolderRef, user string) Key {
-	return Key{GrantPartition(folder.OrganizationRef), GrantsOf(user) + folderGrants + part(folder.Folder, folder.Incarnation)}
+	return Key{GrantPartition(folder.OrganizationRef), FolderGrantsOf(user) + part(folder.Folder, folder.Incarnation)}
 }
 
 // DocumentGrant is a user's grant on a document.

@@ -46,6 +46,7 @@ func longest(fill string) map[string]Key {
 		"GroupUser":              GroupUser(org, id, id),
 		"GrantPartition":         {PK: GrantPartition(org)},
 		"GrantsOf":               {SK: GrantsOf(id)},
+		"FolderGrantsOf":         {SK: FolderGrantsOf(id)},
 		"AfterGrants":            {SK: AfterGrants(id)},
 		"FolderGrant":            FolderGrant(folder, id),
 		"DocumentGrant":          DocumentGrant(doc, id),

@@ -2,6 +2,8 @@ package directory
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -84,7 +86,8 @@ func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resou
 }
 
 // Standings returns what decides what users may do with the organization, and with those of the folders and documents that exist. byDefault
-// is the account's access. Strongly consistent: one round trip for each level of folders, and two more.
+// is the account's access. It fails with FAILED_PRECONDITION where the users have very many grants on folders, and the folders above what is
+// asked for are very many. Strongly consistent: one round trip for each level of folders, and two more, or three for many folders.
 func (s *Store) Standings(
 	ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
 ) (*collab.Standings, error) {
@@ -100,15 +103,8 @@ func (s *Store) Standings(
 	if err != nil {
 		return nil, err
 	}
-	g := grants{org: org, users: users, found: map[keys.Key]store.Item{}}
-	for _, f := range tree {
-		g.ask(collab.Resource{OrganizationRef: org, Folder: f.Ref(org)})
-	}
-	for _, d := range docs {
-		g.ask(collab.Resource{OrganizationRef: org, Document: d.Ref(org)})
-	}
-	g.ask(collab.Resource{OrganizationRef: org})
-	if g.found, err = s.GetAll(ctx, g.keys, true); err != nil {
+	g := grants{org: org, users: users}
+	if g.found, err = s.readGrants(ctx, org, users, tree, docs); err != nil {
 		return nil, err
 	}
 	of := &collab.Standings{Folders: map[string]collab.UserStandings{}, Documents: map[string]collab.UserStandings{}}
@@ -134,18 +130,75 @@ func (s *Store) Standings(
 	return of, nil
 }
 
+// What keeps one question for standings below 4,000 read units, where a missing grant that is asked for costs one. What 30 users have on
+// 30 documents and in the organization is 930; 60 chains of folders are 600.
+const (
+	fewFolders     = collab.MaxFolderDepth // up to these, users' grants on folders are asked for one by one
+	listedGrants   = 100                   // on folders, of each user: read in one go instead
+	mostFoldersAsk = 2_000                 // grants on folders that are asked for one by one where users have more than that
+)
+
+// readGrants reads the grants of users on folders, documents and the organization, by key.
+func (s *Store) readGrants(
+	ctx context.Context, org collab.OrganizationRef, users []string, folders collab.Folders, docs []collab.Document,
+) (map[keys.Key]store.Item, error) {
+	listed := make([]map[keys.Key]store.Item, len(users))
+	ask := make([][]keys.Key, len(users)) // on folders
+	err := store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
+		var last string
+		if len(folders) > fewFolders {
+			if listed[i], last, err = s.folderGrants(ctx, org, users[i]); err != nil || last == "" {
+				return err
+			}
+		}
+		for _, f := range folders {
+			if k := keys.FolderGrant(f.Ref(org), users[i]); k.SK > last {
+				ask[i] = append(ask[i], k)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(ask...)
+	if len(folders) > fewFolders && len(all) > mostFoldersAsk {
+		return nil, collab.Errorf(collab.FailedPrecondition,
+			"there are too many folders above what is asked for, and grants of the users on others: ask for fewer users or resources at once")
+	}
+	for _, u := range users {
+		all = append(all, keys.Member(org, u))
+		for _, d := range docs {
+			all = append(all, keys.DocumentGrant(d.Ref(org), u))
+		}
+	}
+	found, err := s.GetAll(ctx, all, true)
+	for _, items := range listed {
+		maps.Copy(found, items)
+	}
+	return found, err
+}
+
+// folderGrants reads the first grants of a user on folders. last is the sort key of the last one, "" where there are no others.
+func (s *Store) folderGrants(ctx context.Context, org collab.OrganizationRef, user string) (list map[keys.Key]store.Item, last string, err error) {
+	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.FolderGrantsOf(user)), Limit: listedGrants, Strong: true}
+	items, more, err := s.QueryPage(ctx, q)
+	list = make(map[keys.Key]store.Item, len(items))
+	for _, it := range items {
+		list[it.Key()] = it
+		last = it.Text(keys.SK)
+	}
+	if !more {
+		last = ""
+	}
+	return list, last, err
+}
+
 // grants are those of some users on some resources.
 type grants struct {
 	org   collab.OrganizationRef
 	users []string
-	keys  []keys.Key
 	found map[keys.Key]store.Item
-}
-
-func (g *grants) ask(in collab.Resource) {
-	for _, u := range g.users {
-		g.keys = append(g.keys, memberKey(in, u))
-	}
 }
 
 // on returns the grants on a resource by user.

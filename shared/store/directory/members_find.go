@@ -37,30 +37,71 @@ func (s *Store) FindMembers(
 		}
 		return list, next, nil
 	}
-	for _, p := range users {
-		from := collab.MemberPosition{Group: p.Group, User: p.User}
-		if p == at || p.User == at.User && p.Group == at.Group {
-			from.Grant = at.Grant
-		}
-		found, more, err := s.documentMembers(
-			ctx, q, keys.GrantPartition(q.In.OrganizationRef), store.Children(keys.GrantsOf(p.User)), from, most-len(list),
-		)
+	for len(users) > 0 {
+		now := users[:min(len(users), store.Concurrency, most-len(list))]
+		users = users[len(now):]
+		parts, err := s.grantsOfEach(ctx, q, now, at, (most-len(list))/len(now))
 		if err != nil {
 			return nil, nil, err
 		}
-		for i := range found {
-			found[i].Position.Group = p.Group
-		}
-		if list = append(list, found...); more != nil {
-			more.Group = p.Group
-			return list, more, nil
-		}
-		if len(list) >= most {
-			done := p
-			return list, &done, nil
+		for i, p := range now {
+			found, more := parts[i].list, parts[i].more
+			if room := most - len(list) - len(found); more != nil && room > 0 {
+				rest, further, err := s.grantsOf(ctx, q, *more, room)
+				if err != nil {
+					return nil, nil, err
+				}
+				found, more = append(found, rest...), further
+			} else if room < 0 {
+				found = found[:len(found)+room]
+				more = &found[len(found)-1].Position
+			}
+			if list = append(list, found...); more != nil {
+				return list, more, nil
+			}
+			if len(list) == most {
+				return list, &p, nil
+			}
 		}
 	}
 	return list, next, nil
+}
+
+// userGrants is what documentMembers returns of one user.
+type userGrants struct {
+	list []collab.FoundMember
+	more *collab.MemberPosition
+}
+
+// grantsOfEach is grantsOf for several users, side by side, each with most grants. The one whose position is that of at goes on there.
+func (s *Store) grantsOfEach(
+	ctx context.Context, q collab.MemberQuery, users []collab.MemberPosition, at collab.MemberPosition, most int,
+) ([]userGrants, error) {
+	parts := make([]userGrants, len(users))
+	err := store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
+		from := users[i]
+		if from.User == at.User && from.Group == at.Group {
+			from.Grant = at.Grant
+		}
+		parts[i].list, parts[i].more, err = s.grantsOf(ctx, q, from, most)
+		return err
+	})
+	return parts, err
+}
+
+// grantsOf is documentMembers for one user of a group.
+func (s *Store) grantsOf(
+	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
+) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
+	span := store.Children(keys.GrantsOf(at.User))
+	list, next, err = s.documentMembers(ctx, q, keys.GrantPartition(q.In.OrganizationRef), span, at, most)
+	for i := range list {
+		list[i].Position.Group = at.Group
+	}
+	if next != nil {
+		next.Group = at.Group
+	}
+	return list, next, err
 }
 
 // candidates returns users whom a query of Users or Groups asks for, behind a position, and where they go on.

@@ -1,10 +1,16 @@
 package directory
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,6 +19,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/testing/storetest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -284,3 +291,106 @@ func TestDeletedIsGone(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// TestStandingsUnits holds what the largest question for standings reads: of users who have nothing, some, and very many grants on folders.
+func TestStandingsUnits(t *testing.T) {
+	s := New(storetest.New(t))
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	const chains = 60
+	folder := func(i, level int) string { return fmt.Sprintf("f%02d-%d", i, level) }
+	var users, folders, documents []string
+	store.All(chains*collab.MaxFolderDepth, func(i int) {
+		f := collab.Folder{ID: folder(i%chains, i/chains), Parent: collab.RootFolder}
+		if level := i / chains; level > 0 {
+			f.Parent = folder(i%chains, level-1)
+		}
+		must(t, s.Put(t.Context(), store.ItemOf(keys.Folder(acme, f.ID), newFolderItem(acme, f))))
+	})
+	for i := range chains / 2 {
+		users, folders, documents = append(users, fmt.Sprint("u", i)), append(folders, folder(i, 9)), append(documents, fmt.Sprint("d", i))
+		s.putDocument(t, documents[i], folder(chains/2+i, 9))
+	}
+	grant := func(user string, folders ...string) {
+		store.All(len(folders), func(i int) {
+			in := collab.Resource{OrganizationRef: acme, Folder: collab.FolderRef{OrganizationRef: acme, Folder: folders[i]}}
+			must(t, s.ChangeMembers(t.Context(), storetest.Request(noon), in, []string{user}, true, func(int, *collab.Member) {})[0])
+		})
+	}
+	grant("u3", folder(0, 4), folder(59, 0))
+	var others []string
+	for i := range listedGrants + 1 {
+		others = append(others, fmt.Sprintf("a%03d", i))
+	}
+	grant("u0", append(others, folder(1, 9))...)
+	ask := func() (*collab.Standings, float64, error) {
+		u := &collab.Usage{}
+		of, err := s.Standings(collab.WithUsage(t.Context(), u), acme, "", users, folders, documents)
+		read, _, _ := u.Total()
+		return of, read, err
+	}
+	of, read, err := ask()
+	must(t, err)
+	if t.Logf("%.0f units", read); read > 2_500 {
+		t.Errorf("%.0f read units", read)
+	}
+	for name, test := range map[string]struct {
+		of   collab.UserStandings
+		user string
+		want bool
+	}{
+		"on the folder, of one who has many": {of.Folders[folder(1, 9)], "u0", true},
+		"on another":                         {of.Folders[folder(2, 9)], "u0", false},
+		"on a folder above":                  {of.Folders[folder(0, 9)], "u3", true},
+		"on a folder far above the document": {of.Documents["d29"], "u3", true},
+		"on none above":                      {of.Documents["d28"], "u3", false},
+		"of one who has nothing":             {of.Documents["d29"], "u4", false},
+	} {
+		if got := test.of.Of(test.user).Grant(noon.UnixMilli()) != nil; got != test.want {
+			t.Errorf("%s: a grant: %v, want %v", name, got, test.want)
+		}
+	}
+	for _, u := range users[1:4] {
+		grant(u, others...)
+	}
+	_, read, err = ask()
+	if collab.CodeOf(err) != collab.FailedPrecondition || read > 2_500 {
+		t.Errorf("of four who have very many: %v, %.0f read units", err, read)
+	}
+}
+
+// TestFindMembersTogether finds the users of a group while no read of their grants is answered before a second one is there.
+func TestFindMembersTogether(t *testing.T) {
+	s := New(storetest.New(t))
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	must(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"a"})[0])
+	must(t, s.AddGroupUsers(t.Context(), storetest.Request(noon), acme, "g", []string{"b"})[0])
+	var reads atomic.Int64
+	second := make(chan struct{})
+	meeting := New(storetest.Through(t, s.Table, func(next aws.HTTPClient) aws.HTTPClient {
+		return clientFunc(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			must(t, err)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if strings.Contains(string(body), keys.GrantPartition(acme)) {
+				if reads.Add(1) == 2 {
+					close(second)
+				}
+				select {
+				case <-second:
+				case <-r.Context().Done():
+					return nil, r.Context().Err()
+				}
+			}
+			return next.Do(r)
+		})
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	q := collab.MemberQuery{In: collab.Resource{OrganizationRef: acme}, Groups: []string{"g"}, AllDocuments: true}
+	_, _, err := meeting.FindMembers(ctx, q, collab.MemberPosition{}, 100)
+	must(t, err)
+}
+
+type clientFunc func(*http.Request) (*http.Response, error)
+
+func (f clientFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
