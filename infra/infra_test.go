@@ -213,24 +213,6 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 	}
 }
 
-func TestTemplate(t *testing.T) {
-	got := append(production(t).text, '\n')
-	golden := filepath.Join("testdata", "template.json")
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the template has changed (-want +got); if that is meant: go test ./infra -update\n%s",
-			cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
-	}
-}
-
 // allSettings are settings with which the stack has every part that it can have.
 func allSettings() map[string]any {
 	return map[string]any{

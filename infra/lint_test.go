@@ -16,15 +16,16 @@ func TestLint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everything := filepath.Join(t.TempDir(), "everything.json")
-	if err := os.WriteFile(everything, synthesize(t, allSettings(), api.Endpoints()[:1]).text, 0o644); err != nil {
-		t.Fatal(err)
-	}
 	// W3005: the CDK repeats a dependency of a function on its role that is there already.
-	cmd := exec.CommandContext(
-		t.Context(), lint, "--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--", "testdata/template.json",
-		everything,
-	)
+	args := []string{"--regions", "eu-west-1", "--include-experimental", "--ignore-checks", "W3005", "--"}
+	dir := t.TempDir()
+	for name, m := range map[string]made{"production": production(t), "everything": synthesize(t, allSettings(), api.Endpoints()[:1])} {
+		args = append(args, filepath.Join(dir, name+".json"))
+		if err := os.WriteFile(args[len(args)-1], m.text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), lint, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

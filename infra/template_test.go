@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"collabdata/shared/keys"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// telling are the properties whose values a line of the golden file shows, by the resource's type. Tests of their own hold what else
+// matters: rights, the table, the gateway's definition, the firewall, retention of logs.
+var telling = map[string][]string{
+	"AWS::ApiGateway::Account":    {"CloudWatchRoleArn"},
+	"AWS::ApiGateway::Deployment": {"RestApiId"},
+	"AWS::ApiGateway::RestApi":    {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy"},
+	"AWS::ApiGateway::Stage":      {"StageName", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
+	"AWS::CloudWatch::Alarm": {
+		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
+		"TreatMissingData",
+	},
+	"AWS::CloudWatch::Dashboard":      {"DashboardName"},
+	"AWS::DynamoDB::Table":            {"BillingMode", "DeletionProtectionEnabled"},
+	"AWS::Events::Rule":               {"ScheduleExpression", "State", "Targets.0.Arn"},
+	"AWS::IAM::Role":                  {"AssumeRolePolicyDocument.Statement.0.Principal.Service"},
+	"AWS::Lambda::EventInvokeConfig":  {"FunctionName", "MaximumRetryAttempts"},
+	"AWS::Lambda::EventSourceMapping": {"EventSourceArn", "BatchSize", "ScalingConfig.MaximumConcurrency"},
+	"AWS::Lambda::Function":           {"MemorySize", "Timeout"},
+	"AWS::Lambda::Permission":         {"FunctionName", "Principal", "SourceArn"},
+	"AWS::Logs::LogGroup":             {"RetentionInDays"},
+	"AWS::Logs::QueryDefinition":      {"Name"},
+	"AWS::SNS::Topic":                 {},
+	"AWS::SNS::TopicPolicy":           {"Topics.0"},
+	"AWS::SQS::Queue": {
+		"VisibilityTimeout", "MessageRetentionPeriod", "RedrivePolicy.deadLetterTargetArn", "RedrivePolicy.maxReceiveCount",
+	},
+	"AWS::SQS::QueuePolicy":         {"Queues.0", "PolicyDocument.Statement.0.Condition"},
+	"AWS::WAFv2::WebACL":            {"Scope"},
+	"AWS::WAFv2::WebACLAssociation": {"WebACLArn"},
+}
+
+// lines are the resources and outputs of a stack, one a line.
+func (m made) lines(t *testing.T) []string {
+	t.Helper()
+	var lines []string
+	for _, id := range slices.Sorted(maps.Keys(m.resources)) {
+		r := m.resources[id]
+		properties, known := telling[r.Type]
+		if !known {
+			t.Errorf("resources of type %s have no telling properties", r.Type)
+		}
+		if r.Type == "AWS::ApiGateway::Deployment" {
+			id = "ApiDeployment…" // the rest is a hash of the definition
+		}
+		line := []string{id, strings.TrimPrefix(r.Type, "AWS::")}
+		if r.DeletionPolicy != "" {
+			line = append(line, r.DeletionPolicy)
+		}
+		for _, path := range properties {
+			if v := at(r.Properties, path); v != nil {
+				line = append(line, value(t, v))
+			}
+		}
+		lines = append(lines, strings.Join(line, " "))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.outputs)) {
+		lines = append(lines, "output "+name)
+	}
+	return lines
+}
+
+// at is a value within objects and lists, nil for none.
+func at(v any, path string) any {
+	for part := range strings.SplitSeq(path, ".") {
+		switch inner := v.(type) {
+		case map[string]any:
+			v = inner[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i >= len(inner) {
+				return nil
+			}
+			v = inner[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+var (
+	reference = regexp.MustCompile(`^{"(?:Ref|Fn::GetAtt)":\[?"(\w+)"(?:,"Arn"\])?}$`)
+	word      = regexp.MustCompile(`^"(\S+)"$`)
+)
+
+// value is a value as a line shows it: a reference by the logical id.
+func value(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return word.ReplaceAllString(reference.ReplaceAllString(string(text), "$1"), "$1")
+}
+
+// TestTemplate holds which resources there are, under which logical ids: another id is another resource, and the first is deleted.
+func TestTemplate(t *testing.T) {
+	got := strings.Join(production(t).lines(t), "\n") + "\n"
+	golden := filepath.Join("testdata", "resources.txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the template has changed (-want +got); if that is meant: go test ./infra -update\n%s", diff)
+	}
+}
+
+// TestTable holds that the table is the one that package keys defines.
+func TestTable(t *testing.T) {
+	table := production(t).only(t, "AWS::DynamoDB::Table").Properties
+	pair := func(of any) (partition, sort string) {
+		if at(of, "KeySchema.0.KeyType") != "HASH" || at(of, "KeySchema.1.KeyType") != "RANGE" {
+			t.Errorf("key types of %v", of)
+		}
+		return fmt.Sprint(at(of, "KeySchema.0.AttributeName")), fmt.Sprint(at(of, "KeySchema.1.AttributeName"))
+	}
+	var got []keys.Index
+	for _, ix := range table["GlobalSecondaryIndexes"].([]any) {
+		made := keys.Index{Name: fmt.Sprint(at(ix, "IndexName"))}
+		made.PartitionKey, made.SortKey = pair(ix)
+		for _, name := range at(ix, "Projection.NonKeyAttributes").([]any) {
+			made.Projected = append(made.Projected, fmt.Sprint(name))
+		}
+		if kind := at(ix, "Projection.ProjectionType"); kind != "INCLUDE" {
+			t.Errorf("%s projects %v", made.Name, kind)
+		}
+		got = append(got, made)
+	}
+	if diff := cmp.Diff(keys.Indexes(), got); diff != "" {
+		t.Errorf("indexes (-keys +template):\n%s", diff)
+	}
+	if pk, sk := pair(table); pk != keys.PK || sk != keys.SK {
+		t.Errorf("the keys are %s and %s", pk, sk)
+	}
+	expiry := map[string]any{"AttributeName": keys.Expires, "Enabled": true}
+	if diff := cmp.Diff(expiry, table["TimeToLiveSpecification"]); diff != "" {
+		t.Errorf("expiry (-want +got):\n%s", diff)
+	}
+	for _, a := range table["AttributeDefinitions"].([]any) {
+		if kind := at(a, "AttributeType"); kind != "S" {
+			t.Errorf("%v is of type %v", at(a, "AttributeName"), kind)
+		}
+	}
+}
+
+// TestDeadLetters holds that a message that failed five times is kept for two weeks, in a queue of its own.
+func TestDeadLetters(t *testing.T) {
+	m := production(t)
+	dead := map[string]bool{}
+	for id, q := range m.ofType("AWS::SQS::Queue") {
+		target := at(q.Properties, "RedrivePolicy.deadLetterTargetArn")
+		if target == nil {
+			if kept := q.Properties["MessageRetentionPeriod"]; kept != 14*24*3600.0 {
+				t.Errorf("dead letters in %s are kept for %v s", id, kept)
+			}
+			continue
+		}
+		name := value(t, target)
+		if dead[name] || m.resources[name].Type != "AWS::SQS::Queue" || at(q.Properties, "RedrivePolicy.maxReceiveCount") != 5.0 {
+			t.Errorf("%s: %v", id, q.Properties["RedrivePolicy"])
+		}
+		dead[name] = true
+	}
+	for id, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+		if got := at(source.Properties, "FunctionResponseTypes.0"); got != "ReportBatchItemFailures" {
+			t.Errorf("%s: one message that fails brings back all of its batch: %v", id, got)
+		}
+	}
+	if len(dead) != 2 {
+		t.Errorf("queues of dead letters: %v", dead)
+	}
+}
