@@ -68,8 +68,8 @@ type FolderRef struct {
 	Incarnation int // as that of the organization: part of the keys of grants on it
 }
 
-// Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent;
-// beside them stand the ids that filters look at, which must agree with the text.
+// Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent. The
+// ids that filters look at are fields of their own, and must agree with that text.
 type Annotation struct {
 	ID            string `dynamodbav:"-"`
 	From          JSON   `dynamodbav:"from,omitempty"` // user object: the creator; nil until the first comment
@@ -116,21 +116,8 @@ func (c *Comment) HasContent() bool {
 
 // Content is about how many bytes the comment adds to an answer.
 func (c *Comment) Content() int {
-	return len(
-		Deref(c.Text),
-	) + len(
-		Deref(c.HTML),
-	) + len(
-		c.Context,
-	) + len(
-		c.From,
-	) + len(
-		c.TaggedUserContacts,
-	) + len(
-		c.Attachments,
-	) + len(
-		c.Kept,
-	)
+	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +
+		len(c.TaggedUserContacts) + len(c.Attachments) + len(c.Kept)
 }
 
 // Thread is an annotation with its comments by comment id.
@@ -138,8 +125,8 @@ type Thread struct {
 	Document string
 	Annotation
 	Comments  []Comment
-	Unread    bool // it was asked for as such: see AnnotationQuery.UnreadFor
-	Truncated bool // Comments ends before the thread does: it is larger than a page
+	Unread    bool // the query asked for unread threads: see AnnotationQuery.UnreadFor
+	Truncated bool // the thread is larger than a page: its last comments are missing
 }
 
 // AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no filter. Slices but IDs hold no repeats.
@@ -178,10 +165,10 @@ type Selector struct {
 	IDs       []string
 	Locations []string
 	Creators  []string
-	Before    string // only what requests added whose mark is less; "" for all
+	Before    string // only annotations that were added by requests with a lesser mark; "" for all
 }
 
-// Latest returns when the thread was last updated: the latest that its head and its comments say.
+// Latest returns when the thread was last updated: the latest lastUpdated of its head and comments.
 func (t *Thread) Latest() Millis {
 	latest := t.LastUpdated
 	for i := range t.Comments {
@@ -190,49 +177,49 @@ func (t *Thread) Latest() Millis {
 	return latest
 }
 
-// NewAnnotation is what an add of an annotation brings beside its thread.
+// NewAnnotation is what an add of an annotation needs besides the thread.
 type NewAnnotation struct {
-	Field    string // of the request that has it, such as data.commentAnnotations[0], for what is refused
-	Comments string // the field within it that has the comments
+	Field    string // of the request, such as data.commentAnnotations[0], for errors
+	Comments string // the field in it that has the comments, for errors
 	Event    *Event // to record; nil for none
 }
 
 // NewComments is what one call adds to an annotation: 1 to MaxComments comments.
 type NewComments struct {
-	Field    string    // of the request that has them, such as data.commentData, for what is refused
+	Field    string    // of the request, such as data.commentData, for errors
 	Comments []Comment // an id of 0 is generated; the other ids are distinct
-	// Event makes the event to record from the head before the comments and the comments with their ids; nil for none.
+	// Event returns the event to record, of the head as it was and the comments with their ids; nil for none.
 	Event func(head *Annotation, comments []Comment) *Event
 }
 
 // CommentChange is what one call does to comments of an annotation, at the time of the request.
 type CommentChange struct {
 	IDs []int64 // distinct
-	At  Millis  // when they are last changed: no comment is later than this and its own time before
-	// Change changes a comment. It depends on its argument alone, and may be called again. An error of its is that comment's failure.
+	At  Millis  // when they change: no comment is later afterwards, unless it was before
+	// Change changes a comment. It depends on its argument alone, as it may be called several times. Its error fails that comment alone.
 	Change func(*Comment) error
-	// Event makes the event to record from the head and the comments as changed; nil for none. Many comments are several events.
+	// Event returns the event to record, of the head and the comments as changed; nil for none. Many comments make several events.
 	Event func(head *Annotation, comments []Comment) *Event
 }
 
-// AnnotationChange is what one call does to annotations, at the time of the request. Its functions depend on their arguments alone, and may
-// be called again; an error of theirs is that annotation's failure, and leaves its head as it is.
+// AnnotationChange is what one call does to annotations, at the time of the request. Its functions depend on their arguments alone, as they
+// may be called several times. Their errors fail that annotation alone, and leave its head unchanged.
 type AnnotationChange struct {
-	// Select fails for an annotation that is not to be changed; nil for none such.
+	// Select fails for an annotation that must not change; nil selects all.
 	Select func(*Annotation) error
-	// Comment changes a comment of the annotation and reports whether it did; nil where no comment changes. Ids stay.
+	// Comment changes a comment of the annotation, but its id, and reports whether it did; nil changes none.
 	Comment func(*Comment) (changed bool, err error)
-	// Head changes the head of the i-th annotation, told whether any of its comments changed, and returns the events to record.
+	// Head changes the head of the i-th annotation and returns the events to record. commentsChanged: some of its comments changed.
 	Head func(i int, a *Annotation, commentsChanged bool) ([]*Event, error)
 }
 
 // AnnotationDeletion says what a call deletes of the annotations that it names.
 type AnnotationDeletion struct {
-	Selector Selector // those that it excludes are not deleted, and fail with NOT_FOUND; its IDs are not looked at
+	Selector Selector // annotations that it excludes stay, and fail with NOT_FOUND; its IDs are ignored
 	Notify   bool     // each records an event
 }
 
-// Excludes reports whether the selector leaves an annotation out, whoever added it.
+// Excludes reports whether the selector's locations and creators leave an annotation out.
 func (s Selector) Excludes(a *Annotation) bool {
 	return s.Locations != nil && !slices.Contains(s.Locations, a.LocationID) || s.Creators != nil && !slices.Contains(s.Creators, a.CreatorID)
 }

@@ -71,7 +71,7 @@ type Event struct {
 	Previous       *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
 	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
 	RecentComments []EventComment   `json:"recentComments,omitempty"`
-	// tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list beside the event
+	// tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list in items of its own
 	People []User `json:"people,omitempty"`
 
 	Notification *Notification `json:"notification,omitempty"` // notification.added, notification.clicked
@@ -82,7 +82,7 @@ type Event struct {
 	Truncated bool `json:"truncated,omitempty"` // texts were cut, or comments left out
 }
 
-// In returns an event that happens in a document. Time and ID are of the caller.
+// In returns an event of a document. The caller sets its ID, Type and Time.
 func In(doc DocumentRef) Event {
 	return Event{
 		Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
@@ -96,7 +96,7 @@ func (e *Event) Document() DocumentRef {
 	return DocumentRef{OrganizationRef: org, Document: e.DocumentID, Incarnation: e.Incarnation[1]}
 }
 
-// Describe makes the event one of a type, and of an annotation.
+// Describe sets the event's type, and the annotation that it is about.
 func (e *Event) Describe(kind EventType, a *Annotation) {
 	var element struct {
 		TargetText string `json:"targetText"`
@@ -109,7 +109,7 @@ func (e *Event) Describe(kind EventType, a *Annotation) {
 	e.Annotation = &EventAnnotation{objects, a.CreatedAt, Cut(element.TargetText, maxTargetText)}
 }
 
-// AnnotationObjects are the objects of an annotation that events tell of.
+// AnnotationObjects are the objects of an annotation that its events hold.
 type AnnotationObjects struct {
 	From       JSON `json:"from,omitempty" schema:"User"`
 	Location   JSON `json:"location,omitempty" schema:"Location"`
@@ -165,6 +165,6 @@ const (
 	EventWork  WorkKind = "event"  // events whose delivery is not done
 	LaneWork   WorkKind = "lane"   // webhook endpoints with deliveries that wait
 	ParkedWork WorkKind = "parked" // events of accounts and organizations that are disabled
-	JobWork    WorkKind = "job"    // what deletions have left to be swept: the ID is the job's
-	LaterWork  WorkKind = "later"  // jobs that wait for hours, by Since, when each becomes JobWork: nobody reads it before
+	JobWork    WorkKind = "job"    // jobs of deletions: the ID is the job's
+	LaterWork  WorkKind = "later"  // jobs that wait for hours, by Since, when each becomes JobWork; nobody reads them before
 )

@@ -85,16 +85,16 @@ func (g *IDs) Mark() string {
 	return encodeID(g.start.UnixMilli(), sum[:10])
 }
 
-// Next returns an id of 26 characters, `0-9a-z`, that sorts behind the earlier ids of the request and of earlier requests: 48 bits
-// of milliseconds, 16 bits of position, 64 bits that the seed decides. A request has at most 65,536 ids.
+// Next returns an id of 26 characters, `0-9a-z`, that sorts after the earlier ids of the request, and after those of earlier requests:
+// 48 bits of milliseconds, 16 bits of position, 64 bits of the seed's hash. A request has at most 65,536 ids.
 func (g *IDs) Next() string {
 	id := g.id(g.n, "id", binary.BigEndian.AppendUint16(nil, g.n))
 	g.n++
 	return id
 }
 
-// For returns an id for something of the request that a name tells from all others: the same at every attempt at the request, whatever else
-// the attempt makes. It sorts by position, 0 to 65,535.
+// For returns the id of one thing that the request makes, by its position and name: the same at every attempt at the request, whatever else
+// the attempt makes. Ids sort by position, 0 to 65,535.
 func (g *IDs) For(position int, name string) string {
 	return g.id(uint16(position), "for", []byte(name))
 }
@@ -104,24 +104,24 @@ func (g *IDs) id(position uint16, kind string, of []byte) string {
 	return encodeID(g.start.UnixMilli(), append(binary.BigEndian.AppendUint16(nil, position), sum[:8]...))
 }
 
-// encodeID writes a time and 10 bytes that stand behind it.
-func encodeID(at Millis, behind []byte) string {
+// encodeID writes a time, and 10 bytes after it.
+func encodeID(at Millis, rest []byte) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at)<<16)
-	return idAlphabet.EncodeToString(append(b[:6], behind...))
+	return idAlphabet.EncodeToString(append(b[:6], rest...))
 }
 
 // Start is when the first attempt at the request began.
 func (g *IDs) Start() time.Time { return g.start }
 
-// Elsewhere returns how far from the first free place to look for comment ids once n places, from 0, were taken. It differs from request to
-// request, and grows, so that many requests of one moment find a place each.
+// Elsewhere returns how far from the first generated comment id to look next when n+1 places were taken. It differs from request to request
+// and grows with n, so that many requests of one moment find a place each.
 func (g *IDs) Elsewhere(n int) int64 {
 	sum := sha256.Sum256(append([]byte{byte(n)}, g.seed...))
 	return int64(binary.BigEndian.Uint64(sum[:8]) % (256 << min(n, 20)))
 }
 
-// NumberComments gives ids, ascending from one on, to those comments of one annotation whose id is 0; ids that others of them have are
-// passed over.
+// NumberComments gives the comments of one annotation whose id is 0 ascending ids, the first of them from. It skips the ids that other
+// comments have.
 func NumberComments(comments []Comment, from int64) {
 	given := make(map[int64]bool, len(comments))
 	for i := range comments {
@@ -139,8 +139,8 @@ func NumberComments(comments []Comment, from int64) {
 	}
 }
 
-// FirstCommentID returns the first id to generate at a time for comments of one annotation, where an id of 0 is to be generated: the larger
-// of the time in microseconds and one behind the largest id given. Where that would come near MaxCommentID it is the time.
+// FirstCommentID returns the first id to generate at a time for those comments of one annotation whose id is 0: the time in microseconds, or
+// the largest given id plus one if that is more. Given ids near MaxCommentID do not count.
 func FirstCommentID(at time.Time, comments []Comment) int64 {
 	first := at.UnixMicro()
 	for i := range comments {
@@ -151,5 +151,5 @@ func FirstCommentID(at time.Time, comments []Comment) int64 {
 	return first
 }
 
-// EarliestID returns the first of the ids that can be generated at a time: it sorts behind those of every time before.
+// EarliestID returns the first of the ids that can be generated at a time: it sorts after all ids of earlier times.
 func EarliestID(at Millis) string { return encodeID(at, make([]byte, 10)) }

@@ -21,8 +21,8 @@ func TestNumberComments(t *testing.T) {
 		{"generated before", []int64{0, 0}, 7, []int64{1_000_007, 1_000_008}},
 		{"given", []int64{3, 1, 2}, 0, []int64{3, 1, 2}},
 		{"between given ones of the past", []int64{5, 0, 9, 0}, 0, []int64{5, 1_000_000, 9, 1_000_001}},
-		{"behind a given one of the future", []int64{0, 2_000_000, 0}, 0, []int64{2_000_001, 2_000_000, 2_000_002}},
-		{"no room behind the largest", []int64{0, last, 1_000_001, 0, 0}, 0, []int64{1_000_002, last, 1_000_001, 1_000_003, 1_000_004}},
+		{"after a given one from the future", []int64{0, 2_000_000, 0}, 0, []int64{2_000_001, 2_000_000, 2_000_002}},
+		{"no room after the largest", []int64{0, last, 1_000_001, 0, 0}, 0, []int64{1_000_002, last, 1_000_001, 1_000_003, 1_000_004}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var comments []Comment

@@ -71,10 +71,10 @@ func (n *Notification) Document(org OrganizationRef) DocumentRef {
 	return DocumentRef{OrganizationRef: org, Document: n.DocumentID, Incarnation: n.Incarnation}
 }
 
-// Wants reports whether a person with this preference is told of something; mine says that it concerns the person.
+// Wants reports whether a person with this preference is notified; mine says that it concerns the person.
 func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == PreferMine && mine }
 
-// MaxTold is how many users a notification names that it is for.
+// MaxTold is the most users that a notification names as those it is for.
 const MaxTold = 200
 
 // InboxEntry is a notification as one user has it, or as the list of its document has it: then nobody has done anything with it.
@@ -94,7 +94,7 @@ type NotificationFilter struct {
 	User     string // who has it in the inbox
 }
 
-// Matches reports whether a notification is of the document and the location. Who has it is not asked.
+// Matches reports whether a notification is of the document and the location. It ignores the user.
 func (f NotificationFilter) Matches(n Notification) bool {
 	if f.Document != "" && n.DocumentID != f.Document {
 		return false
@@ -119,7 +119,7 @@ func (q *NotificationQuery) OfAny() bool { return q.User == "" && q.Of.Document 
 // NotificationChange is a change of one notification, and what users did with it.
 type NotificationChange struct {
 	ID      string
-	Of      NotificationFilter                              // one that is not of these does not exist
+	Of      NotificationFilter                              // a notification that does not match is NOT_FOUND
 	Check   func(ctx context.Context, n Notification) error // may refuse the change; nil refuses none
 	Edit    func(*Notification)                             // changes what it says; nil for nothing
 	Read    []string                                        // these users read it

@@ -85,7 +85,7 @@ type MemberQuery struct {
 type FoundMember struct {
 	Member
 	Document string         // where the query asks for those of all documents
-	Position MemberPosition // where the list goes on behind it
+	Position MemberPosition // where the list goes on after this member
 }
 
 // MemberPosition is a place in the list of a MemberQuery.

@@ -15,7 +15,7 @@ const (
 // MaxHeadline is the most that a headline takes, in bytes.
 const MaxHeadline = 1_000
 
-// maxTemplate is how much of a template is read, in bytes: what lies behind it would hardly ever be part of a headline.
+// maxTemplate is how much of a template is read, in bytes: what follows would hardly ever be part of a headline.
 const maxTemplate = 4 * MaxHeadline
 
 // Headline is a notification's headline with its values, but for the recipient's name.
@@ -72,8 +72,7 @@ func (h Headline) For(recipient User) string {
 	return b.String()
 }
 
-// BodyFor returns the secondary text as a recipient reads it: where there is a template for it that, filled in and bounded as a headline
-// is.
+// BodyFor returns the secondary text as a recipient reads it: its template, filled in and bounded like a headline, else the plain text.
 func (n *Notification) BodyFor(recipient User) string {
 	if n.BodyTemplate == "" {
 		return n.Body

@@ -45,8 +45,8 @@ func cutEncodedOpt(s *string, limit int) *string {
 	return &short
 }
 
-// EncodeJSON returns v as JSON, without the escaping of `<`, `>` and `&` that makes six bytes of one. What is stored or sent is written by
-// it, so that sizes reckoned with it are those that count.
+// EncodeJSON returns v as JSON, without the escaping of `<`, `>` and `&` that makes six bytes of one. All that is stored or sent
+// is written by it, so that its sizes are those that count.
 func EncodeJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -57,8 +57,8 @@ func EncodeJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Bounded collects a text of at most so many bytes. What does not fit any more is cut after a whole character, and all that is written
-// behind it is dropped: however much is written, no more than the bound is kept.
+// Bounded collects a text up to a number of bytes. It cuts what does not fit after a whole character, and drops all that is written later:
+// however much is written, no more than the bound is kept.
 type Bounded struct {
 	text strings.Builder
 	left int

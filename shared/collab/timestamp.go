@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Timestamp is a time as it is answered and told: in JSON a text in ISO 8601, in UTC, with milliseconds. Requests and the table have
-// Millis.
+// Timestamp is a time in answers and events: in JSON a text in ISO 8601, in UTC, with milliseconds. Requests and the table have Millis.
 type Timestamp Millis
 
 const timestampForm = "2006-01-02T15:04:05.000Z"

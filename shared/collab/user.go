@@ -14,7 +14,7 @@ type User struct {
 	UserDetails `dynamodbav:"-"`
 }
 
-// UserDetails is what a user object has beside the three fields that the service reads: kept and given back as sent, it grants nothing.
+// UserDetails are the fields of a user object that the service does not read. They are given back as sent, and grant nothing.
 type UserDetails struct {
 	PhotoURL       *string `json:"photoUrl,omitempty" doc:"Address of a picture"`
 	OrganizationID *string `json:"organizationId,omitempty" doc:"The user's organization, as your application names it"`
@@ -31,7 +31,7 @@ type UserDetails struct {
 	ClientGroupID  *string `json:"clientGroupId,omitempty" doc:"Deprecated"`
 }
 
-// Over returns the user with the fields of another object of the same user where u has none.
+// Over returns u with those fields of stored, an object of the same user, that u does not have.
 func (u User) Over(stored User) User {
 	sent, err := EncodeJSON(u)
 	if err == nil {
@@ -131,7 +131,7 @@ type Account struct {
 	ID        string   `dynamodbav:"-"`
 	Name      string   `dynamodbav:"name"`
 	Disabled  bool     `dynamodbav:"off"` // its credentials are refused
-	Settings  Settings `dynamodbav:"-"`   // they stand beside, as JSON
+	Settings  Settings `dynamodbav:"-"`   // stored in an attribute of their own, as JSON
 	CreatedAt Millis   `dynamodbav:"ca"`
 }
 

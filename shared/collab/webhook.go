@@ -29,7 +29,7 @@ type Webhook struct {
 
 // WebhookSecret is one of the secrets that sign what an endpoint gets.
 type WebhookSecret struct {
-	ID        string `dynamodbav:"id,omitempty"` // generated: tells which request made it
+	ID        string `dynamodbav:"id,omitempty"` // generated, the same at every attempt of the request that made it
 	Secret    string `dynamodbav:"secret"`       // `whsec_` and base64
 	CreatedAt Millis `dynamodbav:"ca"`
 	Expires   Millis `dynamodbav:"until,omitempty"` // it signs until then; 0 for the endpoint's present secret
@@ -101,8 +101,8 @@ func (w *Webhook) Secret(id string) (WebhookSecret, bool) {
 	return w.Secrets[i], true
 }
 
-// Rotate makes secret, with a new id, the endpoint's present one. The one before it signs beside it for SecretRotation; those that sign no
-// more are forgotten. It fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
+// Rotate gives the endpoint a new secret. The one before it goes on signing for SecretRotation; those that sign no more are dropped. It
+// fails with FAILED_PRECONDITION, and changes nothing, when MaxWebhookSecrets sign already.
 func (w *Webhook) Rotate(id, secret string, now Millis) error {
 	secrets := []WebhookSecret{{ID: id, Secret: secret, CreatedAt: now}}
 	for _, s := range w.Secrets {

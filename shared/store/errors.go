@@ -45,12 +45,12 @@ func ErrAborted(subject string) *collab.Error {
 	return &collab.Error{Code: collab.Aborted, Message: "others are writing " + subject + ": try again", RetryAfter: time.Second}
 }
 
-// isPassing reports a failure that may not meet the next try: a conflict, throttling, and what the SDK tries again.
+// isPassing reports a failure after which the next try may succeed: a conflict, throttling, and what the SDK retries.
 func isPassing(err error) bool {
 	return isConflict(err) || isThrottle(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
 
-// isConflict reports a write that lost against another one under way; trying again may succeed.
+// isConflict reports a write that lost against another one under way.
 func isConflict(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionConflictException](err); ok {
 		return true
@@ -58,7 +58,7 @@ func isConflict(err error) bool {
 	return reason(err, "TransactionConflict") >= 0
 }
 
-// isThrottle reports a refusal for lack of capacity. A transaction of which an earlier try is under way is none, though the SDK says so.
+// isThrottle reports throttling. The SDK counts a transaction whose earlier try is still under way as throttled, too: that is none.
 func isThrottle(err error) bool {
 	if _, ok := errors.AsType[*types.TransactionInProgressException](err); ok {
 		return false

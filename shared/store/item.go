@@ -14,13 +14,12 @@ import (
 // Item is a stored item by attribute name. Most items are encoded from and decoded to structs with dynamodbav tags.
 type Item map[string]types.AttributeValue
 
-// NewItem returns an item of nothing but its key.
+// NewItem returns an item with its key alone.
 func NewItem(k keys.Key) Item {
 	return Item{keys.PK: Text(k.PK), keys.SK: Text(k.SK)}
 }
 
-// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that has no stored form, which no value brings
-// about.
+// ItemOf returns the item of a key with the attributes of a struct. It panics for a type that cannot be stored, whatever its value.
 func ItemOf(k keys.Key, v any) Item {
 	it, err := attributevalue.MarshalMapWithOptions(v, func(o *attributevalue.EncoderOptions) { o.UseEncodingMarshalers = true })
 	if err != nil {

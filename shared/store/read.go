@@ -32,7 +32,7 @@ func (t *Table) Get(ctx context.Context, k keys.Key) (Item, error) {
 	return out.Item, nil
 }
 
-// Read is Get of an item into a struct with dynamodbav tags, the zero one where there is no item.
+// Read is Get into a struct with dynamodbav tags, which is zero where there is no item.
 func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, err error) {
 	it, err := t.Get(ctx, k)
 	if err != nil || it == nil {
@@ -41,8 +41,8 @@ func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, e
 	return v, true, it.Decode(&v)
 }
 
-// GetAll reads the items of the keys, any number of them, each once; what is not there is not in the map. What DynamoDB leaves over is
-// asked for again until the deadline is near.
+// GetAll reads the items of any number of keys, each once; the map has those that exist. It asks again for what DynamoDB leaves unprocessed,
+// until the deadline is near.
 func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
 	var (
 		mu    sync.Mutex
@@ -120,7 +120,7 @@ func Children(prefix string) Span {
 	return Span{prefix, prefix[:len(prefix)-1] + keys.AfterChildren}
 }
 
-// After narrows the span to what is behind a key; "" is before all keys.
+// After narrows the span to what sorts after a key; "" sorts before all keys.
 func (r Span) After(key string) Span {
 	if key >= r.From {
 		r.From = key + "\x00"
@@ -128,7 +128,7 @@ func (r Span) After(key string) Span {
 	return r
 }
 
-// Before narrows the span to what sorts before a key that ends in a letter or digit; "" is behind all keys.
+// Before narrows the span to what sorts before a key that ends in a letter or digit; "" sorts after all keys.
 func (r Span) Before(key string) Span {
 	if n := len(key) - 1; n >= 0 {
 		key = key[:n] + string(key[n]-1) + string(utf8.MaxRune)
@@ -144,14 +144,14 @@ type Scan struct {
 	Index   string // "" for the table
 	PK      string
 	Keys    Span
-	Limit   int // most items to examine; 0 for as many as 1 MB holds
+	Limit   int // items to examine at most; 0 for as many as 1 MB holds
 	Strong  bool
 	Newest  bool     // descending
-	Project []string // only these attributes, among them the sort key, by which reading goes on; nil for all
+	Project []string // only these attributes; Items needs the sort key among them; nil for all
 }
 
-// QueryPage runs one Query. more reports that the range goes on. It fails with INVALID_ARGUMENT for a key longer than DynamoDB takes, as
-// only a forged position makes one.
+// QueryPage runs one Query. more says that the range goes on. A key longer than DynamoDB takes is INVALID_ARGUMENT: only a forged page token
+// makes one.
 func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
 	if q.Keys.To != "" && q.Keys.From > q.Keys.To {
 		return nil, false, nil
@@ -200,8 +200,8 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }
 
-// Items yields the items of the range, or an error as the last. It reads them page by page, as they are asked for; q.Limit is how many the
-// caller wants, so that no more are read unless it goes on behind them.
+// Items yields the items of the range, or an error as the last. It reads page by page, when the caller gets there; q.Limit is how many the
+// caller expects to take, so that no more are read unless it takes more.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		sk := keys.IndexOf(q.Index).SortKey

@@ -15,13 +15,13 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// Trying again after a conflict, a refusal for lack of capacity, or a lost answer.
+// Repeats after a conflict, throttling, or a lost answer.
 const (
-	reserve = 3 * time.Second // before a request's deadline no further try is begun; longer than any wait
+	reserve = 3 * time.Second // so near a request's deadline no repeat begins; longer than any wait
 	endless = 200             // tries of a call that has no deadline, or a distant one
 )
 
-// backoff is the longest wait before the first repeat, which doubles with each further one up to the most.
+// backoff bounds the waits before repeats: that before the first, which doubles with each further one, and the longest.
 type backoff struct{ first, most time.Duration }
 
 var (
@@ -39,13 +39,13 @@ type retryer struct {
 	wait func(n int, throttled bool) time.Duration // before repeat n, from 0
 }
 
-// IsErrorRetryable reports what may not meet the next try.
+// IsErrorRetryable reports whether the next try may succeed.
 func (r *retryer) IsErrorRetryable(err error) bool { return isPassing(err) }
 
 // MaxAttempts bounds the attempts where no deadline does.
 func (r *retryer) MaxAttempts() int { return endless }
 
-// RetryDelay returns the wait before the repeat behind an attempt, counted from 1.
+// RetryDelay returns the wait after an attempt that failed; attempts count from 1.
 func (r *retryer) RetryDelay(attempt int, err error) (time.Duration, error) {
 	return r.wait(max(attempt-1, 0), isThrottle(err)), nil
 }
@@ -74,7 +74,7 @@ func fraction(random io.Reader) float64 {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53)
 }
 
-// Backoff waits before repeat n of what lost against others, from 0, with full jitter, and reports whether there is time for it.
+// Backoff sleeps before retry n, counted from 0, with full jitter; false if the deadline is too near.
 func (t *Table) Backoff(ctx context.Context, n int) bool {
 	wait := t.retry.wait(n, false)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait+reserve || n >= endless {
@@ -90,15 +90,15 @@ func (t *Table) Backoff(ctx context.Context, n int) bool {
 	}
 }
 
-// failureKey is the key of what hears of each attempt of a call that failed: a func(error).
+// failureKey is the context key of onFailure's function.
 type failureKey struct{}
 
-// onFailure returns a context in which f hears of each attempt of a call that failed.
+// onFailure returns a context whose calls report each failed attempt to f.
 func onFailure(ctx context.Context, f func(error)) context.Context {
 	return context.WithValue(ctx, failureKey{}, f)
 }
 
-// addAttempts tells the context of each attempt that fails.
+// addAttempts calls the function of onFailure for each attempt that fails.
 func addAttempts(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Attempt", func(
 		ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler,

@@ -1,6 +1,6 @@
-// Package store reaches the service's DynamoDB table: items, reads, writes, transactions, and trying again. What the items mean is said in
-// the packages below it: threads (annotations and comments), directory (organizations, documents, folders, users, accounts) and outbox
-// (events, notifications, webhooks). The keys are documented in package keys. Nothing else imports DynamoDB.
+// Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items mean:
+// threads (annotations and comments), directory (organizations, documents, folders, users, accounts) and outbox (events, notifications,
+// webhooks). Package keys documents the keys. Nothing else imports DynamoDB.
 package store
 
 import (
@@ -17,7 +17,7 @@ import (
 // Table is the table. Safe for concurrent use.
 //
 // Every method fails with UNAVAILABLE when the table throttles or does not answer, DEADLINE_EXCEEDED when the context's time has run
-// out, ABORTED when others kept writing the same items until then, and INTERNAL for anything else that callers can't mend.
+// out, ABORTED when others kept writing the same items until then, and INTERNAL for anything that callers can do nothing about.
 type Table struct {
 	db     *dynamodb.Client
 	name   string
@@ -26,8 +26,7 @@ type Table struct {
 	retry  *retryer
 }
 
-// New returns the table of a name. now is the clock; random, which is safe for concurrent use and never fails, spreads the repeats of calls
-// that failed and makes the marks of writes.
+// New returns the table of a name. now is the clock. random is safe for concurrent use and never fails; waits and marks are drawn from it.
 func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *Table {
 	t := &Table{name: name, now: now, random: random}
 	t.retry = &retryer{wait: t.jitter}
@@ -38,13 +37,13 @@ func New(cfg aws.Config, name string, now func() time.Time, random io.Reader) *T
 	return t
 }
 
-// RepeatAtOnce has calls that failed be repeated without a wait, and returns the table. It is for tests, before the table is used.
+// RepeatAtOnce makes repeats follow without a wait, and returns the table. It is for tests, before the table is used.
 func (t *Table) RepeatAtOnce() *Table {
 	t.retry.wait = func(int, bool) time.Duration { return 0 }
 	return t
 }
 
-// At returns the table as one with another clock has it.
+// At returns the table with another clock.
 func (t *Table) At(now func() time.Time) *Table {
 	at := *t
 	at.now = now
@@ -60,7 +59,7 @@ func (t *Table) Now() time.Time { return t.now() }
 // Millis returns the time in milliseconds.
 func (t *Table) Millis() collab.Millis { return t.now().UnixMilli() }
 
-// NewMark returns a mark that no other write has, for a write that is of no request.
+// NewMark returns a mark that no other write has, for a write that belongs to no request.
 func (t *Table) NewMark() string {
 	var b [10]byte
 	_, _ = io.ReadFull(t.random, b[:]) // never fails

@@ -38,8 +38,8 @@ func Create(it Item) Write {
 	return Write{Put: &types.Put{Item: it, ConditionExpression: aws.String("attribute_not_exists(" + keys.PK + ")")}}
 }
 
-// Change writes what differs between an item as it was read, nil for none, and as it is to be, where the attributes of the names in same
-// are as they were: with none its rev, which each such change counts up. What the item has beside is kept.
+// Change updates before to after if the attributes in same (default rev) are unchanged; a nil before creates. rev goes up by one if it is
+// among them. Attributes that neither has are kept.
 func Change(before, after Item, mark string, same ...string) Write {
 	after = maps.Clone(after)
 	after[keys.Writer] = Text(mark)
@@ -76,7 +76,7 @@ func Change(before, after Item, mark string, same ...string) Write {
 	}}
 }
 
-// DeleteRead deletes an item that was read, where it is there and the attributes of the names in same are as they were.
+// DeleteRead deletes an item that was read, if it exists and the attributes in same are unchanged.
 func DeleteRead(it Item, same ...string) Write {
 	condition, names, values := unchanged(it, same)
 	if len(values) == 0 {
@@ -87,8 +87,7 @@ func DeleteRead(it Item, same ...string) Write {
 	}}
 }
 
-// Require is the condition that an item that was read is there, and the attributes of the names in same are as they were. It is written
-// beside others.
+// Require adds a condition to a transaction: an item that was read exists, and the attributes in same are unchanged.
 func Require(it Item, same ...string) Write {
 	condition, names, values := unchanged(it, same)
 	return Write{ConditionCheck: &types.ConditionCheck{
@@ -96,7 +95,7 @@ func Require(it Item, same ...string) Write {
 	}}
 }
 
-// unchanged is the condition that an item is there, and has these attributes as it was read.
+// unchanged returns the condition that an item exists, and that its attributes in same are as they were read.
 func unchanged(read Item, same []string) (condition string, names map[string]string, values Item) {
 	condition = "attribute_exists(#" + keys.PK + ")"
 	names, values = map[string]string{"#" + keys.PK: keys.PK}, Item{}
@@ -112,8 +111,8 @@ func unchanged(read Item, same []string) (condition string, names map[string]str
 	return condition, names, values
 }
 
-// Update changes the item of a key, or makes it, where all conditions hold: for what is not read before, such as counters and leases, else
-// see Change. It panics for an update of nothing.
+// Update changes the item of a key, or creates it, if all conditions hold. It is for items that are not read first, such as counters and
+// leases; for others see Change. It panics for an update of nothing.
 func Update(k keys.Key, update expression.UpdateBuilder, conditions ...expression.ConditionBuilder) Write {
 	b := expression.NewBuilder().WithUpdate(update)
 	if len(conditions) > 0 {
@@ -136,18 +135,18 @@ func Update(k keys.Key, update expression.UpdateBuilder, conditions ...expressio
 // Refusal says which conditions of a write did not hold.
 type Refusal struct {
 	Of []Refused // by write
-	// Lost says that an answer was lost before: the write may have been carried out, and others may have written since. A transaction's
-	// never is, as its repeats are known by their token.
+	// Lost: an answer was lost before, so the write may have succeeded, and others may have written since. Never of a transaction, whose
+	// repeats DynamoDB knows by their token.
 	Lost bool
 }
 
-// Refused says whether a write's condition did not hold, and what was there; nil for nothing.
+// Refused says of one write whether its condition did not hold, and which item was there; nil for none.
 type Refused struct {
 	Refused bool
 	There   Item
 }
 
-// By reports whether the last writer of an item that stood in the way has the mark: then it was this write, whose answer was lost.
+// By reports whether an item that was there has the mark as its last writer's: our own write succeeded, and only its answer was lost.
 func (r *Refusal) By(mark string) bool {
 	for _, of := range r.Of {
 		if of.There != nil && of.There.Text(keys.Writer) == mark {
@@ -158,7 +157,7 @@ func (r *Refusal) By(mark string) bool {
 }
 
 // Write carries out all writes or none: one by itself, several as a transaction of at most MaxWrites. refused is not nil where a
-// condition did not hold; then nothing was written. After an error it is not known whether the items were.
+// condition did not hold; then nothing was written. After an error the items may have been written or not.
 func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, err error) {
 	if len(writes) == 1 {
 		_, refused, err = t.WriteOne(ctx, writes[0], types.ReturnValueNone)
@@ -182,7 +181,7 @@ func (t *Table) Write(ctx context.Context, writes ...Write) (refused *Refusal, e
 	return refused, nil
 }
 
-// complete names the table in a write, and has a refusal say what is there.
+// complete sets the table of a write, and asks for the present item where its condition does not hold.
 func (t *Table) complete(w Write) {
 	const there = types.ReturnValuesOnConditionCheckFailureAllOld
 	switch {
@@ -197,7 +196,7 @@ func (t *Table) complete(w Write) {
 	}
 }
 
-// WriteOne carries out one write, and returns of the item what values asks for: it as it was, or as it is then.
+// WriteOne carries out one write, and returns what values asks for: the item as it was, or as it is now.
 func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue) (it Item, refused *Refusal, err error) {
 	t.complete(w)
 	lost := false
@@ -243,8 +242,8 @@ func (t *Table) WriteOne(ctx context.Context, w Write, values types.ReturnValue)
 	return it, nil, Fail(ctx, err)
 }
 
-// countRefused counts the capacity that a refused write consumed, which DynamoDB does not tell: that of the items that were to be written,
-// or that were there, and twice that in a transaction. What indexes would have taken is not consumed.
+// countRefused counts the capacity that a refused write consumed, which DynamoDB does not report: that of the larger of the new item and the
+// one that was there, twice that in a transaction, nothing for indexes.
 func countRefused(ctx context.Context, writes []Write, refused *Refusal) {
 	units := 0.0
 	for i, w := range writes {

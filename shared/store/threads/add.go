@@ -12,11 +12,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// AddAnnotation adds an annotation with its comments to a document, and records the event, in one transaction: as a whole or not at all.
-// The thread's comments have distinct ids. When the annotation is there by an earlier attempt at the request, the call succeeds. It fails
-// with ALREADY_EXISTS when another annotation with this id is there, and INVALID_ARGUMENT when the head or a comment is larger than
-// collab.MaxItemBytes, or all together are than a transaction.
-func (s *Store) AddAnnotation(ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation) error {
+// AddAnnotation adds an annotation with its comments to a document and records the event, in one transaction. The comments' ids are
+// distinct. It succeeds when an earlier attempt at the request has added the annotation. It fails with ALREADY_EXISTS when there is another
+// annotation with this id, and INVALID_ARGUMENT when the head or a comment is larger than collab.MaxItemBytes, or all are together larger
+// than a transaction.
+func (s *Store) AddAnnotation(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, th *collab.Thread, add collab.NewAnnotation,
+) error {
 	head := headItem(doc, &th.Annotation)
 	head[keys.AddedBy] = store.Text(req.Mark())
 	setTimeKey(head, doc, th.ID, th.Latest())
@@ -46,7 +48,7 @@ func (s *Store) AddAnnotation(ctx context.Context, req *request.Request, doc col
 	return collab.Errorf(collab.AlreadyExists, "annotation %q already exists in document %q", th.ID, doc.Document)
 }
 
-// AddAnnotations is AddAnnotation for several, side by side. The failures are in their order, nil for success.
+// AddAnnotations calls AddAnnotation for several annotations concurrently. The failures are in their order, nil for success.
 func (s *Store) AddAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, list []*collab.Thread, adds []collab.NewAnnotation,
 ) []error {
@@ -55,7 +57,7 @@ func (s *Store) AddAnnotations(
 	return errs
 }
 
-// newComments returns the stored forms of comments that a request adds in a field, below the head of a birth mark.
+// newComments returns the items of comments that a request adds to the annotation whose head has a birth mark. field holds them.
 func newComments(
 	req *request.Request, doc collab.DocumentRef, ann string, comments []collab.Comment, birth, field string,
 ) ([]store.Item, error) {
@@ -76,8 +78,8 @@ func newComments(
 	return items, nil
 }
 
-// replaceComment creates a comment, unless its head has one of its id. What is left of a thread that was deleted is no such: in a
-// transaction that holds that the head is there.
+// replaceComment creates a comment unless its head has one with its id. It replaces what a deleted thread left, so its transaction must
+// require the head.
 func replaceComment(it store.Item) store.Write {
 	w := store.Create(it)
 	if mark := it[keys.Birth]; mark != nil {
@@ -96,20 +98,22 @@ func bytes(items []store.Item) (n int) {
 	return n
 }
 
-// tooMuch is the failure of an add of what a field holds that no transaction takes.
+// tooMuch is the failure to add a field's content in one transaction.
 func tooMuch(field string) error {
 	return collab.FieldErrorf(field, "is too large: at most %d bytes stored in one call; send the rest by comments add", store.MaxWriteBytes)
 }
 
-// AddComments adds comments to an annotation, and records the event if there is one, as a whole or not at all. It returns their ids in the
-// order given. The annotation's lastUpdated moves to the latest of theirs and never back; the author of the first comment of an annotation
-// without a creator becomes its creator. When an earlier attempt at the request has added them, the call succeeds and changes nothing. It
-// fails with NOT_FOUND when the annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when
-// a comment is larger than collab.MaxItemBytes or all are than a transaction.
+// AddComments adds comments to an annotation and records the event, if any: all or nothing. It returns their ids in the order given. The
+// annotation's lastUpdated moves to the latest of theirs, never back; the first comment's author becomes the creator of an annotation that
+// has none. When an earlier attempt at the request has added them, the call succeeds and changes nothing. It fails with NOT_FOUND when the
+// annotation does not exist, ALREADY_EXISTS when it has a comment with a given id, and INVALID_ARGUMENT when a comment is larger than
+// collab.MaxItemBytes, or all are together larger than a transaction.
 //
-// The head is touched first, then the comments are put: see the package. What may be there already is looked for before, so that a call
-// that is refused, or repeated, leaves the thread as it is.
-func (s *Store) AddComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments) ([]int64, error) {
+// It touches the head first, then puts the comments: see the package. Before that it looks for the given ids, so that a call that is
+// refused, or repeated, leaves the thread unchanged.
+func (s *Store) AddComments(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, add collab.NewComments,
+) ([]int64, error) {
 	a := &adding{s: s, req: req, doc: doc, ann: ann, add: add}
 	if err := a.number(0); err != nil {
 		return nil, err
@@ -139,7 +143,7 @@ func (s *Store) AddComments(ctx context.Context, req *request.Request, doc colla
 	return nil, store.ErrAborted(nameOf(ann))
 }
 
-// tries is how often generated ids are drawn anew because others took them.
+// tries is how often ids are generated anew because others took them.
 const tries = 20
 
 // adding is one AddComments under way.
@@ -159,13 +163,13 @@ func (a *adding) ids() []int64 {
 
 func (a *adding) given(i int) bool { return a.add.Comments[i].ID != 0 }
 
-// mine reports whether an attempt at this request has added an item.
+// mine reports whether an attempt at this request added an item.
 func (a *adding) mine(it store.Item) bool { return it.Text(keys.AddedBy) == a.req.Mark() }
 
-// first is the least id that an attempt at the request, begun at a time, generates.
+// first returns the least id that an attempt at the request that began at start generates.
 func (a *adding) first(start time.Time) int64 { return collab.FirstCommentID(start, a.add.Comments) }
 
-// number gives the comments their ids; so many of those that would be generated first are passed over.
+// number gives the comments their ids, and skips the first ids that it would generate.
 func (a *adding) number(skip int64) (err error) {
 	a.comments = slices.Clone(a.add.Comments)
 	collab.NumberComments(a.comments, a.first(a.req.Now)+skip)
@@ -176,7 +180,7 @@ func (a *adding) number(skip int64) (err error) {
 	return err
 }
 
-// lookForGiven looks for comments with the ids that are given. done reports that an earlier attempt at the request has added all.
+// lookForGiven looks for comments with the given ids. done says that an earlier attempt at the request added all comments.
 func (a *adding) lookForGiven(ctx context.Context) (done bool, err error) {
 	var itemKeys []keys.Key
 	for i := range a.comments {
@@ -211,8 +215,7 @@ func (a *adding) exists(id int64) error {
 	return collab.Errorf(collab.AlreadyExists, "comment %d already exists in annotation %q", id, a.ann)
 }
 
-// put puts the comments, with the event that their annotation as it was before makes of them. done is false when others have taken
-// generated ids.
+// put puts the comments with their event, of the head as it was before. done is false when others have taken generated ids.
 func (a *adding) put(ctx context.Context, before store.Item) (done bool, err error) {
 	writes := make([]store.Write, len(a.items))
 	for i, it := range a.items {
@@ -248,7 +251,7 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 	return false, nil
 }
 
-// commit carries out writes of comments, with the event that their annotation as it was before makes of them.
+// commit carries out writes of comments with their event, of the head as it was before.
 func (a *adding) commit(ctx context.Context, before store.Item, writes []store.Write) (refused *store.Refusal, err error) {
 	var ev *collab.Event
 	if a.add.Event != nil {
@@ -261,7 +264,7 @@ func (a *adding) commit(ctx context.Context, before store.Item, writes []store.W
 	return a.s.Outbox.Commit(ctx, a.req, writes, ev)
 }
 
-// recall gives the comments the ids with which an earlier attempt at the request added them; done is false where none has.
+// recall gives the comments the ids with which an earlier attempt at the request added them; done is false if none did.
 func (a *adding) recall(ctx context.Context) (done bool, err error) {
 	k := headKey(a.doc, a.ann)
 	q := store.Scan{

@@ -6,30 +6,30 @@ import (
 	"collabdata/shared/store"
 )
 
-// What one walk examines before it ends its page. So a page costs at most 400 capacity units beside its threads.
+// What a walk reads for one page at most. So a page costs at most 400 capacity units, apart from its threads.
 const (
 	mostEntries = 10_000 // index entries
 	mostSources = 500    // ranges of keys
 	mostUnits   = 330    // capacity units of index reads
-	mostSifted  = 150    // capacity units, with those of index reads, where threads were read that did not pass: one more read may take 250
+	mostSifted  = 150    // capacity units of index reads and of threads that did not pass, where there are any: one more read may take 250
 )
 
 const (
-	siftedAtOnce = 100 // index entries that are read at once where a filter shows only in their threads
-	readAhead    = 16  // ranges that are read side by side, at most, when they turn out small
-	threadsAhead = 8   // threads that are fetched side by side while nothing is known of their size
+	siftedAtOnce = 100 // index entries per read where only the threads show whether they pass
+	readAhead    = 16  // ranges read concurrently at most, when they turn out small
+	threadsAhead = 8   // threads fetched concurrently while their size is unknown
 )
 
-// pageBytes is about the content that fits on a page: the walk reads no further ahead.
+// pageBytes is about how much content fits on a page: the walk reads no further ahead.
 const pageBytes = 5_000_000
 
 // bytesPerUnit is what a capacity unit reads, eventually consistent.
 const bytesPerUnit = 8192
 
-// readUnits is the capacity that an eventually consistent read of so many bytes takes.
+// readUnits returns the capacity units of an eventually consistent read.
 func readUnits(bytes int) float64 { return max(1, math.Ceil(2*float64(bytes)/bytesPerUnit)) / 2 }
 
-// cost is what a read of a range took.
+// cost is what a read of a range consumed.
 type cost struct {
 	entries int     // of indexes
 	bytes   int     // of the entries
@@ -46,7 +46,7 @@ func (c *cost) query(entries []store.Item) {
 	c.units += readUnits(n)
 }
 
-// budget is what a walk has done for its page, and what follows from it for the next read.
+// budget counts what a walk has read for its page, and sizes the next read by it.
 type budget struct {
 	most    int // annotations that the page takes
 	taken   int // threads
@@ -66,15 +66,15 @@ func (b *budget) count(c cost) {
 	b.spent.items += c.items
 }
 
-// want is how many annotations the page still takes.
+// want returns how many more annotations the page takes.
 func (b *budget) want() int { return b.most - b.taken }
 
-// over reports whether the page ends: it is full, or the walk has examined as much as it may.
+// over reports whether the page ends: it is full, or the walk has read as much as it may.
 func (b *budget) over() bool {
 	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources
 }
 
-// sift adds a thread of so many bytes that was read, and did not pass.
+// sift counts a thread that was read and did not pass.
 func (b *budget) sift(bytes int, strong bool) {
 	units := readUnits(bytes)
 	if strong {
@@ -84,15 +84,15 @@ func (b *budget) sift(bytes int, strong bool) {
 	b.dearest = max(b.dearest, units)
 }
 
-// siftedEnough reports whether the page ends as much was read that did not pass.
+// siftedEnough reports whether the page ends because too much was read that did not pass.
 func (b *budget) siftedEnough() bool { return b.sifted > 0 && b.sifted+b.spent.units >= mostSifted }
 
-// siftAhead is how many threads are worth fetching side by side where most may not pass.
+// siftAhead returns how many threads to fetch concurrently where most may not pass.
 func (b *budget) siftAhead() int {
 	return min(4, max(1, int((mostSifted-b.sifted)/max(1, b.dearest))))
 }
 
-// entryBytes is about the size of an index entry.
+// entryBytes estimates the size of an index entry.
 func (b *budget) entryBytes() float64 {
 	if b.spent.entries == 0 {
 		return 300
@@ -100,13 +100,13 @@ func (b *budget) entryBytes() float64 {
 	return float64(b.spent.bytes) / float64(b.spent.entries)
 }
 
-// allowance is how many index entries each of n reads side by side may examine.
+// allowance returns how many index entries each of n concurrent reads may examine.
 func (b *budget) allowance(n int) int {
 	left := min(float64(mostEntries-b.spent.entries), (mostUnits-b.spent.units)*bytesPerUnit/b.entryBytes())
 	return max(1, int(left)/n)
 }
 
-// entriesFor is how many entries are worth examining for so many annotations: one more tells whether the list goes on.
+// entriesFor estimates how many entries to examine for want annotations, and one more to see whether the list goes on.
 func (b *budget) entriesFor(want int) int {
 	if b.spent.entries == 0 {
 		return want + 1
@@ -114,7 +114,7 @@ func (b *budget) entriesFor(want int) int {
 	return max(want+1, int(float64(want)*float64(b.spent.entries)/float64(b.taken+1)))
 }
 
-// itemsFor is how many items of a document are worth reading for so many annotations: the head of the next one ends the last.
+// itemsFor estimates how many items of a document to read for want annotations, and the head of the next one, which ends the last.
 func (b *budget) itemsFor(want int) int {
 	perThread := 2.0
 	if b.spent.threads > 0 {
@@ -123,7 +123,7 @@ func (b *budget) itemsFor(want int) int {
 	return int(math.Ceil(float64(want)*perThread)) + 1
 }
 
-// window is how many of a list of entries are worth fetching the threads of side by side: no more than the page may take.
+// window returns how many threads of a list of entries to fetch concurrently: no more than the page may take.
 func (b *budget) window(entries, concurrency int) int {
 	n := min(concurrency, b.want())
 	switch average := b.content / max(1, b.taken); {
@@ -135,10 +135,10 @@ func (b *budget) window(entries, concurrency int) int {
 	return max(n, 1)
 }
 
-// perSource is about how many annotations the ranges seen so far had.
+// perSource returns how many annotations each range had so far, on average.
 func (b *budget) perSource() int { return b.taken / max(1, b.sources) }
 
-// width is how many ranges are worth reading side by side: one while nothing is known, many when they turn out small.
+// width returns how many ranges to read concurrently: one at first, many when they turn out small.
 func (b *budget) width() int {
 	if b.sources == 0 {
 		return 1

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// ListComments yields the comments of an annotation whose ids are greater than after, by id, or an error as the last. Of those to come most
-// and one more are read at once. Strongly consistent. It fails with NOT_FOUND when the annotation does not exist.
+// ListComments yields the comments of an annotation whose ids are greater than after, by id, or an error as the last. It reads most and one
+// more at a time. Strongly consistent. It fails with NOT_FOUND when the annotation does not exist.
 func (s *Store) ListComments(
 	ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int,
 ) iter.Seq2[collab.Comment, error] {
@@ -73,8 +73,8 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	return comments, nil
 }
 
-// RecentComments returns up to most of the comments of an annotation whose ids are less than before, the last of them, by id. An
-// annotation that does not exist has none. The latest of them may be missing for a second.
+// RecentComments returns, by id, the last comments of an annotation whose ids are less than before, at most most. An annotation that does
+// not exist has none. Comments of the last second may be missing.
 func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
@@ -101,8 +101,8 @@ func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann 
 	return list, nil
 }
 
-// commentOf reads the comment of a head from an item below it, or why that could not be read. is says whether there is either: what a later
-// version keeps below an annotation, and what does not belong to the head, is passed over.
+// commentOf reads a head's comment from an item of its thread, or passes on why the item could not be read. is is false for an item to skip:
+// one of a later version, or one that does not belong to the head.
 func commentOf(it store.Item, failed error, head store.Item) (c collab.Comment, is bool, err error) {
 	if failed != nil {
 		return c, true, failed

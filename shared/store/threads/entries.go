@@ -18,7 +18,7 @@ func newEntries(w *walk, r keyRange) *entries {
 	return &entries{w: w, keyRange: r, passes: sieve(w.q, r.index)}
 }
 
-func (src *entries) read(ctx context.Context, want, beside int) (p part, err error) {
+func (src *entries) read(ctx context.Context, want, concurrent int) (p part, err error) {
 	w := src.w
 	limit := w.entriesFor(want)
 	if len(w.others) > 0 && w.probed == 0 {
@@ -28,8 +28,8 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 		limit = min(limit, siftedAtOnce)
 	}
 	scan := src.scan()
-	scan.Limit = min(limit, w.allowance(beside))
-	seen := src.last // is read once more from the end of a range
+	scan.Limit = min(limit, w.allowance(concurrent))
+	seen := src.last // which a walk from the end reads once more
 	if src.newest && seen != "" {
 		scan.Limit++
 	}
@@ -59,8 +59,8 @@ func (src *entries) read(ctx context.Context, want, beside int) (p part, err err
 	return p, nil
 }
 
-// entryOf reads document and annotation from the table key that every index entry carries. What is no annotation's head was written by a
-// later version: ok is false.
+// entryOf reads document and annotation from the table key that every index entry carries. ok is false for what is no annotation's head, as
+// a later version may write.
 func (p *plan) entryOf(it store.Item) (e entry, ok bool) {
 	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	if err != nil || comment != 0 {

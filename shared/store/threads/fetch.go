@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// deliver offers those of the entries that pass the filters, in order. Threads that are not at hand are fetched side by side; what one read
-// leaves of a long thread is read when it is its turn, so that one long thread at a time is held in memory.
+// deliver offers the entries that pass the filters, in order. It fetches threads concurrently, but reads the rest of a long thread only when
+// it is its turn, so that memory holds one long thread at a time.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	entries, err := w.current(ctx, entries)
 	if err == nil {
@@ -43,7 +43,7 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		}
 		offered := w.q.IDs != nil
 		if t != nil {
-			// where it has moved to another value that was asked for, it is listed there
+			// an annotation that moved to another value that was asked for is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
 			offered = !moved && matches(w.q, t) && w.isUnread(e.document, r.head, t)
 		}
@@ -62,7 +62,7 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	return nil
 }
 
-// current returns the entries without those of documents that are deleted, or disabled: an index across documents may still list them.
+// current returns the entries without those of deleted or disabled documents, which an index across documents may still list.
 func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	if !w.acrossDocuments() || len(entries) == 0 {
 		return entries, nil
@@ -72,7 +72,7 @@ func (w *walk) current(ctx context.Context, entries []entry) ([]entry, error) {
 	return slices.DeleteFunc(entries, func(e entry) bool { return !current[e.document] }), err
 }
 
-// fetch begins to read the thread of an entry. The channel gives it once.
+// fetch starts to read the thread of an entry, which the channel returns once.
 func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	c := make(chan *threadReader, 1)
 	if e.thread != nil {
@@ -88,11 +88,11 @@ func (w *walk) fetch(ctx context.Context, e entry) <-chan *threadReader {
 	return c
 }
 
-// threadReader puts one thread together from its items, in the order of their keys. The zero one is of a thread that does not exist.
+// threadReader assembles one thread from its items, in the order of their keys. The zero value stands for a thread that does not exist.
 type threadReader struct {
 	*store.Table
-	scan  store.Scan // what is left to be read
-	more  bool       // there is something left
+	scan  store.Scan // what is left to read
+	more  bool       // something is left
 	head  store.Item
 	t     *collab.Thread // nil before the head was read
 	items int
@@ -112,8 +112,7 @@ func (r *threadReader) read(ctx context.Context) {
 	}
 }
 
-// add takes the next item. What is neither head nor comment was written by a later version, and passed over; so is a comment without its
-// head.
+// add takes the next item. It skips a comment without its head, and what is neither, as a later version may write.
 func (r *threadReader) add(it store.Item) error {
 	id, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
 	switch {
@@ -140,7 +139,8 @@ func (r *threadReader) add(it store.Item) error {
 	return nil
 }
 
-// finish reads what is left of the thread and returns it, nil when it does not exist. One larger than a page is cut short and says so.
+// finish reads the rest of the thread and returns it, nil when it does not exist. It cuts a thread that is larger than a page, which then
+// says so.
 func (r *threadReader) finish(ctx context.Context) (*collab.Thread, error) {
 	for r.err == nil && r.more && r.bytes <= pageBytes {
 		r.read(ctx)

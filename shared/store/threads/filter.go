@@ -9,13 +9,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// filter is a condition on values of an annotation: one row is all that reading knows of it. A query may ask for several values; an
-// annotation passes with one of them.
+// filter is a condition on a value of annotations. A query may ask for several values; an annotation passes with any of them. All that reads
+// know of a filter is its row in filters.
 type filter struct {
 	name  string
-	asked func(*collab.AnnotationQuery) []string // nil where the query does not ask
+	asked func(*collab.AnnotationQuery) []string // the values that the query asks for; nil for any
 	has   func(t *collab.Thread, value string) bool
-	list  *listing // nil for a filter that only sifts what was read
+	list  *listing // nil for a filter without an index, which only threads can pass
 }
 
 // listing is an index that lists heads by a value.
@@ -25,7 +25,7 @@ type listing struct {
 	partition func(org collab.OrganizationRef, value string) string // of the index
 }
 
-// filters with a listing stand in the order in which they drive a walk: the first that a query asks for is the index it goes through.
+// filters: the first one with a listing that a query asks for drives the walk, which goes through its index.
 var filters = [...]*filter{
 	{
 		"locations", func(q *collab.AnnotationQuery) []string { return q.Locations },
@@ -51,7 +51,7 @@ var filters = [...]*filter{
 	},
 }
 
-// mentions reports whether a comment tags a user: the JSON of a tag names it so, and no text in it can.
+// mentions reports whether a comment tags a user, by the JSON of tags: no text within it can look like that.
 func mentions(t *collab.Thread, user string) bool {
 	id, err := collab.EncodeJSON(user)
 	if err != nil {
@@ -61,7 +61,7 @@ func mentions(t *collab.Thread, user string) bool {
 	return slices.ContainsFunc(t.Comments, func(c collab.Comment) bool { return strings.Contains(string(c.TaggedUserContacts), tag) })
 }
 
-// sifts reports whether a query has a filter that no index knows: how many of the threads read pass it shows only then.
+// sifts reports whether a query has a filter without an index: then only the threads show which annotations pass.
 func sifts(q *collab.AnnotationQuery) bool {
 	return q.UnreadFor != "" || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
@@ -93,7 +93,7 @@ var (
 	windows = [...]*window{&updated, &created}
 )
 
-// in reports whether a query asks for the window.
+// in reports whether a query limits the time.
 func (w *window) in(q *collab.AnnotationQuery) bool {
 	after, before := w.asked(q)
 	return after != nil || before != nil
@@ -119,7 +119,8 @@ func matches(q *collab.AnnotationQuery, t *collab.Thread) bool {
 	return true
 }
 
-// sieve returns what reports whether the head of an entry of an index may pass the filters: those on what the index does not project do.
+// sieve returns a function that reports whether an entry of an index may pass the filters. Those on attributes that the index does not
+// project let all pass.
 func sieve(q *collab.AnnotationQuery, index string) func(store.Item) bool {
 	projected := keys.IndexOf(index).Projected
 	var asked []*filter

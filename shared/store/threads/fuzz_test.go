@@ -15,7 +15,7 @@ import (
 
 var (
 	fuzzSeed  = flag.Uint64("walk.seed", 1, "seed of what random walks do")
-	fuzzWalks = flag.Int("walk.walks", 15, "how many random queries are walked, plainly and others behind the chaos transport")
+	fuzzWalks = flag.Int("walk.walks", 15, "how many random queries are walked, plainly and others through the chaos transport")
 )
 
 // TestRandomWalks walks random queries in random pages while others are written between the pages: what is never written comes exactly

@@ -8,8 +8,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Heads returns up to most annotations of a document without their comments, the one that was updated last first, from behind a position,
-// "" for the first; next is the position of the others, "" for none. It reads an index, which may lag by a second.
+// Heads returns at most most annotations of a document after a position ("" for the beginning), without comments, the last updated first.
+// next is the position of the rest, "" for none. It reads an index, which may lag by a second.
 func (s *Store) Heads(
 	ctx context.Context, doc collab.DocumentRef, after string, most int,
 ) (list []collab.Annotation, next string, err error) {
@@ -50,7 +50,7 @@ func (s *Store) Heads(
 	return list, next, nil
 }
 
-// DocumentsWith returns up to most documents of an organization that have an annotation of an id, or had it when they were deleted.
+// DocumentsWith returns at most most documents of an organization that have an annotation of an id, or had it when they were deleted.
 // Strongly consistent.
 func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, ann string, most int) ([]collab.DocumentRef, error) {
 	items, _, err := s.QueryPage(ctx, store.Scan{PK: keys.AnnotationIDPartition(org, ann), Keys: store.Everything, Limit: most, Strong: true})

@@ -6,7 +6,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// head is the stored form of an annotation without its comments, but for its time keys and marks.
+// head is the stored form of an annotation without its comments. Time keys and marks are set apart.
 type head struct {
 	collab.Annotation
 	DocAnn string `dynamodbav:"da"` // from here on: keys of the indexes
@@ -42,8 +42,8 @@ func commentKey(doc collab.DocumentRef, ann string, id int64) keys.Key {
 	return keys.Comment(doc, ann, id)
 }
 
-// commentItem is the stored form of a comment, but for its marks. It fails with INVALID_ARGUMENT for one that is too large; what is the
-// comment as a caller knows it.
+// commentItem returns the item of a comment without its marks. It fails with INVALID_ARGUMENT for one that is too large, which the message
+// calls what.
 func commentItem(doc collab.DocumentRef, ann string, c *collab.Comment, what string) (store.Item, error) {
 	it := store.ItemOf(commentKey(doc, ann, c.ID), c)
 	return it, store.CheckSize(it, what)
@@ -61,7 +61,7 @@ func threadSpan(headSK string) store.Span {
 	return store.Span{From: headSK, To: headSK + keys.AfterComments}
 }
 
-// contentSize is about the bytes that an item adds to an answer.
+// contentSize estimates the bytes that an item adds to an answer.
 func contentSize(it store.Item) int {
 	n := 100
 	for name, v := range it {

@@ -10,23 +10,23 @@ import (
 	"collabdata/shared/store"
 )
 
-// How many documents of an id are looked up at once: few for each of the ids side by side, then more for one that has more.
+// Documents that one look-up of an id reads: few at first, for all ids concurrently, then more for an id that has more.
 const (
 	firstLookUp = 8
 	nextLookUp  = 50
 )
 
-// lastKey is behind the key of every document.
+// lastKey sorts after the key of every document.
 const lastKey = "\U0010FFFF"
 
-// lookUp finds the documents that have an annotation of one of q.IDs, in their order, part by part.
+// lookUp finds the documents that have an annotation of one of q.IDs, part by part in their order.
 type lookUp struct {
 	n         int                  // which of q.IDs, counted from 1
 	documents []collab.DocumentRef // found by the last look
-	last      string               // key of the last document looked at, "" for none
-	more      bool                 // there may be others behind it
-	exists    bool                 // an annotation of the id, in one of the documents asked for
-	units     float64              // of capacity that the last look took
+	last      string               // key of the last document read, "" for none
+	more      bool                 // there may be others after it
+	exists    bool                 // one of the documents asked for has the annotation
+	units     float64              // capacity units of the last look
 }
 
 // byID walks the annotations of q.IDs, in the named documents or all.
@@ -36,7 +36,7 @@ func (w *walk) byID(ctx context.Context) error {
 		return err
 	}
 	var batch []entry
-	var done position // behind the last id of which all documents are known
+	var done position // after the last id whose documents are all known
 	looked := false
 	for _, l := range list {
 		batch = append(batch, w.offers(l)...)
@@ -70,7 +70,7 @@ func (w *walk) byID(ctx context.Context) error {
 	return err
 }
 
-// beginLookUps takes the first look for each of the ids from the walk's position on, side by side.
+// beginLookUps takes the first look for each id from the walk's position on, concurrently.
 func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	first := max(w.at.Value, 1)
 	if w.at.Key == lastKey {
@@ -95,8 +95,8 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 	return list, w.sieve(ctx, list...)
 }
 
-// look looks at further documents of an id: up to most of all that there are; where documents are named, a second look is at all that are
-// left of those.
+// look reads the next documents of an id, at most most of them. Where the query names documents, the second look reads all that are left of
+// those.
 func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	id := w.q.IDs[l.n-1]
 	l.documents = nil
@@ -138,7 +138,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	return err
 }
 
-// sieve counts what looks took, and leaves of the documents that they found those that are there, and in the folder that the query names.
+// sieve counts what looks cost, and keeps the documents that exist and are in the folder that the query names.
 func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	var documents []collab.DocumentRef
 	for _, l := range list {
@@ -171,8 +171,8 @@ func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	return nil
 }
 
-// offers returns the entries of the documents that the last look found, behind the walk's position: one without a thread where there is no
-// annotation of the id.
+// offers returns the entries of the documents that the last look found, after the walk's position. Where no document has the annotation it
+// is one without a thread.
 func (w *walk) offers(l *lookUp) []entry {
 	id := w.q.IDs[l.n-1]
 	var list []entry

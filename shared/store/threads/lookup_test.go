@@ -71,7 +71,7 @@ func TestLookUps(t *testing.T) {
 }
 
 // TestLookUpsAreBounded walks ids that thousands of documents seem to have, their keys at their longest: a page reads at most 400 units
-// beside the threads, and the walk goes on.
+// apart from the threads, and the walk goes on.
 func TestLookUpsAreBounded(t *testing.T) {
 	s := newStore(t)
 	s.mustOrganization(t, "org")
@@ -117,11 +117,11 @@ func TestLookUpsAreBounded(t *testing.T) {
 				return err
 			})
 			t.Logf("%s: %d taken, %.1f units", tt.name, taken, units)
-			if beside := units - threadsAhead; beside > 400 {
+			if units-threadsAhead > 400 {
 				t.Errorf("%s: a page of %d cost %.1f units", tt.name, taken, units)
 			}
 			if tt.ends != (next == nil) || next != nil && string(next) == string(from) {
-				t.Errorf("%s: behind %q comes %q", tt.name, from, next)
+				t.Errorf("%s: after %q comes %q", tt.name, from, next)
 			}
 			if from = next; from == nil {
 				break

@@ -171,7 +171,7 @@ func drawSome(t *rapid.T, from []string, label string) []string {
 	return rapid.Permutation(from).Draw(t, label)[:rapid.IntRange(1, len(from)).Draw(t, label+"s")]
 }
 
-// drawTime returns nil, or a time at or beside one that an annotation has.
+// drawTime returns nil, or a time of an annotation, or next to one.
 func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
 	if rapid.IntRange(0, 4).Draw(t, label) > 0 {
 		return nil
@@ -219,7 +219,7 @@ func differ(want, got any) string {
 
 // TestModel writes and deletes annotations and comments as it draws them, and holds that all ways to read say what the model says.
 func TestModel(t *testing.T) {
-	fewChecks(t, 12) // others each time, plainly and behind the chaos transport
+	fewChecks(t, 12) // others each time, plainly and through the chaos transport
 	onEach(t, testModel)
 }
 
@@ -461,14 +461,14 @@ func testModel(t *testing.T, s *Store) {
 					borders = append(borders, c.ID)
 				}
 				border := rapid.SampledFrom(borders).Draw(t, "after")
-				behind := slices.IndexFunc(want, func(c collab.Comment) bool { return c.ID > border })
-				if behind < 0 {
-					behind = len(want)
+				after := slices.IndexFunc(want, func(c collab.Comment) bool { return c.ID > border })
+				if after < 0 {
+					after = len(want)
 				}
 				most := rapid.IntRange(1, 50).Draw(t, "most")
 				recent, err := s.RecentComments(ctx, org.Document(d), id, border+1, most)
 				must(err)
-				if diff := differ(want[max(0, behind-most):behind], recent); diff != "" {
+				if diff := differ(want[max(0, after-most):after], recent); diff != "" {
 					t.Fatalf("recent (- want, + got):\n%s", diff)
 				}
 				var got []collab.Comment
@@ -485,7 +485,7 @@ func testModel(t *testing.T, s *Store) {
 				if m.threads[d][id] == nil {
 					t.Fatal("the comments of no annotation")
 				}
-				if diff := differ(want[behind:], got); diff != "" {
+				if diff := differ(want[after:], got); diff != "" {
 					t.Fatalf("list (- want, + got):\n%s", diff)
 				}
 			},

@@ -8,20 +8,20 @@ import (
 	"collabdata/shared/store"
 )
 
-// A query with several filters on values is walked in the order of its driver: locations, else creators, else statuses. When the
-// driver's entries mostly fail the other filters, another index may hold few that pass all of them, and the walk can end from there.
+// A walk with several filters goes in the order of its driver: locations, else creators, else statuses. When most of the driver's entries
+// fail the other filters, the index of another filter may have so few that the walk can end with those.
 
 const (
-	firstRead   = 100 // entries of the driver that are read before other indexes were looked into
+	firstRead   = 100 // entries of the driver that are read before the first probe
 	mostProbes  = 30  // ranges of another index
-	yieldEnough = 5   // a driver of which one entry in so many is taken needs no other index
+	yieldEnough = 5   // with one entry in five taken, the driver needs no other index
 )
 
-// probes say how many entries of the driver a walk examines before it looks into other indexes, and how many it then reads of each.
+// probes are the moments at which a walk looks into other indexes: after how many entries of the driver, and how many it then reads of each.
 var probes = [...]struct{ after, most int }{{20, 20}, {100, 100}, {1_000, 1_000}}
 
-// tryNarrow looks whether another index has few entries for what the query asks of it, when the driver yields little of what it examines.
-// If so it ends the walk from that index, in the driver's order.
+// tryNarrow looks into other indexes when the driver yields little of what it examines. Where one has few entries for the query, it ends the
+// walk with those, in the driver's order.
 func (w *walk) tryNarrow(ctx context.Context) error {
 	if len(w.others) == 0 || w.probed == len(probes) || w.spent.entries < probes[w.probed].after || w.taken > w.spent.entries/yieldEnough {
 		return nil
@@ -46,8 +46,8 @@ func (w *walk) tryNarrow(ctx context.Context) error {
 	return nil
 }
 
-// probe returns all annotations that the index of a filter has for the query, at their places in the driver's order; few is false, and the
-// list not whole, when there are more than most.
+// probe returns the annotations that the index of a filter has for the query, with their places in the driver's order. few is false, and the
+// list incomplete, when there are more than most.
 func (w *walk) probe(ctx context.Context, f *filter, most int) (list []entry, few bool, err error) {
 	documents, values := w.q.Found, f.asked(w.q)
 	if documents == nil {

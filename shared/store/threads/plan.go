@@ -9,13 +9,13 @@ import (
 	"collabdata/shared/store"
 )
 
-// plan is how a query is walked: through which index, in which order, by which ranges of keys. It reads nothing.
+// plan says how to walk a query: through which index, in which order, by which ranges of keys. It reads nothing.
 type plan struct {
 	org    collab.OrganizationRef
 	q      *collab.AnnotationQuery
-	index  string   // the walk goes through; "" for the table itself
-	by     *filter  // whose index that is; nil where it is one of time, or none
-	values []string // asked of by
+	index  string   // that the walk goes through; "" for the table itself
+	by     *filter  // the driver, whose index it is; nil for an index by time, or none
+	values []string // that the query asks of the driver
 }
 
 func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
@@ -37,17 +37,17 @@ func newPlan(org collab.OrganizationRef, q *collab.AnnotationQuery) plan {
 	return p
 }
 
-// acrossDocuments reports whether the walk's ranges span all documents: else each lies in one.
+// acrossDocuments reports whether each range of the walk spans all documents; else it lies in one.
 func (p *plan) acrossDocuments() bool {
 	return p.index != "" && p.q.Documents == nil && p.q.Folder == ""
 }
 
-// position is where a walk goes on: behind a key in a range. It names nothing but what the caller may read: keys are built from the
-// caller's own account and filters.
+// position is where a walk goes on: after a key in a range. Forged, it can name nothing that the caller may not read, as keys are built from
+// the caller's own account and filters.
 type position struct {
 	Document string `json:"d,omitempty"` // the range's document, "" where it spans documents
 	Value    int    `json:"v,omitempty"` // which of the values asked for; of the ids, counted from 1
-	Key      string `json:"k,omitempty"` // sort key of the last one; the document, in a walk over ids
+	Key      string `json:"k,omitempty"` // sort key of the last entry; in a walk over ids that of the document
 }
 
 // valid reports whether a walk of this query can be at the position: a caller can forge one.
@@ -60,7 +60,7 @@ func (p *plan) valid(at position) bool {
 		(at.Document == "" || collab.CheckID(at.Document, collab.MaxDocumentID) == nil)
 }
 
-// compare orders positions in a walk of named documents, or across all, as the walk comes by them.
+// compare orders positions as the walk reaches them, in named documents or across all.
 func (p *plan) compare(a, b position) int {
 	return cmp.Or(
 		cmp.Compare(slices.Index(p.q.Documents, a.Document), slices.Index(p.q.Documents, b.Document)),
@@ -84,7 +84,7 @@ func (r *keyRange) scan() store.Scan {
 	return store.Scan{Index: r.index, PK: r.partition, Keys: r.keys, Newest: r.newest}
 }
 
-// advance narrows the range to what comes behind a key. From its end it keeps the key itself, as none comes right before another.
+// advance narrows the range to what follows a key. A range walked from its end keeps the key itself, as no key is next before another.
 func (r *keyRange) advance(key string) {
 	switch r.last = key; {
 	case !r.newest:
@@ -98,7 +98,7 @@ func (r *keyRange) position() position {
 	return position{Document: r.document.Document, Value: r.value, Key: r.last}
 }
 
-// keyRange returns the range of a document, the zero one for all, and the value of that number.
+// keyRange returns the range of a document (zero for all) and the value of an index in values.
 func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	r := keyRange{document: document, value: value, index: p.index, newest: p.newest()}
 	switch {
@@ -114,7 +114,7 @@ func (p *plan) keyRange(document collab.DocumentRef, value int) keyRange {
 	return r
 }
 
-// inDocument is the span of a document's entries under one value of an index, of all documents' for the zero one.
+// inDocument returns the span of a document's entries under one value of an index, of all entries for the zero document.
 func inDocument(document collab.DocumentRef) store.Span {
 	if document == (collab.DocumentRef{}) {
 		return store.Everything
@@ -122,7 +122,7 @@ func inDocument(document collab.DocumentRef) store.Span {
 	return store.Children(keys.Heads(document))
 }
 
-// times is the span of an index by time that the windows leave. A time key is never earlier than lastUpdated, and that never earlier than
+// times returns the span of an index by time that can pass the windows. A time key is never earlier than lastUpdated, nor that than
 // createdAt.
 func (p *plan) times() store.Span {
 	from := collab.Millis(0)
@@ -138,13 +138,13 @@ func (p *plan) times() store.Span {
 	return itemKeys
 }
 
-// strong reports whether threads are read strongly consistent: those of ids, and those of named documents alone.
+// strong reports whether threads are read strongly consistent: by ids, and by named documents alone.
 func (p *plan) strong() bool { return p.q.IDs != nil || p.index == "" && p.q.Documents != nil }
 
 // newest reports whether a range of an index by time is walked from its end.
 func (p *plan) newest() bool { return p.q.Order == collab.Descending && p.q.IDs == nil }
 
-// alternatives returns the filters beside the driver whose indexes the query could be answered from, in so many named documents.
+// alternatives returns the other filters by whose indexes the walk could go, in a number of named documents.
 func (p *plan) alternatives(documents int) []*filter {
 	if p.by == nil || p.q.Folder != "" && p.q.Documents == nil {
 		return nil
@@ -158,7 +158,7 @@ func (p *plan) alternatives(documents int) []*filter {
 	return list
 }
 
-// place returns where the walk comes by the head of an entry that another index than the driver's lists.
+// place returns the position at which the walk reaches an entry of another filter's index.
 func (p *plan) place(document collab.DocumentRef, it store.Item) position {
 	return position{Document: document.Document, Value: slices.Index(p.values, it.Text(p.by.list.attribute)), Key: it.Text(keys.DocAnn)}
 }

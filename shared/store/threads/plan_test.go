@@ -112,7 +112,7 @@ func TestLatestKey(t *testing.T) {
 		for key := max(0, at-2*quarter); key <= at+quarter; key++ {
 			// A comment of the time at finds the key there. Where it moves it, at is the latest.
 			if moved := keyFor(key, at); moved > latestKey(at) && moved != key {
-				t.Fatalf("a comment of %d moves the key from %d to %d, behind %d", at, key, moved, latestKey(at))
+				t.Fatalf("a comment of %d moves the key from %d to %d, after %d", at, key, moved, latestKey(at))
 			} else if moved < at {
 				t.Fatalf("a comment of %d leaves the key at %d", at, moved)
 			}

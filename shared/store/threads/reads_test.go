@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/store/directory"
 )
 
-// pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most so many units and lets
+// pages walks the whole list in pages of most, and returns how many annotations each page had; each costs at most a number of units and lets
 // the walk end.
 func (s *Store) pages(t *testing.T, org collab.OrganizationRef, q collab.AnnotationQuery, most int, units float64) (sizes []int) {
 	t.Helper()
@@ -231,7 +231,7 @@ func (l *loader) wait() {
 
 const perDocument = 100 // annotations
 
-// load makes an organization of so many documents, five in a folder, each with perDocument annotations of one comment. Of its annotations
+// load makes an organization of a number of documents, five in a folder, each with perDocument annotations of one comment. Of its annotations
 // every tenth is by each of ten creators, every 25th at each of 25 locations, every third in each of three statuses, but for three of
 // creator u1, which are in status rare. Comments and look-ups are left out where no test reads them.
 func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
@@ -264,7 +264,7 @@ func (l *loader) load(t testing.TB, org collab.OrganizationRef, documents int) {
 	}
 }
 
-// many makes an organization of so many annotations that are in the index by time alone.
+// many makes an organization of a number of annotations that are in the index by time alone.
 func (l *loader) many(org collab.OrganizationRef, annotations int) {
 	l.organization(org)
 	for n := range annotations {

@@ -12,8 +12,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// SetSeen says of annotations that a user has seen their comments so far, or none of them. The failures are in their order, nil for
-// success: NOT_FOUND for one that does not exist. What is so already is not written again.
+// SetSeen says of annotations that a user has seen their comments so far, or none of them. It writes only what is not so yet. The failures
+// are in the order of ids, nil for success: NOT_FOUND for one that does not exist.
 func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error) {
 	itemKeys := []keys.Key{keys.Seen(doc, user)}
 	for _, id := range ids {
@@ -47,7 +47,7 @@ func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.Do
 	return errs, nil
 }
 
-// SetAllSeen is SetSeen for all annotations of a document, those too that no one has opened.
+// SetAllSeen is SetSeen for all annotations of a document, whoever has opened them.
 func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error {
 	k := keys.Seen(doc, user)
 	if req.Repeat {
@@ -120,8 +120,7 @@ type seenBy struct {
 	bytes    int                 // read for it
 }
 
-// seenBefore is collab.SeenBefore for the thread of a head: what was said of another that had its id, and was deleted, does not hold for
-// it.
+// seenBefore is collab.SeenBefore for the thread of a head. It ignores what was said of a deleted thread that had the same id.
 func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
 	if thread.Birth != birth(head) {
 		thread = seenItem{}
@@ -129,7 +128,7 @@ func seenBefore(document, thread seenItem, head store.Item) collab.Millis {
 	return collab.SeenBefore(document.Seen, thread.Seen)
 }
 
-// before returns the time before which comments of an annotation are seen. head is its item, or its entry of the index by time.
+// before returns the time before which comments of an annotation are seen. head is its item, or its entry in the index by time.
 func (b *seenBy) before(id string, head store.Item) collab.Millis {
 	return seenBefore(b.document, b.threads[id], head)
 }
@@ -158,14 +157,14 @@ func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string)
 	return b, nil
 }
 
-// What counting examines before it ends.
+// What a count examines at most.
 const (
 	mostCounted = 10_000 // annotations of a document
-	mostLooked  = 3_000  // threads of all documents of a call, of which an index does not tell whether they are unread
+	mostLooked  = 3_000  // threads, in all documents of a call, whose comments alone show whether they are unread
 )
 
-// Count counts annotations of documents, those with one of the statuses unless that is nil, and of them those that a user has not seen all
-// of unless that is "". It reads indexes, which may lag by a second.
+// Count counts the annotations of documents that have one of the statuses (nil for any), and those of them that are unread for a user (""
+// for no one). It reads indexes, which may lag by a second.
 func (s *Store) Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error) {
 	counts := make([]collab.AnnotationCount, len(docs))
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
@@ -236,8 +235,8 @@ func (s *Store) countIn(
 	return n, err
 }
 
-// unreadIn reports whether the annotation of a key, and of an entry of the index by time, has a comment by somebody else than the user that
-// was made at a time or later, the last comments first. It is not sure where much was read that does not tell.
+// unreadIn reports whether the annotation of a key and of an index entry has a comment by somebody other than the user that was made at a
+// time or later. It reads the last comments first, and gives up, not sure, after about 1 MB.
 func (s *Store) unreadIn(
 	ctx context.Context, k keys.Key, entry store.Item, user string, since collab.Millis,
 ) (unread, sure bool, err error) {
@@ -265,7 +264,7 @@ func (s *Store) unreadIn(
 	return false, false, nil
 }
 
-// prepareUnread reads what the user has said of the documents of entries.
+// prepareUnread reads what the user of UnreadFor has seen of the documents of entries.
 func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	if w.q.UnreadFor == "" {
 		return nil

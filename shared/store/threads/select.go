@@ -10,10 +10,10 @@ import (
 	"collabdata/shared/store"
 )
 
-// Select returns the ids of a document's annotations that a selector without ids names, by id. More than most is FAILED_PRECONDITION.
+// Select returns, by id, the annotations of a document that a selector without ids names. More than most is FAILED_PRECONDITION.
 //
-// Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second, and the
-// caller checks the selector once more on what it reads.
+// Without a location or creator it sees every acknowledged write. With one it reads an index, which may lag by a second: the caller checks
+// the selector once more on the heads.
 func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) (ids []string, err error) {
 	q := collab.AnnotationQuery{
 		Documents: []string{doc.Document},
@@ -33,7 +33,7 @@ func (s *Store) Select(ctx context.Context, doc collab.DocumentRef, sel collab.S
 	return ids, err
 }
 
-// selectIndexed lists what an index has for the one document of a plan.
+// selectIndexed reads the index of a plan for its one document.
 func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most int) ([]string, error) {
 	passes := sieve(p.q, p.index)
 	var ids []string
@@ -55,12 +55,11 @@ func (s *Store) selectIndexed(ctx context.Context, p *plan, before string, most 
 	return slices.Compact(ids), nil // the index may show one that moves between two values under both
 }
 
-// bornBefore reports whether a head, or its entry of an index that has its birth mark, was added by a request whose mark is less; "" is
-// behind all.
+// bornBefore reports whether a head, or its index entry with the birth mark, was added by a request with a lesser mark; "" is after all.
 func bornBefore(head store.Item, mark string) bool { return mark == "" || birth(head) < mark }
 
-// selectAll lists the heads of a document from the table itself, and jumps over comments: what is read of a long thread is thrown away, so
-// the reads grow while threads are short, and begin small again behind a long one.
+// selectAll reads the heads of a document from the table itself, and jumps over comments. Comments read are wasted, so reads grow while
+// threads are short, and start small after a long one.
 func (s *Store) selectAll(ctx context.Context, doc collab.DocumentRef, before string, most int) ([]string, error) {
 	const (
 		smallest = 25     // items of a read

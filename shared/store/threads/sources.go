@@ -10,28 +10,28 @@ import (
 
 // source is one range of keys that a walk reads: whole threads of a document, or entries of an index.
 type source interface {
-	// read returns the next entries, about want of them where there are as many. beside is how many sources are read at once.
-	read(ctx context.Context, want, beside int) (part, error)
-	// position is that behind what was examined.
+	// read returns the next entries, about want if there are that many. concurrent is how many sources are read at the same time.
+	read(ctx context.Context, want, concurrent int) (part, error)
+	// position returns that after the last entry examined.
 	position() position
 }
 
-// part is what one read of a source gave.
+// part is the result of one read of a source.
 type part struct {
 	entries []entry
 	cost    cost
 	done    bool // the source ends here
 }
 
-// sources yields a walk's sources in order, from the walk's position on.
+// sources returns a walk's sources in order, from the walk's position on.
 type sources struct {
 	w         *walk
-	documents []collab.DocumentRef // those at hand and not yet begun; the first one may be under way
-	listing   bool                 // further documents, of the folder or of the organization, are to be listed
-	behind    string               // the listing goes on from this document, inclusive
+	documents []collab.DocumentRef // known, and not walked yet; the first one may be half done
+	listing   bool                 // the folder or organization has further documents to list
+	listFrom  string               // the listing goes on with this document, inclusive
 	limit     int                  // documents in the next part of the listing
 	value     int                  // of the next source
-	from      position             // where the walk goes on, in the source that has its document and value
+	from      position             // the walk's own, in the source that has its document and value
 }
 
 func newSources(w *walk) *sources {
@@ -45,12 +45,12 @@ func newSources(w *walk) *sources {
 			return slices.Index(w.q.Documents, d.Document) < begun
 		}))
 	default:
-		l.listing, l.behind, l.limit = true, w.at.Document, 20
+		l.listing, l.listFrom, l.limit = true, w.at.Document, 20
 	}
 	return l
 }
 
-// add appends documents. The walk goes on within the first one when that is where it was.
+// add appends documents. If the walk's position is in the first one, the walk goes on there.
 func (l *sources) add(documents []collab.DocumentRef) {
 	if len(l.documents) == 0 && len(documents) > 0 && documents[0].Document == l.from.Document {
 		l.value = l.from.Value
@@ -58,10 +58,10 @@ func (l *sources) add(documents []collab.DocumentRef) {
 	l.documents = append(l.documents, documents...)
 }
 
-// ended reports whether no source is left for sure.
+// ended reports whether certainly no source is left.
 func (l *sources) ended() bool { return len(l.documents) == 0 && !l.listing }
 
-// next returns up to n further sources, none at the end.
+// next returns at most n further sources, none at the end.
 func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	var group []source
 	for len(group) < n && !l.ended() {
@@ -87,14 +87,14 @@ func (l *sources) next(ctx context.Context, n int) ([]source, error) {
 	return group, nil
 }
 
-// fill reads further documents.
+// fill lists further documents.
 func (l *sources) fill(ctx context.Context) error {
-	documents, last, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.behind, l.limit)
+	documents, last, bytes, err := l.w.Directory.ListDocuments(ctx, l.w.org, l.w.q.Folder, l.listFrom, l.limit)
 	if err != nil {
 		return err
 	}
 	l.w.spent.units += readUnits(bytes)
-	l.behind = last + "\x00" // the least text behind it
+	l.listFrom = last + "\x00" // the next text after it
 	l.listing, l.limit = last != "", 100
 	l.add(documents)
 	return nil
@@ -104,10 +104,10 @@ func (l *sources) fill(ctx context.Context) error {
 type wholeThreads struct {
 	w *walk
 	keyRange
-	reading *threadReader // the thread under way, nil for none
+	reading *threadReader // the thread that a read has begun, nil for none
 }
 
-// read returns whole threads. What it has read of the thread it is in stays in the source.
+// read returns whole threads. The beginning of a thread that the read cuts stays in the source.
 func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	w := src.w
 	q := src.scan()
@@ -144,7 +144,7 @@ func (src *wholeThreads) read(ctx context.Context, want, _ int) (part, error) {
 	return p, nil
 }
 
-// finish ends the thread that the source is in, and leaves behind what was not read of it.
+// finish ends the thread that the source is in, and skips what was not read of it.
 func (src *wholeThreads) finish(p *part) {
 	r := src.reading
 	if r == nil {

@@ -3,11 +3,11 @@
 //
 // # Times
 //
-// A head is listed by time in two indexes. Its time key is never earlier than a comment that can be seen: whoever writes a comment moves
-// the key first, then writes ("touch, then put"). A busy thread's key is the end of the current quarter of a second, so that it moves four
-// times a second and not with each comment. The head's own lastUpdated moves with the key, and is at most a quarter of a second behind it;
-// what is shown, and filtered by, is the latest of head and comments. Comments do not meet in one item: no transaction holds a head but the
-// one that makes it and those of updates.
+// Two indexes list heads by time. A head's time key is never earlier than a comment that can be seen: a write of a comment first moves the
+// key, then puts the comment ("touch, then put"). The key of a busy thread is the end of the current quarter of a second, so that it moves
+// four times a second and not with each comment. The head's own lastUpdated moves with the key, and is at most a quarter of a second
+// earlier. Answers and filters take the latest lastUpdated of head and comments. Comments of one thread share no item: only the transactions
+// that add, update or delete an annotation hold its head.
 package threads
 
 import (
@@ -26,7 +26,7 @@ type Store struct {
 	*store.Table
 	Directory *directory.Store
 	Outbox    *outbox.Store
-	busy      *cache.Cache[keys.Key, collab.Millis] // the time keys that this process saw last, by head: whoever relies on one looks again
+	busy      *cache.Cache[keys.Key, collab.Millis] // the last time keys that this process saw, by head: they may have moved since
 
 	mostDeleted int // collab.MaxDeleted, but in tests
 }

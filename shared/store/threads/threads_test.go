@@ -15,7 +15,7 @@ import (
 
 func newStore(t testing.TB) *Store { return on(storetest.New(t)) }
 
-// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+// onEach runs a test on a table that is reached plainly, and on one through the chaos transport.
 func onEach(t *testing.T, test func(*testing.T, *Store)) {
 	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, on(table)) })
 }

@@ -19,11 +19,11 @@ const quarter = 250
 
 const (
 	mostBusy = 1000        // threads whose time keys are remembered
-	busyFor  = time.Minute // then a thread is taken to be quiet
+	busyFor  = time.Minute // after it a thread counts as quiet
 )
 
-// keyFor returns the time key that a thread needs, which has the key now, for a comment of the time at: the same key, if that is late
-// enough; the comment's time itself in a thread that was quiet for a quarter of a second; else the end of that quarter.
+// keyFor returns the time key that a thread with a key needs for a comment of the time at: the same key, if it is late enough; at itself, if
+// the thread was quiet for a quarter of a second; else the end of that quarter.
 func keyFor(key, at collab.Millis) collab.Millis {
 	switch {
 	case key >= at:
@@ -48,10 +48,11 @@ func timeKey(it store.Item) collab.Millis {
 	return key
 }
 
-// touch makes a thread ready for a comment of the time at to be put: its time key is not earlier then, and by, unless nil, is its creator
-// where it had none. It returns the head as it was. It fails with NOT_FOUND when the annotation does not exist. It reads the head first
-// where the time key was seen to be late enough; else it first tries what is right in a thread as it was seen, or in a quiet one, and what
-// the head is comes back either way.
+// touch moves a thread's time forward to a comment's time at, so that the comment can follow. The author of by, unless nil, becomes the
+// creator of a thread that has none. touch returns the head as it was; NOT_FOUND when the annotation does not exist.
+//
+// Where this process has seen a time key that is late enough, touch only reads the head. Else it tries to move the key from what was seen,
+// or as in a quiet thread; a refusal brings the present head, and with it the key to try next.
 func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, at collab.Millis, by *collab.Comment) (store.Item, error) {
 	k := headKey(doc, ann)
 	key, bound := at, at-quarter
@@ -87,7 +88,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 	}
 }
 
-// moveTimeKey is the write that moves a thread's time key to key, for a comment of the time at, on condition that it is before bound.
+// moveTimeKey returns the write that moves a thread's time key to key and its lastUpdated to at, if the time key is earlier than bound.
 func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound collab.Millis) store.Write {
 	itemKeys := store.Item{}
 	setTimeKey(itemKeys, doc, ann, key)
@@ -104,8 +105,8 @@ func (s *Store) moveTimeKey(doc collab.DocumentRef, ann string, at, key, bound c
 	}}
 }
 
-// setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in each
-// touch would count as a change of every index that carries it.
+// setCreator makes the author of a comment the creator of a thread that has none. It is a write of its own, as naming the creator in every
+// touch would change every index that carries it.
 func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann string, head store.Item, by *collab.Comment) error {
 	if by == nil || head[keys.Creator] != nil {
 		return nil

@@ -10,20 +10,19 @@ import (
 	"collabdata/shared/store"
 )
 
-// What one update of many annotations has in memory at once.
+// What one update of many annotations holds in memory at once.
 const (
 	headsAtOnce   = 100 // heads read ahead of their writes
 	threadsAtOnce = 8   // threads whose comments are changed too: each takes up to about 10 MB
 )
 
-// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. The attributes
-// that differ are written on condition that nobody wrote in between; else it is computed anew, five times, then ABORTED. An annotation that
-// does not exist fails with NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT; the errors of c's functions
-// pass. One that carries the mark of the request was changed by an earlier try, which is success.
+// UpdateAnnotations changes annotations, each by itself, and returns their failures in the order of ids, nil for success. It writes the
+// attributes that differ if nobody wrote in between; after five tries that is ABORTED. An annotation that does not exist fails with
+// NOT_FOUND, one whose head or comment would be too large with INVALID_ARGUMENT, others with the errors of c's functions. One that has the
+// mark of the request was changed by an earlier try: that is success.
 //
-// With c.Comment, up to collab.MaxComments changed comments are written with the head in one transaction. With more, comments go first in
-// transactions of their own, the head last: a call that dies in between leaves comments that were changed already, which a repetition with
-// the same mark leaves as they are.
+// With c.Comment, one transaction writes the head and up to collab.MaxComments changed comments. More comments go first, in transactions of
+// their own, and the head last: a call that dies in between leaves changed comments, which a repeat with the same mark leaves as they are.
 func (s *Store) UpdateAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, c collab.AnnotationChange,
 ) []error {
@@ -68,7 +67,7 @@ type update struct {
 
 func (u *update) key() keys.Key { return headKey(u.doc, u.id) }
 
-// head changes an annotation's head, which was read as found; nil for none.
+// head changes an annotation's head, which was read as found, nil where there is none.
 func (u *update) head(ctx context.Context, found store.Item) error {
 	first := true
 	return u.try(ctx, func(ctx context.Context) (_ []store.Write, err error) {
@@ -85,7 +84,7 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 	})
 }
 
-// try is store.Table.Try for what the update writes, and notes the events that it has recorded.
+// try is store.Table.Try for the update's writes; afterwards it notes the recorded events.
 func (u *update) try(ctx context.Context, compute func(context.Context) ([]store.Write, error)) error {
 	err := u.s.Try(ctx, nameOf(u.id), u.req.Mark(), compute)
 	if err == nil {
@@ -94,8 +93,7 @@ func (u *update) try(ctx context.Context, compute func(context.Context) ([]store
 	return err
 }
 
-// changeHead returns the writes that change a head and the comments given with it, and that record the events; none where an earlier try
-// has changed it.
+// changeHead returns the writes of a head, of the comments given with it, and of the events; none where an earlier try changed the head.
 func (u *update) changeHead(ctx context.Context, before store.Item, commentsChanged bool, comments []store.Write) ([]store.Write, error) {
 	if u.did(before) {
 		return nil, nil
@@ -135,9 +133,8 @@ func (u *update) did(it store.Item) bool {
 	return it.Text(keys.Writer) == u.req.Mark() || it.Text(keys.ReplacedBy) == u.req.Mark()
 }
 
-// write returns the write that makes an item into what it is to be, where the attributes of the names same are as they were. Where users
-// may be replaced the item keeps the mark beside that of its last writer: whoever writes it next must not make a repetition replace them
-// again.
+// write returns the store.Change of an item. Where users may be replaced, the item keeps the request's mark in an attribute of its own: the
+// next writer replaces the mark of the last one, and a repeat of this request must not replace users once more.
 func (u *update) write(before, after store.Item, same ...string) store.Write {
 	if u.c.Comment != nil {
 		after[keys.ReplacedBy] = store.Text(u.req.Mark())
@@ -145,8 +142,8 @@ func (u *update) write(before, after store.Item, same ...string) store.Write {
 	return store.Change(before, after, u.req.Mark(), append(same, keys.Rev, keys.AddedBy)...) // another may be there by now, added again
 }
 
-// thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes what one transaction does not take
-// ahead of the head.
+// thread changes an annotation's comments and its head. It reads the thread piece by piece, and writes before the head what does not fit into
+// its transaction.
 func (u *update) thread(ctx context.Context) error {
 	return u.try(ctx, func(ctx context.Context) ([]store.Write, error) {
 		w := &threadUpdate{update: u}
@@ -167,13 +164,13 @@ func (u *update) thread(ctx context.Context) error {
 type threadUpdate struct {
 	*update
 	head    store.Item
-	changes []store.Write // of comments, that wait for a transaction
+	changes []store.Write // of comments, not written yet
 	size    int           // of these, in bytes
-	some    bool          // comments were changed
-	ahead   bool          // some of them were written
+	some    bool          // some comments changed
+	ahead   bool          // some changes were written before the head
 }
 
-// take takes the next item of the thread. done reports that an earlier try has changed all of it.
+// take takes the next item of the thread. done says that an earlier try changed all of it.
 func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err error) {
 	switch {
 	case it.Key() == w.key():
@@ -210,7 +207,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 	return false, nil
 }
 
-// writeAhead writes the comments that wait. The head is touched before, as they can be seen at once.
+// writeAhead writes the changes so far. It touches the head before, as readers see them at once.
 func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	if !w.ahead {
 		if _, err := w.s.touch(ctx, w.doc, w.id, w.req.Millis(), nil); err != nil {
@@ -226,12 +223,12 @@ func (w *threadUpdate) writeAhead(ctx context.Context) error {
 	return err
 }
 
-// finish returns the writes of what is left, the head among them.
+// finish returns the writes of the rest, with the head.
 func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 	if w.head == nil {
 		return nil, annotationMissing(w.doc, w.id)
 	}
-	if w.ahead { // it was touched since
+	if w.ahead { // the head was touched since
 		head, err := w.s.Get(ctx, w.key())
 		if err != nil {
 			return nil, err

@@ -132,7 +132,7 @@ func TestSwap(t *testing.T) {
 	})
 }
 
-// TestSwapKilled kills a swap behind each of its requests. Others write what it has swapped, and what not yet; then it is repeated with its
+// TestSwapKilled kills a swap after each of its requests. Others write what it has swapped, and what not yet; then it is repeated with its
 // mark, as with an Idempotency-Key: all is swapped, and nothing twice.
 func TestSwapKilled(t *testing.T) {
 	tb := storetest.New(t)

@@ -8,10 +8,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// Walk calls take with annotations of an organization in the order that the query implies, behind the position from (nil for the
-// start), at most `most` of them. t is nil for one of q.IDs that does not exist. take answers false for one that it does not take: the
-// walk ends before it. next is the position behind the last one taken, nil when the list is known to end there. A walk may end with
-// fewer, even none, and a next.
+// Walk calls take with at most `most` annotations of an organization after the position from (nil for the start), in the order that the
+// query implies. t is nil for one of q.IDs that does not exist. When take returns false the walk ends before that annotation. next is the
+// position after the last one taken, nil when the list is known to end there. A walk may end with fewer, even none, and a next.
 //
 // The order is that of q.IDs; else, by the first of these that the query has: a window of lastUpdated; locations, creators, statuses; a
 // window of createdAt; else by document. Windows are walked by lastUpdated, in busy threads rounded up to the end of the quarter of a
@@ -55,32 +54,32 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 	return json.Marshal(w.at)
 }
 
-// walk is one Walk under way.
+// walk is the state of one Walk.
 type walk struct {
 	*Store
 	plan
 	budget
 	take func(string, *collab.Thread) bool
 
-	sifts  bool                           // a filter shows only in the threads
-	seen   map[collab.DocumentRef]*seenBy // by UnreadFor, of the documents that it was asked of
+	sifts  bool                           // only the threads show which annotations pass
+	seen   map[collab.DocumentRef]*seenBy // what the user of UnreadFor has seen, of the documents met so far
 	others []*filter                      // whose indexes may turn out narrower than the driver's
-	probed int                            // how often they were looked into
+	probed int                            // probes of them so far
 
-	at       position // behind what was offered or passed over
+	at       position // after what was offered or skipped
 	ended    bool     // the page ends at `at`
 	complete bool     // the list ends at `at`
 }
 
-// entry is one annotation on the way: as an index lists it, or with its thread as the table holds it.
+// entry is one annotation that a walk has found: in an index, or in the table with its thread.
 type entry struct {
-	document collab.DocumentRef // the zero one for an id that no document has
+	document collab.DocumentRef // zero for an id that no document has
 	id       string
 	at       position
-	thread   *threadReader // nil: to be fetched
+	thread   *threadReader // nil: not read yet
 }
 
-// byRange walks one range of keys after the other: the documents, and in each the values, that the query asks for.
+// byRange walks one range of keys after the other: for each document each value that the query asks for.
 func (w *walk) byRange(ctx context.Context) (err error) {
 	list := newSources(w)
 	w.others = w.alternatives(len(w.q.Found))
@@ -120,7 +119,7 @@ func (w *walk) byRange(ctx context.Context) (err error) {
 	}
 }
 
-// exhaust offers what a source holds, of which the first part was read.
+// exhaust offers the entries of a source, whose first part was read, to its end.
 func (w *walk) exhaust(ctx context.Context, src source, p part) error {
 	for {
 		w.count(p.cost)

@@ -139,7 +139,7 @@ func testLargeThread(t *testing.T, s *Store) {
 	}
 }
 
-// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, behind and beside
+// TestForgedPositions walks from positions that no walk gave: in documents, values and keys before, within, between, after and next to
 // those of the query. It gives annotations that pass the filters, or refuses what could be no position of the query at all.
 func TestForgedPositions(t *testing.T) {
 	t.Parallel()
@@ -211,7 +211,7 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
-// TestForgedPosition walks from behind keys that are longer than DynamoDB takes: the caller's mistake, where they would be in the list.
+// TestForgedPosition walks from after keys that are longer than DynamoDB takes: the caller's mistake, where they would be in the list.
 func TestForgedPosition(t *testing.T) {
 	s := newStore(t)
 	org := s.mustOrganization(t, "org")

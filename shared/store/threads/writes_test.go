@@ -111,7 +111,7 @@ func (w *writing) items(ann string) (store.Item, []collab.Comment) {
 	return items[0], comments
 }
 
-// mustHold holds the invariant of the time key: it is not earlier than a comment, nor more than a quarter of a second behind the head's own
+// mustHold holds the invariant of the time key: it is not earlier than a comment, nor more than a quarter of a second after the head's own
 // time.
 func (w *writing) mustHold(when string) {
 	w.t.Helper()
