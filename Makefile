@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
+.PHONY: help check run seed admin openapi test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -42,6 +42,9 @@ seed: check ## fill the running local server with an organization of 200 threads
 
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
+
+openapi: check ## write what is made of the table of endpoints: mains of functions, reference, Go client
+	@go test ./functions ./shared/api/openapi -run '^(TestMains|TestDocument|TestGoClient|TestReadme)$$' -update
 
 # What runs goroutines, and is tested with -race.
 CONCURRENT := ./shared/... ./scripts/local/...

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/deadline"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -21,7 +21,7 @@ import (
 const functionSeconds = float64(deadline.Function / time.Second)
 
 // addAPI adds the gateway and the function of each endpoint, three resources per endpoint, and returns the functions by their path.
-func (s *service) addAPI(endpoints []api.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {
+func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, map[string]awslambda.Function) {
 	authorizer := s.addFunction(function{
 		name: "authorizer", does: "Checks the credentials of a request", timeout: 10, memoryMB: 512,
 		rights: []awsiam.PolicyStatement{s.allowItems([]string{"dynamodb:GetItem"}, apiKeys, accountItems)},

@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/keys"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -65,22 +65,22 @@ var (
 
 // rights turns what a row of the table of endpoints grants into policy statements, and nothing more than that. The partitions of all
 // writes stand in one statement, as a transaction may go over them.
-func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
+func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	var statements []awsiam.PolicyStatement
 	var read, write []string
-	if granted&api.ReadTable != 0 {
+	if granted&rpc.ReadTable != 0 {
 		read = append(read, dataItems)
 	}
-	if granted&api.ReadWebhooks != 0 {
+	if granted&rpc.ReadWebhooks != 0 {
 		read = append(read, webhookItems, laneItems)
 	}
-	if granted&api.ReadMailSecrets != 0 {
+	if granted&rpc.ReadMailSecrets != 0 {
 		read = append(read, mailSecrets)
 	}
-	if granted&api.WriteTable != 0 {
+	if granted&rpc.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)
 	}
-	if granted&api.WriteWebhooks != 0 {
+	if granted&rpc.WriteWebhooks != 0 {
 		write = append(write, webhookItems)
 	}
 	if len(read) > 0 {
@@ -92,14 +92,14 @@ func (s *service) rights(granted api.Grants) []awsiam.PolicyStatement {
 	if len(write) > 0 {
 		statements = append(statements, s.allowItems(writeItems, write...))
 	}
-	if granted&api.ReadIndexes != 0 {
+	if granted&rpc.ReadIndexes != 0 {
 		var indexes []string
 		for _, index := range keys.Indexes() {
 			indexes = append(indexes, *s.table.TableArn()+"/index/"+index.Name)
 		}
 		statements = append(statements, allow([]string{"dynamodb:Query"}, indexes...))
 	}
-	if granted&api.SendEvents != 0 {
+	if granted&rpc.SendEvents != 0 {
 		statements = append(statements, s.allowSend(s.events))
 	}
 	return statements

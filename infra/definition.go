@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -25,7 +25,7 @@ const scheme = "Credentials"
 // resources for paths, methods, the authorizer and gateway responses would be two more for each endpoint, of 500 that a stack may have, and
 // of an API that is defined in one piece each deployment would take the gateway responses away.
 func (s *service) definition(
-	endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+	endpoints []rpc.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
 ) map[string]any {
 	invokers := s.addInvokers(endpoints, authorizer, functions)
 	paths := map[string]any{}
@@ -89,13 +89,13 @@ func (s *service) invocation(f awslambda.Function) *string {
 const authorizerNoun = "authorizer"
 
 // noun is what an endpoint is about, such as commentannotations.
-func noun(e api.Endpoint) string { return strings.Split(e.Path, "/")[2] }
+func noun(e rpc.Endpoint) string { return strings.Split(e.Path, "/")[2] }
 
 // addInvokers adds the roles by which the gateway calls the functions of each noun, and those alone, and returns them by noun. A permission
 // on each function would be one more resource for each, and the functions' names in one role would soon be more than the 10,240 characters
 // that a role may have.
 func (s *service) addInvokers(
-	endpoints []api.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
+	endpoints []rpc.Endpoint, authorizer awslambda.Function, functions map[string]awslambda.Function,
 ) map[string]awsiam.IRole {
 	nouns := []string{authorizerNoun}
 	invoked := map[string][]string{authorizerNoun: {*authorizer.FunctionArn()}}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
 
@@ -51,7 +52,7 @@ type resource struct {
 }
 
 // synthesize makes the stack with the given settings, beside the defaults, for the endpoints.
-func synthesize(t *testing.T, context map[string]any, endpoints []api.Endpoint) made {
+func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
 	if err != nil {
@@ -232,12 +233,12 @@ func TestNag(t *testing.T) {
 // A stack may have 500 resources and 1 MB of template, and the table of endpoints is to grow to 80 and beyond.
 func TestHundredEndpoints(t *testing.T) {
 	const nouns, added = 20, 99
-	var endpoints []api.Endpoint
+	var endpoints []rpc.Endpoint
 	for noun := range nouns {
 		for _, verb := range []string{"add", "get", "update", "delete", "comments/reactions/remove"} {
-			endpoints = append(endpoints, api.Endpoint{
+			endpoints = append(endpoints, rpc.Endpoint{
 				Path:   fmt.Sprintf("/v2/commentannotations%d/%s", noun, verb),
-				Grants: api.ReadTable | api.ReadIndexes | api.WriteTable | api.SendEvents,
+				Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
 			})
 		}
 	}
@@ -409,9 +410,9 @@ func TestTracing(t *testing.T) {
 
 // The queries that are shipped name logs that are there, no more than a query takes, and fields that are logged.
 func TestQueries(t *testing.T) {
-	var endpoints []api.Endpoint
+	var endpoints []rpc.Endpoint
 	for n := range 60 {
-		endpoints = append(endpoints, api.Endpoint{Path: fmt.Sprintf("/v2/noun/get%d", n), Grants: api.ReadTable})
+		endpoints = append(endpoints, rpc.Endpoint{Path: fmt.Sprintf("/v2/noun/get%d", n), Grants: rpc.ReadTable})
 	}
 	m := synthesize(t, nil, endpoints)
 	read := map[string]int{} // by log
@@ -635,8 +636,8 @@ func TestGateway(t *testing.T) {
 
 // A page for people has no authorizer, and nothing else is without one.
 func TestPublic(t *testing.T) {
-	page := api.Endpoint{Path: "/v2/pages/show", Grants: api.ReadTable, Public: true}
-	m := synthesize(t, nil, []api.Endpoint{api.Endpoints()[0], page})
+	page := rpc.Endpoint{Path: "/v2/pages/show", Grants: rpc.ReadTable, Public: true}
+	m := synthesize(t, nil, []rpc.Endpoint{api.Endpoints()[0], page})
 	got := map[string][]map[string][]string{}
 	for path, methods := range m.definition(t).Paths {
 		for method, operation := range methods {

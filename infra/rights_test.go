@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/mail/unsubscribe"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,30 +138,30 @@ func grantsOn(partitions string, actions ...string) []string {
 }
 
 // The grants that each word of the table of endpoints stands for, written out: what is not here, no endpoint may do.
-func rowGrants(granted api.Grants) []string {
+func rowGrants(granted rpc.Grants) []string {
 	var grants []string
-	switch granted & (api.ReadTable | api.ReadWebhooks | api.ReadMailSecrets) {
-	case api.ReadTable | api.ReadMailSecrets:
+	switch granted & (rpc.ReadTable | rpc.ReadWebhooks | rpc.ReadMailSecrets) {
+	case rpc.ReadTable | rpc.ReadMailSecrets:
 		grants = append(grants, read("A#* UNSUBSCRIBE#*")...)
-	case api.ReadTable:
+	case rpc.ReadTable:
 		grants = append(grants, read("A#*")...)
-	case api.ReadTable | api.ReadWebhooks:
+	case rpc.ReadTable | rpc.ReadWebhooks:
 		grants = append(grants, read("A#* HOOK#* DUE#lane#*")...)
 	}
-	switch granted & (api.WriteTable | api.WriteWebhooks) {
-	case api.WriteTable:
+	switch granted & (rpc.WriteTable | rpc.WriteWebhooks) {
+	case rpc.WriteTable:
 		grants = append(grants, write("A#* DUE#*")...)
-	case api.WriteTable | api.WriteWebhooks:
+	case rpc.WriteTable | rpc.WriteWebhooks:
 		grants = append(grants, write("A#* DUE#* HOOK#*")...)
 	default:
 		grants = append(grants, grantsOn("A#*#QUOTA", "UpdateItem")...)
 	}
-	if granted&api.ReadIndexes != 0 {
+	if granted&rpc.ReadIndexes != 0 {
 		for _, index := range []string{"by", "in", "org", "st", "upd"} {
 			grants = append(grants, "dynamodb:Query on Table/index/index-"+index)
 		}
 	}
-	if granted&api.SendEvents != 0 {
+	if granted&rpc.SendEvents != 0 {
 		grants = append(grants, "sqs:SendMessage on Events")
 	}
 	return grants

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"strings"
 
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -33,7 +33,7 @@ type service struct {
 // NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
 // such as v2/commentannotations/add.
 func NewStack(
-	scope constructs.Construct, settings Settings, endpoints []api.Endpoint, code func(function string) awslambda.Code,
+	scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, code func(function string) awslambda.Code,
 ) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),

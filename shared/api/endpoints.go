@@ -1,66 +1,106 @@
-// Package api is the table of endpoints. Nothing else lists them: the local server and the functions serve it, the CDK app deploys it,
-// the OpenAPI document and the README's table are made of it, tests hold the mains and the script tests against it.
+// Package api is the table of endpoints. Nothing else lists them: the local server serves it, the CDK app deploys it, the functions' mains,
+// the OpenAPI document, the README's table and the Go client are made of it, tests hold the scripts against it.
 package api
 
-// Endpoints returns the table of endpoints, in the order of the contract, its extensions behind it. Each row is a function of its own, so
-// that the program of one endpoint holds its own operation and no other: a change of that leaves all other programs as they are.
-func Endpoints() []Endpoint {
-	return []Endpoint{
-		V2CommentannotationsAdd(),
-		V1CommentannotationsAdd(),
-		V2CommentannotationsGet(),
-		V1CommentannotationsGet(),
-		V2CommentannotationsUpdate(),
-		V2CommentannotationsDelete(),
-		V2CommentannotationsCommentsAdd(),
-		V2CommentannotationsCommentsUpdate(),
-		V2CommentannotationsCommentsGet(),
-		V2CommentannotationsCountGet(),
-		V2CommentannotationsReadSet(),
-		V2CommentannotationsCommentsDelete(),
-		V2OrganizationsGet(),
-		V1OrganizationsFoldersGet(),
-		V2NotificationsConfigGet(),
-		V2NotificationsAdd(),
-		V1NotificationsAdd(),
-		V2NotificationsGet(),
-		V2NotificationsUpdate(),
-		V2NotificationsDelete(),
-		V2NotificationsConfigSet(),
-		V2NotificationsUnsubscribe(),
-		V2OrganizationsAdd(),
-		V2OrganizationsUpdate(),
-		V2OrganizationsAccessDisablestateUpdate(),
-		V2OrganizationsFoldersAdd(),
-		V2OrganizationsFoldersGet(),
-		V2OrganizationsFoldersUpdate(),
-		V2OrganizationsFoldersAccessUpdate(),
-		V2OrganizationsDocumentsAdd(),
-		V2OrganizationsDocumentsGet(),
-		V2OrganizationsDocumentsUpdate(),
-		V2OrganizationsDocumentsMove(),
-		V2OrganizationsDocumentsAccessUpdate(),
-		V2OrganizationsDocumentsAccessDisablestateUpdate(),
-		V2OrganizationsUsergroupsAdd(),
-		V2OrganizationsUsergroupsUsersAdd(),
-		V2OrganizationsUsergroupsUsersDelete(),
-		V2OrganizationsDelete(),
-		V2OrganizationsFoldersDelete(),
-		V2OrganizationsDocumentsDelete(),
-		V2UsersAdd(),
-		V2UsersGet(),
-		V2UsersUpdate(),
-		V2UsersDelete(),
-		V2AuthPermissionsAdd(),
-		V2AuthPermissionsGet(),
-		V2AuthPermissionsRemove(),
-		V2JobsGet(),
-		V2WebhooksAdd(),
-		V2WebhooksGet(),
-		V2WebhooksUpdate(),
-		V2WebhooksDelete(),
-		V2WebhooksSecretsRotate(),
-		V2WebhooksDeliveriesGet(),
-		V2WebhooksDeliveriesReplay(),
+import (
+	_ "embed"
+	"net/http"
+
+	"collabdata/shared/api/auth"
+	"collabdata/shared/api/commentannotations"
+	"collabdata/shared/api/jobs"
+	"collabdata/shared/api/notifications"
+	"collabdata/shared/api/organizations"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/api/users"
+	"collabdata/shared/api/webhooks"
+)
+
+//go:embed openapi.json
+var openAPI string
+
+// OpenAPI returns the OpenAPI document of the interface: see package openapi.
+func OpenAPI() string { return openAPI }
+
+// Endpoints returns the table of endpoints, in the order of the contract, its extensions after it. A row stands with its operation, in the
+// package that its path begins with: /v2/organizations/folders/add is organizations.FoldersAdd, its version 1 organizations.FoldersAddV1.
+func Endpoints() []rpc.Endpoint {
+	return []rpc.Endpoint{
+		commentannotations.Add(),
+		commentannotations.AddV1(),
+		commentannotations.Get(),
+		commentannotations.GetV1(),
+		commentannotations.Update(),
+		commentannotations.Delete(),
+		commentannotations.CommentsAdd(),
+		commentannotations.CommentsUpdate(),
+		commentannotations.CommentsGet(),
+		commentannotations.CountGet(),
+		commentannotations.ReadSet(),
+		commentannotations.CommentsDelete(),
+		organizations.Get(),
+		organizations.FoldersGetV1(),
+		notifications.ConfigGet(),
+		notifications.Add(),
+		notifications.AddV1(),
+		notifications.Get(),
+		notifications.Update(),
+		notifications.Delete(),
+		notifications.ConfigSet(),
+		notifications.Unsubscribe(),
+		organizations.Add(),
+		organizations.Update(),
+		organizations.AccessDisablestateUpdate(),
+		organizations.FoldersAdd(),
+		organizations.FoldersGet(),
+		organizations.FoldersUpdate(),
+		organizations.FoldersAccessUpdate(),
+		organizations.DocumentsAdd(),
+		organizations.DocumentsGet(),
+		organizations.DocumentsUpdate(),
+		organizations.DocumentsMove(),
+		organizations.DocumentsAccessUpdate(),
+		organizations.DocumentsAccessDisablestateUpdate(),
+		organizations.UsergroupsAdd(),
+		organizations.UsergroupsUsersAdd(),
+		organizations.UsergroupsUsersDelete(),
+		organizations.Delete(),
+		organizations.FoldersDelete(),
+		organizations.DocumentsDelete(),
+		users.Add(),
+		users.Get(),
+		users.Update(),
+		users.Delete(),
+		auth.PermissionsAdd(),
+		auth.PermissionsGet(),
+		auth.PermissionsRemove(),
+		jobs.Get(),
+		webhooks.Add(),
+		webhooks.Get(),
+		webhooks.Update(),
+		webhooks.Delete(),
+		webhooks.SecretsRotate(),
+		webhooks.DeliveriesGet(),
+		webhooks.DeliveriesReplay(),
 	}
+}
+
+// Handler returns what serves all endpoints. identify puts the collab.Identity into their requests, or answers those that have none. A
+// request to any other path is answered with NOT_FOUND before it is identified, as the gateway does.
+func Handler(s *rpc.Server, services rpc.Services, identify func(http.Handler) http.Handler) http.Handler {
+	handlers := make(map[string]http.Handler)
+	for _, e := range Endpoints() {
+		handlers[e.Path] = e.Handler(s, services)
+		if !e.Public {
+			handlers[e.Path] = identify(handlers[e.Path])
+		}
+	}
+	notFound := s.NotFound()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, ok := handlers[r.URL.Path]
+		if !ok {
+			h = notFound
+		}
+		h.ServeHTTP(w, r)
+	})
 }

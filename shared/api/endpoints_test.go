@@ -7,30 +7,26 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/app"
 )
 
-// noIdempotency is an IdempotencyStore that is not called.
-type noIdempotency struct{ rpc.IdempotencyStore }
-
-// TestEndpoints holds what the rows of the table have in common, and that the request types keep the conventions of package rpc: making
-// a handler panics otherwise.
+// TestEndpoints holds what the rows of the table have in common.
 func TestEndpoints(t *testing.T) {
 	path := regexp.MustCompile(`^/v[0-9]+(/[a-z]+){2,}$`)
+	summary := regexp.MustCompile(`^[A-Z][^\n]{1,110}$`)
 	seen := map[string]bool{}
-	d := api.Deps{Server: &rpc.Server{Idempotency: noIdempotency{}}}
 	for _, e := range api.Endpoints() {
 		if !path.MatchString(e.Path) || seen[e.Path] {
 			t.Errorf("%s is not a path of its own", e.Path)
 		}
 		seen[e.Path] = true
-		if e.Handler(d) == nil {
-			t.Errorf("%s has no handler", e.Path)
+		if phrase, _ := e.Summary(); !summary.MatchString(phrase) {
+			t.Errorf("%s: the first sentence of its description does not say in a few words what it does: %s", e.Path, phrase)
 		}
-		if e.Grants&api.ReadTable == 0 {
+		if e.Grants&rpc.ReadTable == 0 {
 			t.Errorf("%s cannot read whether its organization is disabled", e.Path)
 		}
 		if changes := !strings.HasSuffix(e.Path, "/get"); changes != e.Idempotent() {
@@ -39,25 +35,22 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestHandler holds that the requests of endpoints are identified, and that others are answered before.
+// TestHandler holds that each endpoint has its handler and wants credentials, but for those that are Public, and that other paths are
+// answered before credentials are looked at.
 func TestHandler(t *testing.T) {
-	identified := ""
-	d := api.Deps{Server: &rpc.Server{Now: time.Now, Log: slog.New(slog.DiscardHandler), Idempotency: noIdempotency{}}}
-	h := api.Handler(d, func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { identified = r.URL.Path })
-	})
+	h := app.New(app.Config{Log: slog.New(slog.DiscardHandler)}).Handler()
+	status := func(path string) int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost"+path, nil))
+		return w.Code
+	}
 	for _, e := range api.Endpoints() {
-		identified = ""
-		h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, e.Path, nil))
-		if (identified == e.Path) == e.Public {
-			t.Errorf("%s was identified: %t", e.Path, e.Public)
+		if got := status(e.Path); (got == http.StatusUnauthorized) == e.Public {
+			t.Errorf("%s is answered with %d without credentials", e.Path, got)
 		}
 		for _, path := range []string{e.Path + "/", "/" + e.Path, e.Path[3:]} {
-			identified = ""
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost"+path, nil))
-			if w.Code != http.StatusNotFound || identified != "" {
-				t.Errorf("%s is answered with %d", path, w.Code)
+			if got := status(path); got != http.StatusNotFound {
+				t.Errorf("%s is answered with %d", path, got)
 			}
 		}
 	}

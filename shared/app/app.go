@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"collabdata/shared/api"
-	permissions "collabdata/shared/api/auth"
+	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/jobs"
 	"collabdata/shared/api/notifications"
@@ -97,9 +97,9 @@ func New(c Config) *Service {
 // Handler returns what serves all endpoints without a gateway: it gives each request an id, checks credentials as the gateway's authorizer
 // does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
-	d := s.deps()
+	server := s.server()
 	checker := &credentials.Checker{Keys: credentials.Cached(s.Directory, s.now), Now: s.now}
-	all := api.Handler(d, func(next http.Handler) http.Handler { return credentials.Require(checker, d.Server, next) })
+	all := api.Handler(server, s.services(), func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
 		defer cancel()
@@ -110,18 +110,23 @@ func (s *Service) Handler() http.Handler {
 	})
 }
 
-func (s *Service) deps() api.Deps {
-	return api.Deps{
-		Server: &rpc.Server{
-			Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
-		},
-		Annotations:   &commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
-		Organizations: &organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox, s.undelete)},
-		Users:         &users.Service{Directory: s.Directory},
-		Permissions:   &permissions.Service{Directory: s.Directory},
-		Notifications: &notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
-		Jobs:          &jobs.Service{Jobs: s.Outbox},
-		Webhooks: &webhooks.Service{
+// server returns what all handlers share.
+func (s *Service) server() *rpc.Server {
+	return &rpc.Server{
+		Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
+	}
+}
+
+// services returns what operations are methods of.
+func (s *Service) services() rpc.Services {
+	return rpc.Services{
+		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
+		&organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox, s.undelete)},
+		&users.Service{Directory: s.Directory},
+		&auth.Service{Directory: s.Directory},
+		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
+		&jobs.Service{Jobs: s.Outbox},
+		&webhooks.Service{
 			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}

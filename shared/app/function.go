@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/credentials"
 	"collabdata/shared/lambdahttp"
@@ -20,8 +20,8 @@ import (
 )
 
 // Serve runs the function of an endpoint. It reads the environment once and does not return.
-func Serve(e api.Endpoint) {
-	run(func(s *Service) any { return lambdahttp.Handler(e.Handler(s.deps())) })
+func Serve(e rpc.Endpoint) {
+	run(func(s *Service) any { return lambdahttp.Handler(e.Handler(s.server(), s.services())) })
 }
 
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.

@@ -108,7 +108,7 @@ func (d *deployment) send(ctx context.Context, path, key, settings, data string)
 		if key != "" {
 			header["Idempotency-Key"] = key
 		}
-		answer, err := lambdahttp.Handler(e.Handler(d.service.deps()))(ctx, events.APIGatewayProxyRequest{
+		answer, err := lambdahttp.Handler(e.Handler(d.service.server(), d.service.services()))(ctx, events.APIGatewayProxyRequest{
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
 			RequestContext: events.APIGatewayProxyRequestContext{
 				Authorizer: map[string]any{"accountId": "acme", "apiKey": "key", "settings": settings},

@@ -59,8 +59,8 @@ type Webhooks struct{ client *Client }
 
 // Add adds comment annotations with their comments, by POST /v2/commentannotations/add.
 //
-// Adds annotations to a document, each with its comments, and each as a whole or not at all: up to 500, with at most 90 comments
-// each and 5,000 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
+// Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000 comments in all. More comments go to
+// comments/add. The first comment's author is the annotation's creator.
 //
 // An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
 // there already: their name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from,
@@ -86,9 +86,9 @@ func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotations
 
 // AddV1 adds comment annotations in version 1, by POST /v1/commentannotations/add.
 //
-// As version 2, but comments have no context and no triggerNotification, so that nobody is told; tags may have a text; the type of
-// a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no comments beside commentData,
-// and nothing that is only kept.
+// As version 2, but comments have no context and no triggerNotification, so that nobody is notified; tags may have a text; the
+// type of a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no comments beside
+// commentData, and nothing that is only kept.
 func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotationsAddV1Request, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v1/commentannotations/add", request, writing(options))
@@ -98,7 +98,7 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // Get lists comment annotations by document, folder, location, creator, status, times or id, in pages, by POST
 // /v2/commentannotations/get. It asks for one page after the other. An error ends the items.
 //
-// Returns the annotations that pass all filters given, with their comments. Within an array any value fits; times are inclusive;
+// The response has those that pass all filters given, with their comments. Within an array any value fits; times are inclusive;
 // userIds are those of the creators. Without any filter these are all annotations of the organization. An empty array is refused,
 // and so is null.
 //
@@ -145,8 +145,8 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 
 // Update updates comment annotations, or replaces users in them, by POST /v2/commentannotations/update.
 //
-// Updates the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators).
-// Without selectors these are all of the document; an empty array is refused. Each annotation is updated as a whole or not at all.
+// It updates those of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without
+// selectors these are all of the document; an empty array is refused. Each annotation is updated as a whole or not at all.
 //
 // updatedData: context and suggestion are replaced whole. Of every other object the fields given are merged into what is stored;
 // one with another id replaces it. null clears, in an object and in a field of it; but status: null returns to OPEN, and from:
@@ -172,9 +172,9 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 
 // Delete deletes comment annotations with their comments, by POST /v2/commentannotations/delete.
 //
-// Deletes the annotations of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators).
-// Without selectors these are all of the document; an empty array is refused. What is deleted is out of reach at once, and its id
-// may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+// It deletes those of a document that pass all selectors given: annotationIds, locationIds and userIds (of the creators). Without
+// selectors these are all of the document; an empty array is refused. What is deleted is out of reach at once, and its id may be
+// added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
 // no annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000;
@@ -189,10 +189,10 @@ func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotati
 
 // AddComments adds comments to a comment annotation, by POST /v2/commentannotations/comments/add.
 //
-// Adds comments to an annotation, all or none, and returns their ids in the order sent. A comment needs a from, and content: a
-// text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
-// annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it.
-// comments is another name of commentData.
+// All are added or none. The response has their ids in the order sent. A comment needs a from, and content: a text or HTML that is
+// not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The annotation's lastUpdated
+// moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is another name of
+// commentData.
 //
 // ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be
 // made, or the annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the
@@ -206,9 +206,9 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 
 // UpdateComments updates comments, by POST /v2/commentannotations/comments/update.
 //
-// Changes up to 500 comments of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
-// merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the
-// response. It tells nobody; with the account's setting events=all it is posted to webhooks.
+// It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
+// and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
+// notifies nobody; with the account's setting events=all it is posted to webhooks.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
 // its id; with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE,
@@ -224,9 +224,9 @@ func (o CommentAnnotations) UpdateComments(ctx context.Context, request *Comment
 // GetComments lists the comments of a comment annotation, in pages, by POST /v2/commentannotations/comments/get. It asks for one
 // page after the other. An error ends the items.
 //
-// Returns comments of an annotation that pass all filters given: with commentIds in their order, null for one that does not exist
-// (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when
-// the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.
+// The response has those that pass all filters given: with commentIds in their order, null for one that does not exist (one that
+// exists but does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when the
+// organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
 ) iter.Seq2[*ListedComment, error] {
 	return items(request.PageToken, func(token string) (*Page[*ListedComment], error) {
@@ -249,7 +249,7 @@ func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *Commen
 // GetCount counts the comment annotations of documents, and those that a user has not seen, by POST
 // /v2/commentannotations/count/get.
 //
-// Counts annotations, not comments, and returns the counts by document id in the order asked. With userId, unread are those with a
+// It counts annotations, not comments. The counts are by document id, in the order asked. With userId, unread are those with a
 // comment of somebody else that was made after the user had seen the annotation or the document: see read/set. Counting ends at
 // 10,000 annotations of a document, which totalIsAtLeast says, and once the comments of 3,000 annotations in all, or very long
 // threads, had to be looked at, which unreadIsAtLeast says. What was just written may be missing for a second.
@@ -278,7 +278,7 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 
 // DeleteComments deletes comments, by POST /v2/commentannotations/comments/delete.
 //
-// Deletes comments of an annotation: those of commentIds, or without them all. The annotation stays, with its creator, and its
+// It deletes those of commentIds, or without them all of the annotation. The annotation stays, with its creator, and its
 // lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
 // comment.deleted.
 //
@@ -293,8 +293,8 @@ func (o CommentAnnotations) DeleteComments(ctx context.Context, request *Comment
 
 // Get lists organizations, in pages, by POST /v2/organizations/get. It asks for one page after the other. An error ends the items.
 //
-// Returns organizations: those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are
-// listed. An organization may have further fields, which its operator gave it.
+// The response has those of organizationIds that exist, in the order asked and each once, or all by id. Disabled ones are listed.
+// An organization may have further fields, which its operator gave it.
 func (o Organizations) Get(ctx context.Context, request *OrganizationsGetRequest) iter.Seq2[Organization, error] {
 	return items(request.PageToken, func(token string) (*Page[Organization], error) {
 		asked := *request
@@ -314,8 +314,8 @@ func (o Organizations) GetPage(ctx context.Context, request *OrganizationsGetReq
 
 // GetFoldersV1 lists the folders of an organization, or one with its subfolders, by POST /v1/organizations/folders/get.
 //
-// Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with the
-// folders directly in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist
+// Without folderId the response has all folders by id, without subFolders; else, in an array of one, the folder of folderId with
+// the folders directly in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist
 // (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response of 5 MB does not hold the folders.
 func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsGetFoldersV1Request) ([]FolderV1, error) {
 	data, _, err := call[[]FolderV1](ctx, o.client, "/v1/organizations/folders/get", request, nil)
@@ -324,12 +324,11 @@ func (o Organizations) GetFoldersV1(ctx context.Context, request *OrganizationsG
 
 // GetConfig returns a user's notification preferences, by POST /v2/notifications/config/get.
 //
-// Returns what a user wants to be told of each document, by channel: the user's preference for the document, else for the
-// organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need
-// exist. With getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds
-// says. ALL is everything; MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further
-// channels, such as slack, are as they were set, and are left out where they were not. NOT_FOUND when the organization does not
-// exist, FAILED_PRECONDITION when it is disabled.
+// They are by document and channel: the user's preference for the document, else for the organization, else inbox ALL and email
+// MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With getOrganizationConfig it is
+// the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything; MINE is what
+// concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were set,
+// and are left out where they were not. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
 func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetConfigRequest) ([]NotificationConfig, error) {
 	data, _, err := call[[]NotificationConfig](ctx, o.client, "/v2/notifications/config/get", request, nil)
 	return data, err
@@ -337,8 +336,8 @@ func (o Notifications) GetConfig(ctx context.Context, request *NotificationsGetC
 
 // Add notifies users, by POST /v2/notifications/add.
 //
-// Records a notification and tells everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by
-// mail, as they want it, and by webhook. It is delivered within moments. actionUser is not told.
+// It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they want it,
+// and by webhook. It is delivered within moments. actionUser is not notified.
 //
 // In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else
 // e-mail address, else id), a string, a number or a boolean. {recipientUser} is whoever reads it, unless a value is given. A name
@@ -363,11 +362,11 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // Get lists notifications of a user or of a document, in pages, by POST /v2/notifications/get. It asks for one page after the
 // other. An error ends the items.
 //
-// Returns by time what a user was told: the user's own notifications, and those to everyone that the user did not cause and wants.
-// The user need not be a member. Headlines are filled in for this user. Without a userId it returns all notifications of the
-// document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left out, as is
-// what is of a document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken,
-// which is answered as pageToken, too.
+// Those of a user are, by time, the user's own notifications, and those to everyone that the user did not cause and wants. The
+// user need not be a member. Headlines are filled in for this user. Without a userId it returns all notifications of the document,
+// without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left out, as is what is of a
+// document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is
+// answered as pageToken, too.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.
@@ -390,10 +389,9 @@ func (o Notifications) GetPage(ctx context.Context, request *NotificationsGetReq
 
 // Update updates notifications, and marks them as read or clicked, by POST /v2/notifications/update.
 //
-// Changes what up to 500 notifications say, and records that users read or clicked them, which stays so. What is left out stays;
-// null clears it. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back.
-// Nobody is told again: notifyUsers is refused, and mails and webhooks that went out stay as they were. A notification names at
-// most 30 users.
+// It changes up to 500. What is read or clicked stays so. What is left out stays; null clears it. The first click of each user
+// raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is notified again: notifyUsers is
+// refused, and mails and webhooks that went out stay as they were. A notification names at most 30 users.
 //
 // documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each
 // is changed as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does
@@ -406,10 +404,10 @@ func (o Notifications) Update(ctx context.Context, request *NotificationsUpdateR
 
 // Delete deletes notifications for everyone, or out of the inbox of a user, by POST /v2/notifications/delete.
 //
-// Deletes the notifications that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId
-// and notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more;
-// else for everyone, with all that hangs on them. What was deleted is out of reach at once, mails that wait are not sent, and the
-// id may be added again: new, and told again. jobId names what sweeps the rest of it: see jobs/get.
+// It deletes those that documentId, locationId, userId and notificationIds all mean; at least one of documentId, userId and
+// notificationIds is there. With a userId they go out of the inbox of this user alone, who gets no mail about them any more; else
+// for everyone, with all that hangs on them. What was deleted is out of reach at once, mails that wait are not sent, and the id
+// may be added again: new, and notified of again. jobId names what sweeps the rest of it: see jobs/get.
 //
 // The response has a result for each by id: in the order of notificationIds, else newest first. An item fails with NOT_FOUND where
 // it is not one of those meant. Without notificationIds the call deletes and lists up to 1,000; where there are more, the job
@@ -424,10 +422,10 @@ func (o Notifications) Delete(ctx context.Context, request *NotificationsDeleteR
 
 // SetConfig sets users' notification preferences, by POST /v2/notifications/config/set.
 //
-// Replaces what up to 30 users want to be told of up to 30 documents, or without documentIds of the whole organization. A channel
-// that is left out or null has no preference of its own: it falls back from the document to the organization, and from there to
-// the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
-// most 100 bytes: they are kept and returned, and nothing is sent on them.
+// Those of up to 30 users for up to 30 documents, or without documentIds for the whole organization, are replaced. A channel that
+// is left out or null has no preference of its own: it falls back from the document to the organization, and from there to the
+// default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at most
+// 100 bytes: they are kept and returned, and nothing is sent on them.
 //
 // Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user,
 // with a documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when
@@ -440,10 +438,9 @@ func (o Notifications) SetConfig(ctx context.Context, request *NotificationsSetC
 
 // Add adds organizations, or updates those that are there, by POST /v2/organizations/add.
 //
-// Makes organizations, or updates those that are there: a name or further field that is not sent stays, null takes a further field
-// away. At most 500, each with any further fields (100,000 bytes of them), which organizations/get returns beside its own; names
-// that the service uses itself are refused. An organization that was deleted may be added again a few seconds later, and is empty;
-// until then it fails with UNAVAILABLE.
+// A name or further field that is not sent stays, null takes a further field away. At most 500, each with any further fields
+// (100,000 bytes of them), which organizations/get returns beside its own; names that the service uses itself are refused. An
+// organization that was deleted may be added again a few seconds later, and is empty; until then it fails with UNAVAILABLE.
 func (o Organizations) Add(ctx context.Context, request *OrganizationsAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/add", request, writing(options))
 	return data, err
@@ -457,10 +454,11 @@ func (o Organizations) Update(ctx context.Context, request *OrganizationsUpdateR
 	return data, err
 }
 
-// UpdateAccessDisableState disables organizations, or enables them again, by POST /v2/organizations/access/disablestate/update.
+// UpdateAccessDisableState disables organizations, or enables them again, within 5 seconds, by POST
+// /v2/organizations/access/disablestate/update.
 //
-// Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written:
-// FAILED_PRECONDITION; only operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.
+// What is in a disabled one is neither read nor written: FAILED_PRECONDITION; only operations on organizations and folders go on.
+// One that does not exist fails with NOT_FOUND.
 func (o Organizations) UpdateAccessDisableState(ctx context.Context, request *OrganizationsUpdateAccessDisableStateRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/access/disablestate/update", request, writing(options))
@@ -469,7 +467,7 @@ func (o Organizations) UpdateAccessDisableState(ctx context.Context, request *Or
 
 // AddFolders adds folders, by POST /v2/organizations/folders/add.
 //
-// Makes folders, in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
+// They are made in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
 // ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.
 func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAddFoldersRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/add", request, writing(options))
@@ -479,10 +477,10 @@ func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAdd
 // GetFolders lists the folders of an organization, in pages, or one with its subfolders, by POST /v2/organizations/folders/get. It
 // asks for one page after the other. An error ends the items.
 //
-// Returns all folders of an organization by id, without subFolders; or, in an array of one, the folder of folderId with those in
-// it, to maxDepth levels, each by id. Which folders are in another may be known a second late. NOT_FOUND when the organization or
-// the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does not hold the subfolders, or there
-// are more than 10,000.
+// Without folderId the response has all folders by id, without subFolders; else, in an array of one, the folder of folderId with
+// those in it, to maxDepth levels, each by id. Which folders are in another may be known a second late. NOT_FOUND when the
+// organization or the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does not hold the
+// subfolders, or there are more than 10,000.
 func (o Organizations) GetFolders(ctx context.Context, request *OrganizationsGetFoldersRequest) iter.Seq2[Folder, error] {
 	return items(request.PageToken, func(token string) (*Page[Folder], error) {
 		asked := *request
@@ -502,9 +500,9 @@ func (o Organizations) GetFoldersPage(ctx context.Context, request *Organization
 
 // UpdateFolders renames folders, or moves them, by POST /v2/organizations/folders/update.
 //
-// Changes folders, one after the other: a field left out stays. Another parent moves a folder with all that is in it; what
-// inherits its access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not
-// exist, and with FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.
+// They change one after the other: a field left out stays. Another parent moves a folder with all that is in it; what inherits its
+// access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist, and with
+// FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.
 func (o Organizations) UpdateFolders(ctx context.Context, request *OrganizationsUpdateFoldersRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/folders/update", request, writing(options))
@@ -513,7 +511,7 @@ func (o Organizations) UpdateFolders(ctx context.Context, request *Organizations
 
 // UpdateFoldersAccess says who may see what is in folders, by POST /v2/organizations/folders/access/update.
 //
-// Gives folders an access type, which holds for everything in them that has none of its own; or takes it away with
+// It gives folders an access type, which holds for everything in them that has none of its own; or takes it away with
 // inheritFromParent, so that the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as
 // its own. A folder that does not exist fails with NOT_FOUND.
 func (o Organizations) UpdateFoldersAccess(ctx context.Context, request *OrganizationsUpdateFoldersAccessRequest, options ...Option,
@@ -524,9 +522,9 @@ func (o Organizations) UpdateFoldersAccess(ctx context.Context, request *Organiz
 
 // AddDocuments adds documents, by POST /v2/organizations/documents/add.
 //
-// Makes documents: each with any further fields (100,000 bytes of them), which documents/get returns beside its own; names that
-// the service uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a
-// few seconds later, and is empty. NOT_FOUND when the folder does not exist.
+// Each may have any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the service
+// uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds
+// later, and is empty. NOT_FOUND when the folder does not exist.
 func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsAddDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/add", request, writing(options))
@@ -536,7 +534,7 @@ func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsA
 // GetDocuments lists documents, in pages, by POST /v2/organizations/documents/get. It asks for one page after the other. An error
 // ends the items.
 //
-// Returns documents: those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id.
+// The response has those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id.
 // Disabled ones are listed. A list by folder may be a second behind. NOT_FOUND when the folder does not exist.
 func (o Organizations) GetDocuments(ctx context.Context, request *OrganizationsGetDocumentsRequest) iter.Seq2[Document, error] {
 	return items(request.PageToken, func(token string) (*Page[Document], error) {
@@ -557,18 +555,18 @@ func (o Organizations) GetDocumentsPage(ctx context.Context, request *Organizati
 
 // UpdateDocuments updates documents, by POST /v2/organizations/documents/update.
 //
-// Changes documents: a name or further field that is not sent stays, null takes a further field away. A document that does not
-// exist fails with NOT_FOUND.
+// A name or further field that is not sent stays, null takes a further field away. A document that does not exist fails with
+// NOT_FOUND.
 func (o Organizations) UpdateDocuments(ctx context.Context, request *OrganizationsUpdateDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/update", request, writing(options))
 	return data, err
 }
 
-// MoveDocuments moves documents to another folder, by POST /v2/organizations/documents/move.
+// MoveDocuments moves documents to another folder, or with root to none, by POST /v2/organizations/documents/move.
 //
-// Puts documents into a folder, or with root into none. A document keeps its own access type; one without has the new folder's. A
-// document that does not exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.
+// A document keeps its own access type; one without has the new folder's. A document that does not exist fails with NOT_FOUND; so
+// does the call, and nothing moves, when the folder does not exist.
 func (o Organizations) MoveDocuments(ctx context.Context, request *OrganizationsMoveDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/move", request, writing(options))
@@ -577,7 +575,7 @@ func (o Organizations) MoveDocuments(ctx context.Context, request *Organizations
 
 // UpdateDocumentsAccess says who may see documents, by POST /v2/organizations/documents/access/update.
 //
-// Gives documents an access type of their own, whatever holds for their folders. A document that does not exist fails with
+// It gives documents an access type of their own, whatever holds for their folders. A document that does not exist fails with
 // NOT_FOUND.
 func (o Organizations) UpdateDocumentsAccess(ctx context.Context, request *OrganizationsUpdateDocumentsAccessRequest, options ...Option,
 ) (Keyed[DocumentAccess], error) {
@@ -585,11 +583,11 @@ func (o Organizations) UpdateDocumentsAccess(ctx context.Context, request *Organ
 	return data, err
 }
 
-// UpdateDocumentsAccessDisableState disables documents, or enables them again, by POST
+// UpdateDocumentsAccessDisableState disables documents, or enables them again, within 5 seconds, by POST
 // /v2/organizations/documents/access/disablestate/update.
 //
-// Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION;
-// those about its organization or folder leave it out. One that does not exist fails with NOT_FOUND.
+// Requests about a disabled document alone are FAILED_PRECONDITION; those about its organization or folder leave it out. One that
+// does not exist fails with NOT_FOUND.
 func (o Organizations) UpdateDocumentsAccessDisableState(ctx context.Context, request *OrganizationsUpdateDocumentsAccessDisableStateRequest, options ...Option,
 ) (Keyed[DocumentDisabled], error) {
 	data, _, err := call[Keyed[DocumentDisabled]](ctx, o.client, "/v2/organizations/documents/access/disablestate/update", request, writing(options))
@@ -598,7 +596,7 @@ func (o Organizations) UpdateDocumentsAccessDisableState(ctx context.Context, re
 
 // AddUserGroups adds groups of users, or renames them, by POST /v2/organizations/usergroups/add.
 //
-// Makes groups of users, or renames those that are there.
+// One that is there already gets the name that is sent.
 func (o Organizations) AddUserGroups(ctx context.Context, request *OrganizationsAddUserGroupsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/usergroups/add", request, writing(options))
@@ -607,49 +605,48 @@ func (o Organizations) AddUserGroups(ctx context.Context, request *Organizations
 
 // AddUserGroupsUsers puts users into a group, by POST /v2/organizations/usergroups/users/add.
 //
-// Puts users into a group; they need not be users of the organization. NOT_FOUND when the group does not exist.
+// They need not be users of the organization. NOT_FOUND when the group does not exist.
 func (o Organizations) AddUserGroupsUsers(ctx context.Context, request *OrganizationsAddUserGroupsUsersRequest, options ...Option,
 ) (Keyed[GroupUser], error) {
 	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/add", request, writing(options))
 	return data, err
 }
 
-// DeleteUserGroupsUsers takes users out of a group, by POST /v2/organizations/usergroups/users/delete.
+// DeleteUserGroupsUsers takes users out of a group, or all of it, by POST /v2/organizations/usergroups/users/delete.
 //
-// Takes users out of a group, or all of it; one who is not in it is no error. NOT_FOUND when the group does not exist;
-// FAILED_PRECONDITION when deleteAll meets more than 10,000 users.
+// One who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION when deleteAll meets more than
+// 10,000 users.
 func (o Organizations) DeleteUserGroupsUsers(ctx context.Context, request *OrganizationsDeleteUserGroupsUsersRequest, options ...Option,
 ) (Keyed[GroupUser], error) {
 	data, _, err := call[Keyed[GroupUser]](ctx, o.client, "/v2/organizations/usergroups/users/delete", request, writing(options))
 	return data, err
 }
 
-// Delete deletes organizations, by POST /v2/organizations/delete.
+// Delete deletes organizations with all that is in them, by POST /v2/organizations/delete.
 //
-// Deletes organizations with all that is in them: folders, documents, users, groups, grants, comments, notifications and
-// preferences. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see
-// jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as organization.deleted. The same id may be
-// added again a few seconds later: new and empty.
+// That is folders, documents, users, groups, grants, comments, notifications and preferences. They are out of reach at once here,
+// and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND.
+// Each is posted to webhooks as organization.deleted. The same id may be added again a few seconds later: new and empty.
 func (o Organizations) Delete(ctx context.Context, request *OrganizationsDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/delete", request, writing(options))
 	return data, err
 }
 
-// DeleteFolders deletes a folder with what is in it, by POST /v2/organizations/folders/delete.
+// DeleteFolders deletes a folder with the folders and documents in it, by POST /v2/organizations/folders/delete.
 //
-// Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the
-// rest: see jobs/get. Posted to webhooks as folder.deleted. NOT_FOUND when the folder does not exist.
+// They are out of reach when the call answers; jobId names what sweeps the rest: see jobs/get. Posted to webhooks as
+// folder.deleted. NOT_FOUND when the folder does not exist.
 func (o Organizations) DeleteFolders(ctx context.Context, request *OrganizationsDeleteFoldersRequest, options ...Option,
 ) (*OrganizationsDeleteFoldersData, error) {
 	data, _, err := call[*OrganizationsDeleteFoldersData](ctx, o.client, "/v2/organizations/folders/delete", request, writing(options))
 	return data, err
 }
 
-// DeleteDocuments deletes documents, by POST /v2/organizations/documents/delete.
+// DeleteDocuments deletes documents with all that is in them, by POST /v2/organizations/documents/delete.
 //
-// Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names
-// what sweeps the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as
-// document.deleted. The same id may be added again a few seconds later: new and empty.
+// They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that
+// does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be added again a few
+// seconds later: new and empty.
 func (o Organizations) DeleteDocuments(ctx context.Context, request *OrganizationsDeleteDocumentsRequest, options ...Option,
 ) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/organizations/documents/delete", request, writing(options))
@@ -658,10 +655,9 @@ func (o Organizations) DeleteDocuments(ctx context.Context, request *Organizatio
 
 // Add adds users to an organization, a folder or a document, by POST /v2/users/add.
 //
-// Adds users at one level: the organization, or a folder or a document of it alone; or changes those who are there: a field that
-// is not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder
-// or document may see it, and what is in it, whatever its access type. NOT_FOUND when the organization, folder or document does
-// not exist.
+// It adds them at one of these levels, or changes those who are there: a field that is not sent stays. Users of the organization
+// see what is organizationPrivate, and get what is for everyone. A user of a folder or document may see it, and what is in it,
+// whatever its access type. NOT_FOUND when the organization, folder or document does not exist.
 func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
 	return data, err
@@ -669,8 +665,8 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 
 // Get lists users, in pages, by POST /v2/users/get. It asks for one page after the other. An error ends the items.
 //
-// Returns users at one level: of the organization, of a folder, of a document, or with allDocuments of any document of the
-// organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
+// The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any document of
+// the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
 // group. All filters combine: of the users in a group, those who are at the level. Lists by folder or document may be a second
 // behind. NOT_FOUND when the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
@@ -692,7 +688,7 @@ func (o Users) GetPage(ctx context.Context, request *UsersGetRequest) (*Page[Use
 
 // Update updates users, by POST /v2/users/update.
 //
-// Changes users at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.
+// It changes those at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.
 func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/update", request, writing(options))
 	return data, err
@@ -700,7 +696,7 @@ func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options 
 
 // Delete takes users away from an organization, a folder or a document, by POST /v2/users/delete.
 //
-// Takes users away at one level. At that of the organization their access to everything in it ends: their grants on its folders
+// They go at one of these levels. At that of the organization their access to everything in it ends: their grants on its folders
 // and documents go, and they leave its groups; what they wrote stays. A user who is not there fails with NOT_FOUND.
 func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
@@ -709,21 +705,20 @@ func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options 
 
 // AddPermissions gives a user grants on organizations, folders and documents, by POST /v2/auth/permissions/add.
 //
-// Gives a user grants, all or none: on an organization (she is then one of its users), on a folder with all in it, or on a
-// document. They replace those on the same resources, role and end. An end in the past is accepted, and the grant is none.
-// NOT_FOUND when a resource does not exist.
+// All are given or none: on an organization (she is then one of its users), on a folder with all in it, or on a document. They
+// replace those on the same resources, role and end. An end in the past is accepted, and the grant is none. NOT_FOUND when a
+// resource does not exist.
 func (o Auth) AddPermissions(ctx context.Context, request *AuthAddPermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/add", request, writing(options))
 	return data, err
 }
 
-// GetPermissions says what users may do, by POST /v2/auth/permissions/get.
+// GetPermissions says what users may do in an organization, and with its folders and documents, by POST /v2/auth/permissions/get.
 //
-// Says what users may do in an organization, and with folders and documents of it. What counts is the nearest grant that has not
-// ended: on the thing itself, on its folder, on that one's parent and so on; then, but where access is restricted, that of being a
-// user of the organization. Who has none may still see and write what is public. NOT_FOUND when a folder or document does not
-// exist: error.details then has the same answer, with errorCode does_not_exist there; skipResourceExistenceValidation answers that
-// as a success.
+// What counts is the nearest grant that has not ended: on the thing itself, on its folder, on that one's parent and so on; then,
+// but where access is restricted, that of being a user of the organization. Who has none may still see and write what is public.
+// NOT_FOUND when a folder or document does not exist: error.details then has the same answer, with errorCode does_not_exist there;
+// skipResourceExistenceValidation answers that as a success.
 func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsRequest) (Keyed[UserPermissions], error) {
 	data, _, err := call[Keyed[UserPermissions]](ctx, o.client, "/v2/auth/permissions/get", request, nil)
 	return data, err
@@ -731,18 +726,18 @@ func (o Auth) GetPermissions(ctx context.Context, request *AuthGetPermissionsReq
 
 // RemovePermissions takes grants from a user, by POST /v2/auth/permissions/remove.
 //
-// Takes grants from a user, all or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.
+// All are taken or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.
 func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissionsRequest, options ...Option) (json.RawMessage, error) {
 	data, _, err := call[json.RawMessage](ctx, o.client, "/v2/auth/permissions/remove", request, writing(options))
 	return data, err
 }
 
-// Get tells how far a job has come, by POST /v2/jobs/get.
+// Get says how far a job has come: what a deletion has left to be swept, by POST /v2/jobs/get.
 //
-// Returns how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was
-// answered; the job takes away what is still stored of it, from about two minutes later on: of organizations, folders and
-// documents once the operator cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is
-// waiting; of what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.
+// What was deleted is out of reach since the deletion was answered; the job takes away what is still stored of it, from about two
+// minutes later on: of organizations, folders and documents once the operator cannot restore them any more, 24 hours later unless
+// the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. NOT_FOUND for a job that does
+// not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -750,9 +745,9 @@ func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 
 // Add adds a webhook endpoint, by POST /v2/webhooks/add.
 //
-// Adds an endpoint of the account, for the events of all its organizations, and returns the secret that signs what it gets, this
-// once; only a repeat under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with
-// https:// and has at most 2,048 bytes; it names no user, and no private, local or reserved address.
+// It is for the events of all organizations of the account. The response has the secret that signs what it gets, this once; only a
+// repeat under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with https:// and has at
+// most 2,048 bytes; it names no user, and no private, local or reserved address.
 //
 // ALREADY_EXISTS when there is an endpoint with its id; FAILED_PRECONDITION when the account has as many as its quota. NOT_FOUND
 // only when a repeat comes after its endpoint or secret is gone.
@@ -761,10 +756,9 @@ func (o Webhooks) Add(ctx context.Context, request *WebhooksAddRequest, options 
 	return data, err
 }
 
-// Get lists webhook endpoints, by POST /v2/webhooks/get.
+// Get lists webhook endpoints, and how they have answered, by POST /v2/webhooks/get.
 //
-// Returns webhook endpoints, and how they have answered: those of webhookIds that exist, in the order asked and each once, or all
-// by id, in one response.
+// The response has those of webhookIds that exist, in the order asked and each once, or all by id, in one response.
 func (o Webhooks) Get(ctx context.Context, request *WebhooksGetRequest) ([]Webhook, error) {
 	data, _, err := call[[]Webhook](ctx, o.client, "/v2/webhooks/get", request, nil)
 	return data, err
@@ -772,18 +766,18 @@ func (o Webhooks) Get(ctx context.Context, request *WebhooksGetRequest) ([]Webho
 
 // Update updates a webhook endpoint, or enables it again, by POST /v2/webhooks/update.
 //
-// Changes an endpoint: a field left out stays; null clears description, and as eventTypes means all. Every update forgets how the
-// endpoint failed: it begins afresh, also where it rested. disabled: false enables it again where you or the service had disabled
-// it; posts that were waiting go on. NOT_FOUND when there is no such endpoint.
+// A field left out stays; null clears description, and as eventTypes means all. Every update forgets how the endpoint failed: it
+// begins afresh, also where it rested. disabled: false enables it again where you or the service had disabled it; posts that were
+// waiting go on. NOT_FOUND when there is no such endpoint.
 func (o Webhooks) Update(ctx context.Context, request *WebhooksUpdateRequest, options ...Option) (*Webhook, error) {
 	data, _, err := call[*Webhook](ctx, o.client, "/v2/webhooks/update", request, writing(options))
 	return data, err
 }
 
-// Delete deletes a webhook endpoint, by POST /v2/webhooks/delete.
+// Delete deletes a webhook endpoint with its secrets, by POST /v2/webhooks/delete.
 //
-// Deletes an endpoint with its secrets: nothing is posted to it any more, and its deliveries are gone, even for one that is added
-// later with the same id. A post that is under way may still arrive. NOT_FOUND when there is no such endpoint.
+// Nothing is posted to it any more, and its deliveries are gone, even for one that is added later with the same id. A post that is
+// under way may still arrive. NOT_FOUND when there is no such endpoint.
 func (o Webhooks) Delete(ctx context.Context, request *WebhooksDeleteRequest, options ...Option) (*WebhooksDeleteData, error) {
 	data, _, err := call[*WebhooksDeleteData](ctx, o.client, "/v2/webhooks/delete", request, writing(options))
 	return data, err
@@ -791,9 +785,9 @@ func (o Webhooks) Delete(ctx context.Context, request *WebhooksDeleteRequest, op
 
 // RotateSecrets gives a webhook endpoint a new secret, by POST /v2/webhooks/secrets/rotate.
 //
-// Gives the endpoint a new secret and returns it, this once; only a repeat under the same Idempotency-Key shows it again. The one
-// before signs beside it for 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is
-// no such endpoint; FAILED_PRECONDITION when five secrets sign already.
+// The response has it, this once; only a repeat under the same Idempotency-Key shows it again. The one before signs beside it for
+// 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is no such endpoint;
+// FAILED_PRECONDITION when five secrets sign already.
 func (o Webhooks) RotateSecrets(ctx context.Context, request *WebhooksRotateSecretsRequest, options ...Option) (*WebhookWithSecret, error) {
 	data, _, err := call[*WebhookWithSecret](ctx, o.client, "/v2/webhooks/secrets/rotate", request, writing(options))
 	return data, err
@@ -802,7 +796,7 @@ func (o Webhooks) RotateSecrets(ctx context.Context, request *WebhooksRotateSecr
 // GetDeliveries lists the deliveries to a webhook endpoint, in pages, by POST /v2/webhooks/deliveries/get. It asks for one page
 // after the other. An error ends the items.
 //
-// Returns what became of the events of the last 30 days that were meant for the endpoint, newest event first. Filters combine;
+// The response says what became of the events of the last 30 days that were meant for it, newest event first. Filters combine;
 // times are those of the events, and inclusive. NOT_FOUND when there is no such endpoint.
 func (o Webhooks) GetDeliveries(ctx context.Context, request *WebhooksGetDeliveriesRequest) iter.Seq2[Delivery, error] {
 	return items(request.PageToken, func(token string) (*Page[Delivery], error) {
@@ -824,10 +818,10 @@ func (o Webhooks) GetDeliveriesPage(ctx context.Context, request *WebhooksGetDel
 // ReplayDeliveries delivers events to a webhook endpoint again, by POST /v2/webhooks/deliveries/replay. The second result is the
 // pageToken of the next call, empty after the last.
 //
-// Makes deliveries pending again, whatever had become of them, with all their attempts before them: that of eventId alone, or
-// those since a time (and in a state, where that is given), oldest event first, a page of them per call. Posts begin within a
-// minute or so. An endpoint may so get events again that it has had, with the same webhook-id. A repeat after a call that did not
-// finish counts what it makes pending itself.
+// They are pending again, whatever had become of them, with all their attempts before them: that of eventId alone, or those since
+// a time (and in a state, where that is given), oldest event first, a page of them per call. Posts begin within a minute or so. An
+// endpoint may so get events again that it has had, with the same webhook-id. A repeat after a call that did not finish counts
+// what it makes pending itself.
 //
 // NOT_FOUND when there is no such endpoint, or no delivery of the event to it; FAILED_PRECONDITION when the endpoint is disabled.
 func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayDeliveriesRequest, options ...Option,

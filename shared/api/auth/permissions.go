@@ -112,6 +112,15 @@ func (r *PermissionsAddRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *NewPermission) *Resource { return &p.Resource })
 }
 
+// PermissionsAdd is POST /v2/auth/permissions/add.
+func PermissionsAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/auth/permissions/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).PermissionsAdd), Description: `
+Gives a user grants on organizations, folders and documents. All are given or none: on an organization (she is then one of its users), on a
+folder with all in it, or on a document. They replace those on the same resources, role and end. An end in the past is accepted, and the
+grant is none. NOT_FOUND when a resource does not exist.`}
+}
+
 // PermissionsAdd gives a user grants, all or none; they replace those on the same resources. It fails with NOT_FOUND when a resource does
 // not exist.
 func (s *Service) PermissionsAdd(ctx context.Context, call *rpc.Call, req *PermissionsAddRequest) (collab.JSON, error) {
@@ -144,6 +153,13 @@ type Permissions struct {
 // Validate refuses resources given twice.
 func (r *PermissionsRemoveRequest) Validate(m *rpc.Violations) {
 	r.names = named(m, r.Permissions.Resources, func(p *Resource) *Resource { return p })
+}
+
+// PermissionsRemove is POST /v2/auth/permissions/remove.
+func PermissionsRemove() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/auth/permissions/remove", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).PermissionsRemove), Description: `
+Takes grants from a user. All are taken or none; one that is not there is gone already. NOT_FOUND when a resource does not exist.`}
 }
 
 // PermissionsRemove takes grants from a user, all or none; one that is not there is gone already. It fails with NOT_FOUND when a resource

@@ -33,6 +33,16 @@ type Permission struct {
 	ErrorCode  string        `json:"errorCode,omitempty" doc:"permission_denied or does_not_exist"`
 }
 
+// PermissionsGet is POST /v2/auth/permissions/get.
+func PermissionsGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/auth/permissions/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).PermissionsGet), Description: `
+Says what users may do in an organization, and with its folders and documents. What counts is the nearest grant that has not ended: on the
+thing itself, on its folder, on that one's parent and so on; then, but where access is restricted, that of being a user of the
+organization. Who has none may still see and write what is public. NOT_FOUND when a folder or document does not exist: error.details then
+has the same answer, with errorCode does_not_exist there; skipResourceExistenceValidation answers that as a success.`}
+}
+
 // PermissionsGet returns what users may do in an organization, and with folders and documents of it. It fails with NOT_FOUND, which shows
 // the same, when one of these does not exist.
 func (s *Service) PermissionsGet(ctx context.Context, call *rpc.Call, req *PermissionsGetRequest) (rpc.Keyed[UserPermissions], error) {

@@ -89,6 +89,31 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 	return list
 }
 
+// Add is POST /v2/commentannotations/add.
+func Add() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Add), Description: `
+Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
+comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
+
+An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there
+already: their name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
+text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or
+HTML, and name the user in taggedUserContacts. comments is another name of commentData.
+
+type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is kept where
+type is suggestion, and is pending.
+
+With verifyUserPermissions the author of each comment must have access to the document: else the annotation fails with PERMISSION_DENIED.
+The key of its result is __denied: and its index where it was sent without an id.
+
+The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already,
+and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
+INTERNAL where it may be sent again. NOT_FOUND when the organization or the document does not exist and is not to be made;
+FAILED_PRECONDITION when the organization is disabled. What createOrganization and createDocument made stays, also where the call fails
+then.`}
+}
+
 // Add adds annotations with their comments, each as a whole or not at all. The answer has them by id in the order sent.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[AddResult], error) {
 	return s.add(ctx, call, req.Target, req.CreateFlags, req.VerifyFlag, req.list)
@@ -272,6 +297,15 @@ func (s *StatusV1) Validate(m *rpc.Violations) {
 }
 
 func (s *StatusV1) id() string { return s.ID }
+
+// AddV1 is POST /v1/commentannotations/add.
+func AddV1() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v1/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).AddV1), Description: `
+Adds comment annotations in version 1. As version 2, but comments have no context and no triggerNotification, so that nobody is notified;
+tags may have a text; the type of a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no
+comments beside commentData, and nothing that is only kept.`}
+}
 
 // AddV1 is Add in v1.
 func (s *Service) AddV1(ctx context.Context, call *rpc.Call, req *AddV1Request) (rpc.Keyed[AddResult], error) {

@@ -36,6 +36,20 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 	return r.CommentData, "commentData"
 }
 
+// CommentsAdd is POST /v2/commentannotations/comments/add.
+func CommentsAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).AddComments), Description: `
+Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
+content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The
+annotation's lastUpdated moves to the latest of the comments'; where it has no creator yet, the first comment's author is it. comments is
+another name of commentData.
+
+ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the
+annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document.
+INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`}
+}
+
 // AddComments adds comments to an annotation, all or none. It answers their ids in the order sent.
 func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddCommentsRequest) ([]int64, error) {
 	sent, field := req.comments()

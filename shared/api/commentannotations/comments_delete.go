@@ -21,6 +21,19 @@ type DeleteCommentResult struct {
 	ID int64 `json:"id"`
 }
 
+// CommentsDelete is POST /v2/commentannotations/comments/delete.
+func CommentsDelete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).DeleteComments), Description: `
+Deletes comments. It deletes those of commentIds, or without them all of the annotation. The annotation stays, with its creator, and its
+lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
+comment.deleted.
+
+The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no
+comment with its id. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
+organization is disabled, or without commentIds when the annotation has more than 1,000 comments.`}
+}
+
 // DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order
 // sent, repeats once; all of them by id.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {

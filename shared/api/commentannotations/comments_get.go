@@ -48,6 +48,16 @@ func listed(c *collab.Comment) *ListedComment {
 // maxPassedOver is how many comments a page passes over, and how many bytes of them, before it ends.
 const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 
+// CommentsGet is POST /v2/commentannotations/comments/get.
+func CommentsGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
+Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,
+null for one that does not exist (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by
+time. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is
+disabled.`}
+}
+
 // GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A
 // page ends at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when
 // the organization, the document or the annotation does not exist.

@@ -53,6 +53,20 @@ func (d *CommentData) Validate(m *rpc.Violations) {
 	checkPeople(m, "taggedUserContacts", taggedBy([]NewComment{{TaggedUserContacts: d.TaggedUserContacts.Value}}))
 }
 
+// CommentsUpdate is POST /v2/commentannotations/comments/update.
+func CommentsUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).UpdateComments), Description: `
+Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
+merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
+notifies nobody; with the account's setting events=all it is posted to webhooks.
+
+The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
+with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
+INTERNAL where it may be sent again. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
+when the organization is disabled, or when the annotation has too many comments to select them by userIds alone.`}
+}
+
 // UpdateComments updates comments of an annotation, each as a whole or not at all. The answer has them by id in the order sent,
 // repeats once.
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,

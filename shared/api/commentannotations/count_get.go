@@ -23,6 +23,20 @@ type DocumentCount struct {
 	UnreadIsAtLeast bool   `json:"unreadIsAtLeast,omitzero" doc:"As totalIsAtLeast"`
 }
 
+// CountGet is POST /v2/commentannotations/count/get.
+func CountGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
+Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by
+document id, in the order asked. With userId, unread are those with a comment of somebody else that was made after the user had seen the
+annotation or the document: see read/set. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says, and once the
+comments of 3,000 annotations in all, or very long threads, had to be looked at, which unreadIsAtLeast says. What was just written may be
+missing for a second.
+
+NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is disabled,
+has 0.`}
+}
+
 // CountGet counts the annotations of documents, and those that a user has not seen all of. Documents come in the order asked, repeats once.
 // It fails with NOT_FOUND when the organization does not exist.
 func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetRequest) (rpc.Keyed[DocumentCount], error) {

@@ -16,6 +16,22 @@ type DeleteRequest struct {
 	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
 }
 
+// Delete is POST /v2/commentannotations/delete.
+func Delete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
+Deletes comment annotations with their comments. It deletes those of a document that pass all selectors given: annotationIds, locationIds
+and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. What is deleted is out of reach
+at once, and its id may be added again: new and empty. jobId names what sweeps the rest of it: see jobs/get.
+
+The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
+annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000; where the
+selection has more, the job deletes the others, but none that is added later. With the account's setting events=all each is posted to
+webhooks as comment_annotation.deleted.
+
+NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.`}
+}
+
 // Delete deletes annotations with their comments, each by itself: see threads.Store.DeleteAnnotations. The answer has them by id: in the
 // order of annotationIds where those are given, else by id, at most collab.MaxDeleted of them; a job deletes those beyond. An id that does
 // not exist, or that another selector excludes, is that item's failure.

@@ -73,6 +73,31 @@ func union(one *string, list []string) []string {
 	return rpc.Distinct(append([]string{*one}, list...))
 }
 
+// Get is POST /v2/commentannotations/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
+Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all
+filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of the creators. Without any
+filter these are all annotations of the organization. An empty array is refused, and so is null.
+
+**Order.** With annotationIds it is theirs: one that does not exist in the documents asked for is null, and counts as an item; one that
+exists but does not pass another filter is left out. Else, with order, updatedAfter or updatedBefore, it is by lastUpdated, in each
+document in the order asked, or in one list where no document is named, the earliest first unless order is desc. What is written while you
+page from the latest on may be passed over: it comes first the next time. Else it is in the order asked: of documents, in each of locations
+(or creators, or statuses), and in each by annotation id; where no document is named, of locations, creators or statuses, and in each by
+document id and annotation id. Generated ids sort by time. Comments are by comment id.
+
+**Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands
+alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a page holds of a
+thread.
+
+With groupByDocumentId the response is an object by document id, in the same order.
+
+NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the organization
+is disabled.`}
+}
+
 // Get returns a page of the annotations that pass all filters, in the order of Threads.Walk, with null for each of annotationIds that does
 // not exist; with groupByDocumentId an object of arrays by document, without nulls. A page ends at pageSize, or before its answer is
 // larger than 5 MB. A thread that is larger by itself is alone on its page, with as many of its comments as fit and
@@ -114,6 +139,15 @@ type GetV1Request struct {
 	LocationIDs   []string `json:"locationIds" rule:"notnull,nonempty,max=30,each=id"`
 	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id"`
 	UserIDs       []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
+}
+
+// GetV1 is POST /v1/commentannotations/get.
+func GetV1() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v1/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).GetV1), Description: `
+Lists comment annotations of a document in version 1, all at once. As version 2 for one document, in the order of version 2, in one
+response. FAILED_PRECONDITION when that would be larger than 5 MB (page through it with version 2), or when the organization is disabled.
+NOT_FOUND when the organization or the document does not exist.`}
 }
 
 // GetV1 is Get for one document, all in one answer and whatever the account's settings. It fails with FAILED_PRECONDITION when the answer

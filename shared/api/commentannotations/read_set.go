@@ -14,6 +14,19 @@ type ReadSetRequest struct {
 	Read          *bool    `json:"read" rule:"required" doc:"True: all comments so far are seen. False: none is"`
 }
 
+// ReadSet is POST /v2/commentannotations/read/set.
+func ReadSet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/read/set", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+		Operation: rpc.Method((*Service).ReadSet), Description: `
+Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
+the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without
+annotationIds it holds for all of the document, whatever was said of single annotations before.
+
+The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND where
+there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the
+organization or the document does not exist. FAILED_PRECONDITION when one of them is disabled.`}
+}
+
 // ReadSet says of annotations, or of all of a document, that a user has seen their comments so far, or none of them. The answer has
 // annotations by id in the order sent; an unknown one is that item's failure, NOT_FOUND.
 func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetRequest) (rpc.Keyed[rpc.Item], error) {

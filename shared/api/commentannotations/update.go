@@ -47,6 +47,31 @@ var (
 	errUnchanged   = errors.New("there is nothing to change")
 )
 
+// Update is POST /v2/commentannotations/update.
+func Update() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Update), Description: `
+Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,
+locationIds and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. Each annotation is
+updated as a whole or not at all.
+
+**updatedData**: context and suggestion are replaced whole. Of every other object the fields given are merged into what is stored; one with
+another id replaces it. null clears, in an object and in a field of it; but status: null returns to OPEN, and from: null is refused. An
+annotation that would have an object without its id fails. Another status of your own needs no icon here. resolvedByUserId is cleared by
+null, and by a status whose type is not terminal, whatever is sent. lastUpdated moves to now, or to the time given, and never back.
+
+**updateUsers** replaces users as creator, assignee, author of comments and tagged user, with their {{userId}}, and all pairs at once: two
+users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
+
+The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
+annotation with its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too
+large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the
+response.
+
+NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is
+disabled, when more than 10,000 are selected, or when one response does not hold their results.`}
+}
+
 // Update updates annotations, each by itself: see threads.Store.UpdateAnnotations. The answer has them by id: in the order of annotationIds
 // where those are given, else by id. An id that does not exist is that item's failure; what another selector excludes is not in the answer.
 // It fails with FAILED_PRECONDITION, and updates nothing, where more are selected than one call may update or one answer holds.

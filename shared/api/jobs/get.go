@@ -32,6 +32,16 @@ type Job struct {
 	StartedAt collab.Timestamp `json:"startedAt" doc:"When the deletion was answered"`
 }
 
+// Get is POST /v2/jobs/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/jobs/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).Get), Description: `
+Says how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was answered; the
+job takes away what is still stored of it, from about two minutes later on: of organizations, folders and documents once the operator
+cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves
+everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
+}
+
 // Get returns how far a job has come. It fails with NOT_FOUND for one that does not exist, or that has been done for 30 days.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (Job, error) {
 	job, err := s.Jobs.Job(ctx, call.Account, req.JobID)

@@ -100,6 +100,22 @@ type AddResult struct {
 	Message        string `json:"message"`
 }
 
+// Add is POST /v2/notifications/add.
+func Add() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Add), Description: `
+Notifies users. It notifies everyone of the organization, or with notifyAll false those of notifyUsers: in the app and by mail, as they
+want it, and by webhook. It is delivered within moments. actionUser is not notified.
+
+In the headline {name} stands for the value of that name in displayHeadlineMessageTemplateData: a user (shown by name, else e-mail address,
+else id), a string, a number or a boolean. {recipientUser} is whoever reads it, unless a value is given. A name without a value stays as it
+is. Headline and body are plain text.
+
+Where a notification with its id is there already, it succeeds and nothing is sent again. Name and e-mail address of a user have at most
+1,000 bytes together, the notification 350,000 bytes as stored. NOT_FOUND when the organization or the document does not exist and is not
+to be made; FAILED_PRECONDITION when the organization is disabled.`}
+}
+
 // Add records a notification and the event that sends it to everyone of the organization, or to the users named. Where a notification
 // with its id is there, it succeeds and nothing is sent twice.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (AddResult, error) {
@@ -130,6 +146,13 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	call.Items = 1
 	call.Message = "the notification was added"
 	return AddResult{Success: true, NotificationID: n.ID, Message: call.Message}, nil
+}
+
+// AddV1 is POST /v1/notifications/add.
+func AddV1() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v1/notifications/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).AddV1), Description: `
+Notifies users in version 1. As version 2, without verifyUserPermissions.`}
 }
 
 // AddV1 is Add without verifyUserPermissions.

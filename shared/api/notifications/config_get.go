@@ -62,6 +62,17 @@ type Metadata struct {
 	UserID         string `json:"userId"`
 }
 
+// ConfigGet is POST /v2/notifications/config/get.
+func ConfigGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/config/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).ConfigGet), Requires: collab.NotificationPreferences, Description: `
+Returns a user's notification preferences. They are by document and channel: the user's preference for the document, else for the
+organization, else inbox ALL and email MINE. The response is in the order asked, repeats once; neither documents nor user need exist. With
+getOrganizationConfig it is the one preference for the organization, without a documentId, whatever documentIds says. ALL is everything;
+MINE is what concerns the user: tagged, assigned, taking part, named; NONE is nothing. Further channels, such as slack, are as they were
+set, and are left out where they were not. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+}
+
 // ConfigGet returns the configuration for each document in the order asked, repeats once: the user's preference for the document, else
 // for the organization, else the default. Documents need not exist. Or it returns the one for the organization.
 func (s *Service) ConfigGet(ctx context.Context, call *rpc.Call, req *ConfigGetRequest) ([]NotificationConfig, error) {

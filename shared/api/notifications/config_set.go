@@ -62,6 +62,19 @@ type ConfigSetResult struct {
 	DocumentID string `json:"documentId,omitempty" doc:"Where the request names a single one"`
 }
 
+// ConfigSet is POST /v2/notifications/config/set.
+func ConfigSet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/config/set", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).ConfigSet), Requires: collab.NotificationPreferences, Description: `
+Sets users' notification preferences. Those of up to 30 users for up to 30 documents, or without documentIds for the whole organization,
+are replaced. A channel that is left out or null has no preference of its own: it falls back from the document to the organization, and
+from there to the default. config names at least one channel. Beside inbox and email it may name 20 further ones, such as slack, each of at
+most 100 bytes: they are kept and returned, and nothing is sent on them.
+
+Neither documents nor users need exist. It holds for what is delivered from then on. The response has an item for each user, with a
+documentId where the request names a single one. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+}
+
 // ConfigSet sets the preferences of users for documents, which need not exist, or for the organization. A call that fails may have set some
 // of them, and may be sent again.
 func (s *Service) ConfigSet(ctx context.Context, call *rpc.Call, req *ConfigSetRequest) (rpc.Keyed[ConfigSetResult], error) {

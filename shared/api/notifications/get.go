@@ -94,6 +94,19 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
+// Get is POST /v2/notifications/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
+Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
+that the user did not cause and wants. The user need not be a member. Headlines are filled in for this user. Without a userId it returns
+all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left
+out, as is what is of a document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken,
+which is answered as pageToken, too.
+
+NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
+}
+
 // Get returns a page of notifications by time: of a user's inbox, in which are the user's own and those to everyone of the organization
 // that the user did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the
 // user is a member does not matter.

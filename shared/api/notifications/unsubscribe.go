@@ -10,12 +10,22 @@ import (
 	"net/http"
 	"strings"
 
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
 )
 
 // maxForm is the largest form that the page takes, in bytes.
 const maxForm = 4_096
+
+// Unsubscribe is the page by which the recipients of mails end them.
+func Unsubscribe() rpc.Endpoint {
+	page := func(s *Service, server *rpc.Server) http.Handler {
+		return s.UnsubscribePage(server.Log, server.ReadOnly)
+	}
+	return rpc.Endpoint{Path: unsubscribe.Path, Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadMailSecrets, Public: true,
+		Operation: rpc.PageOf(page), Description: "Ends the mails to the person whose token the link has: a page for people."}
+}
 
 // UnsubscribePage serves the page by which the recipient of a mail ends such mails: whoever has its token, without credentials. A GET shows
 // a button and changes nothing, as programs that look at mails follow their links. A POST unsubscribes: of the button, or of a mail

@@ -105,6 +105,20 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	}
 }
 
+// Update is POST /v2/notifications/update.
+func Update() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Update), Description: `
+Updates notifications, and marks them as read or clicked. It changes up to 500. What is read or clicked stays so. What is left out stays;
+null clears it. The first click of each user raises notification.clicked, by which webhooks get the notificationSourceData back. Nobody is
+notified again: notifyUsers is refused, and mails and webhooks that went out stay as they were. A notification names at most 30 users.
+
+documentId, locationId and userId narrow which are meant. The response has an item for each by its id, in the order sent; each is changed
+as a whole, or not at all. It fails with NOT_FOUND when it is not one of those meant, or when one of the users does not have it, with
+PERMISSION_DENIED when one may not see its document and verifyUserPermissions is true; one that may be sent again fails with ABORTED.
+NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+}
+
 // Update changes what notifications say, and records what users did with them: read or clicked them. The first click of each user raises
 // notification.clicked, which carries the notification's source data. Nobody is told again. The answer has the notifications by id in the
 // order sent; each is changed as a whole or fails: with NOT_FOUND when it is not one that the request means, or one that a user named does

@@ -102,9 +102,10 @@ func (g *goClient) operation(op *operation) {
 	path := fmt.Sprintf("%q", op.Path)
 	request := "request *" + typ + "Request"
 	doc := func(method, extra string) {
-		paragraphs := strings.Split(strings.TrimSpace(op.Description), "\n\n")
+		summary, rules := op.Summary()
+		paragraphs := strings.Split(rules, "\n\n")
 		paragraphs = slices.DeleteFunc(paragraphs, func(p string) bool { return strings.Contains(p, groupField) })
-		g.comment(append([]string{fmt.Sprintf("%s %s, by POST %s.%s", method, lower(op.Summary), op.Path, extra)}, paragraphs...)...)
+		g.comment(append([]string{fmt.Sprintf("%s %s, by POST %s.%s", method, lower(summary), op.Path, extra)}, paragraphs...)...)
 	}
 	data := g.data(op.data)
 	begin := func(method, options, results string) {

@@ -50,7 +50,7 @@ type Interface struct {
 
 // operation is an endpoint with the schemas of its request and answer.
 type operation struct {
-	api.Endpoint
+	rpc.Endpoint
 	name          // of its types
 	request       object
 	data          object // of its answer
@@ -187,11 +187,11 @@ func (op *operation) post(s *schemas) object {
 		requests = with(requests, key, obj("summary", x.Title, "value", x.Request))
 		answers = with(answers, key, obj("summary", x.Title, "value", x.Answer))
 	}
-	description := strings.TrimSpace(op.Description)
+	summary, description := op.Summary()
 	if op.Requires != "" {
-		description += fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires)
+		description = strings.TrimSpace(description + fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires))
 	}
-	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", op.Summary, "description", description)
+	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", summary, "description", description)
 	if op.Idempotent() {
 		post = with(post, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}
@@ -219,7 +219,7 @@ func (op *operation) post(s *schemas) object {
 }
 
 // hasField reports whether the data of an endpoint's request have a field.
-func hasField(e api.Endpoint, name string) bool {
+func hasField(e rpc.Endpoint, name string) bool {
 	return slices.ContainsFunc(rpc.ShapeOf(e.Operation.Request).Object.Fields, func(f rpc.Field) bool { return f.Name == name })
 }
 

@@ -114,7 +114,8 @@ func TestReadme(t *testing.T) {
 	}
 	table := "| endpoint | what it does |\n|---|---|\n"
 	for _, e := range api.Endpoints() {
-		table += "| `" + e.Path + "` | " + e.Summary + " |\n"
+		summary, _ := e.Summary()
+		table += "| `" + e.Path + "` | " + summary + " |\n"
 	}
 	golden(t, file, before+begin+table+end+after)
 }

@@ -4,11 +4,22 @@ import (
 	"context"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 )
 
 // DeleteRequest is the data of POST /v2/organizations/delete.
 type DeleteRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
+}
+
+// Delete is POST /v2/organizations/delete.
+func Delete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
+Deletes organizations with all that is in them. That is folders, documents, users, groups, grants, comments, notifications and preferences.
+They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps the rest: see jobs/get. One that does not
+exist fails with NOT_FOUND. Each is posted to webhooks as organization.deleted. The same id may be added again a few seconds later: new and
+empty.`}
 }
 
 // Delete deletes organizations with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave behind.
@@ -29,6 +40,15 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 type DocumentsDeleteRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=500,each=docid" doc:"At most 500"`
+}
+
+// DocumentsDelete is POST /v2/organizations/documents/delete.
+func DocumentsDelete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).DocumentsDelete), LeavesJob: true, Description: `
+Deletes documents with all that is in them. They are out of reach at once here, and within 5 seconds everywhere; jobId names what sweeps
+the rest: see jobs/get. One that does not exist fails with NOT_FOUND. Each is posted to webhooks as document.deleted. The same id may be
+added again a few seconds later: new and empty.`}
 }
 
 // DocumentsDelete deletes documents with all that is in them; one that does not exist fails with NOT_FOUND. A job sweeps what they leave
@@ -59,6 +79,14 @@ type FoldersDeleteRequest struct {
 // FoldersDeleteResult names the job that deletes a folder.
 type FoldersDeleteResult struct {
 	JobID string `json:"jobId" doc:"The job that sweeps what it leaves behind: see jobs/get"`
+}
+
+// FoldersDelete is POST /v2/organizations/folders/delete.
+func FoldersDelete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+		Operation: rpc.Method((*Service).FoldersDelete), Requires: collab.AdvancedQueries, LeavesJob: true, Description: `
+Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the rest: see
+jobs/get. Posted to webhooks as folder.deleted. NOT_FOUND when the folder does not exist.`}
 }
 
 // FoldersDelete deletes a folder with the folders and documents in it. It fails with NOT_FOUND when it does not exist.

@@ -51,6 +51,15 @@ func (r *DocumentsUpdateRequest) ids() []string {
 	return idsOf(r.Documents, func(d NewDocument) string { return d.DocumentID })
 }
 
+// DocumentsAdd is POST /v2/organizations/documents/add.
+func DocumentsAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DocumentsAdd), Description: `
+Adds documents. Each may have any further fields (100,000 bytes of them), which documents/get returns beside its own; names that the
+service uses itself are refused. A document that exists fails with ALREADY_EXISTS; one that was deleted may be added again a few seconds
+later, and is empty. NOT_FOUND when the folder does not exist.`}
+}
+
 // DocumentsAdd makes documents; one that exists fails with ALREADY_EXISTS.
 func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *DocumentsAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrMakeOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
@@ -67,6 +76,14 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 	})
 	call.Message = "Document(s) added successfully."
 	return call.Outcomes(req.ids(), errs, "Added Successfully"), nil
+}
+
+// DocumentsUpdate is POST /v2/organizations/documents/update.
+func DocumentsUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DocumentsUpdate), Description: `
+Updates documents. A name or further field that is not sent stays, null takes a further field away. A document that does not exist fails
+with NOT_FOUND.`}
 }
 
 // DocumentsUpdate changes documents; one that does not exist fails with NOT_FOUND. Fields that are not sent stay.
@@ -86,6 +103,14 @@ type DocumentsMoveRequest struct {
 	OrganizationID string   `json:"organizationId" rule:"required,id"`
 	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"At most 30"`
 	FolderID       string   `json:"folderId" rule:"required,id" doc:"Where they are put; root: in no folder"`
+}
+
+// DocumentsMove is POST /v2/organizations/documents/move.
+func DocumentsMove() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/move", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DocumentsMove), Description: `
+Moves documents to another folder, or with root to none. A document keeps its own access type; one without has the new folder's. A document
+that does not exist fails with NOT_FOUND; so does the call, and nothing moves, when the folder does not exist.`}
 }
 
 // DocumentsMove puts documents into another folder. It fails with NOT_FOUND, and moves nothing, where that does not exist.
@@ -119,6 +144,14 @@ type DocumentAccess struct {
 	AccessType collab.Access `json:"accessType" doc:"The one that was asked for"`
 }
 
+// DocumentsAccessUpdate is POST /v2/organizations/documents/access/update.
+func DocumentsAccessUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/access/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DocumentsAccessUpdate), Description: `
+Says who may see documents. It gives documents an access type of their own, whatever holds for their folders. A document that does not
+exist fails with NOT_FOUND.`}
+}
+
 // DocumentsAccessUpdate gives documents an access type of their own; one that does not exist fails with NOT_FOUND.
 func (s *Service) DocumentsAccessUpdate(
 	ctx context.Context, call *rpc.Call, req *DocumentsAccessUpdateRequest,
@@ -150,6 +183,14 @@ type DocumentsDisableStateUpdateRequest struct {
 type DocumentDisabled struct {
 	rpc.Outcome
 	Disabled bool `json:"disabled" doc:"The state that was asked for"`
+}
+
+// DocumentsAccessDisablestateUpdate is POST /v2/organizations/documents/access/disablestate/update.
+func DocumentsAccessDisablestateUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/documents/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DocumentsDisableStateUpdate), Description: `
+Disables documents, or enables them again, within 5 seconds. Requests about a disabled document alone are FAILED_PRECONDITION; those about
+its organization or folder leave it out. One that does not exist fails with NOT_FOUND.`}
 }
 
 // DocumentsDisableStateUpdate disables documents, or enables them again; one that does not exist fails with NOT_FOUND.

@@ -56,6 +56,16 @@ type Folder struct {
 	SubFolders              *[]Folder     `json:"subFolders,omitempty" doc:"The folders in it, to maxDepth levels, where one folder was asked for"`
 }
 
+// FoldersGet is POST /v2/organizations/folders/get.
+func FoldersGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).FoldersGet), Requires: collab.AdvancedQueries, Description: `
+Lists the folders of an organization, in pages, or one with its subfolders. Without folderId the response has all folders by id, without
+subFolders; else, in an array of one, the folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another
+may be known a second late. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when one
+response of 5 MB does not hold the subfolders, or there are more than 10,000.`}
+}
+
 // FoldersGet returns a page of the folders of an organization by id, or an array of the one folder asked for, with its subfolders. It fails
 // with NOT_FOUND when the folder does not exist, and with FAILED_PRECONDITION for more subfolders than an answer of 5 MB holds.
 func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGetRequest) (*rpc.Page[Folder], error) {
@@ -151,6 +161,16 @@ func folderFields(org collab.OrganizationRef, f collab.Folder) FolderFields {
 	return FolderFields{
 		FolderID: f.ID, FolderName: f.Name, OrganizationID: org.Organization, ParentFolderID: f.Parent, CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 	}
+}
+
+// FoldersGetV1 is POST /v1/organizations/folders/get.
+func FoldersGetV1() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v1/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).FoldersGetV1), Requires: collab.AdvancedQueries, Description: `
+Lists the folders of an organization, or one with its subfolders. Without folderId the response has all folders by id, without subFolders;
+else, in an array of one, the folder of folderId with the folders directly in it by id. Folders are made by the operator. NOT_FOUND when
+the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response
+of 5 MB does not hold the folders.`}
 }
 
 // FoldersGetV1 is FoldersGet in v1: all folders in one answer, or FAILED_PRECONDITION where that does not hold them.

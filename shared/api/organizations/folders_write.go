@@ -54,6 +54,14 @@ func (r *FoldersUpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "folders[%d].folderId", r.Folders, func(f *FolderChange) *string { return &f.FolderID })
 }
 
+// FoldersAdd is POST /v2/organizations/folders/add.
+func FoldersAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/folders/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).FoldersAdd), Requires: collab.AdvancedQueries, Description: `
+Adds folders. They are made in the order sent: a parent may come before in the same call. There are at most 10 levels. A folder fails with
+ALREADY_EXISTS when it exists, with NOT_FOUND when its parent does not, and with FAILED_PRECONDITION when it would be too deep.`}
+}
+
 // FoldersAdd makes folders, in the order sent. One that exists fails with ALREADY_EXISTS, one whose parent does not with NOT_FOUND, and one
 // that would be too deep with FAILED_PRECONDITION.
 func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAddRequest) (rpc.Keyed[rpc.Item], error) {
@@ -74,6 +82,15 @@ func (s *Service) FoldersAdd(ctx context.Context, call *rpc.Call, req *FoldersAd
 	call.Message = "Folder created successfully."
 	ids := idsOf(folders, func(f collab.Folder) string { return f.ID })
 	return call.Outcomes(ids, s.Directory.AddFolders(ctx, call.Request, org, folders), "Folder added."), nil
+}
+
+// FoldersUpdate is POST /v2/organizations/folders/update.
+func FoldersUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/folders/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+		Operation: rpc.Method((*Service).FoldersUpdate), Requires: collab.AdvancedQueries, Description: `
+Renames folders, or moves them. They change one after the other: a field left out stays. Another parent moves a folder with all that is in
+it; what inherits its access from above then has that of the new place. A folder fails with NOT_FOUND when it or its parent does not exist,
+and with FAILED_PRECONDITION when it would lie in itself, or have levels beyond the tenth.`}
 }
 
 // FoldersUpdate changes folders, in the order sent; another parent moves one with all that is in it. One that does not exist, or whose
@@ -120,6 +137,15 @@ type FolderAccess struct {
 	rpc.Outcome
 	AccessType        *collab.Access `json:"accessType" doc:"The one that it has now, or that was asked for; null for the parent's"`
 	InheritFromParent bool           `json:"inheritFromParent,omitempty" doc:"Its type is its parent's"`
+}
+
+// FoldersAccessUpdate is POST /v2/organizations/folders/access/update.
+func FoldersAccessUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/folders/access/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable,
+		Operation: rpc.Method((*Service).FoldersAccessUpdate), Description: `
+Says who may see what is in folders. It gives folders an access type, which holds for everything in them that has none of its own; or takes
+it away with inheritFromParent, so that the parent's holds. With inheritFromParent false alone a folder keeps the type that holds for it as
+its own. A folder that does not exist fails with NOT_FOUND.`}
 }
 
 // FoldersAccessUpdate gives folders an access type of their own, or their parent's; one that does not exist fails with NOT_FOUND.

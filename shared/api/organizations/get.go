@@ -22,6 +22,14 @@ type Organization struct {
 	rpc.Open
 }
 
+// Get is POST /v2/organizations/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
+Lists organizations, in pages. The response has those of organizationIds that exist, in the order asked and each once, or all by id.
+Disabled ones are listed. An organization may have further fields, which its operator gave it.`}
+}
+
 // Get returns a page of organizations: those asked for that exist, in the order asked and each once, or all by id. A page ends at
 // pageSize, or before its answer is larger than 5 MB.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Organization], error) {

@@ -26,6 +26,13 @@ func (r *UsergroupsAddRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizationUserGroups[%d].groupId", r.OrganizationUserGroups, func(g *NewGroup) *string { return &g.GroupID })
 }
 
+// UsergroupsAdd is POST /v2/organizations/usergroups/add.
+func UsergroupsAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/usergroups/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).UsergroupsAdd), Description: `
+Adds groups of users, or renames them. One that is there already gets the name that is sent.`}
+}
+
 // UsergroupsAdd makes groups of users, or renames those that are there.
 func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *UsergroupsAddRequest) (rpc.Keyed[rpc.Item], error) {
 	org, err := s.Directory.OpenOrMakeOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
@@ -74,6 +81,13 @@ type GroupUser struct {
 	OrganizationUserGroupID string `json:"organizationUserGroupId" doc:"The group"`
 }
 
+// UsergroupsUsersAdd is POST /v2/organizations/usergroups/users/add.
+func UsergroupsUsersAdd() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).UsergroupsUsersAdd), Description: `
+Puts users into a group. They need not be users of the organization. NOT_FOUND when the group does not exist.`}
+}
+
 // UsergroupsUsersAdd puts users into a group. It fails with NOT_FOUND when the group does not exist.
 func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *UsergroupsUsersAddRequest) (rpc.Keyed[GroupUser], error) {
 	org, err := s.openGroup(ctx, call, req.OrganizationID, req.OrganizationUserGroupID)
@@ -84,6 +98,14 @@ func (s *Service) UsergroupsUsersAdd(ctx context.Context, call *rpc.Call, req *U
 	errs := s.Directory.AddGroupUsers(ctx, call.Request, org, req.OrganizationUserGroupID, users)
 	call.Message = "Added organization users to group successfully."
 	return groupUsers(call, req.OrganizationUserGroupID, users, errs, "User added to organization user group."), nil
+}
+
+// UsergroupsUsersDelete is POST /v2/organizations/usergroups/users/delete.
+func UsergroupsUsersDelete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/usergroups/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).UsergroupsUsersDelete), Description: `
+Takes users out of a group, or all of it. One who is not in it is no error. NOT_FOUND when the group does not exist; FAILED_PRECONDITION
+when deleteAll meets more than 10,000 users.`}
 }
 
 // UsergroupsUsersDelete takes users, or all, out of a group; who is not in it is no error. It fails with NOT_FOUND when the group does not

@@ -30,10 +30,27 @@ func (r *WriteRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "organizations[%d].organizationId", r.Organizations, func(o *NewOrganization) *string { return &o.OrganizationID })
 }
 
+// Add is POST /v2/organizations/add.
+func Add() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).Add), Description: `
+Adds organizations, or updates those that are there. A name or further field that is not sent stays, null takes a further field away. At
+most 500, each with any further fields (100,000 bytes of them), which organizations/get returns beside its own; names that the service uses
+itself are refused. An organization that was deleted may be added again a few seconds later, and is empty; until then it fails with
+UNAVAILABLE.`}
+}
+
 // Add makes organizations, or updates those that are there.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *WriteRequest) (rpc.Keyed[rpc.Item], error) {
 	call.Message = "Organization(s) added successfully."
 	return s.write(ctx, call, req, true, "Added Successfully")
+}
+
+// Update is POST /v2/organizations/update.
+func Update() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).Update), Description: `
+Updates organizations. As organizations/add, but an organization that does not exist fails with NOT_FOUND.`}
 }
 
 // Update changes organizations; one that does not exist fails with NOT_FOUND.
@@ -61,6 +78,14 @@ func (s *Service) write(ctx context.Context, call *rpc.Call, req *WriteRequest, 
 type DisableStateUpdateRequest struct {
 	OrganizationIDs []string `json:"organizationIds" rule:"required,nonempty,max=500,each=id" doc:"At most 500"`
 	Disabled        bool     `json:"disabled" rule:"required" doc:"true: nobody reads or writes in them; false: they are as before"`
+}
+
+// AccessDisablestateUpdate is POST /v2/organizations/access/disablestate/update.
+func AccessDisablestateUpdate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/organizations/access/disablestate/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).DisableStateUpdate), Description: `
+Disables organizations, or enables them again, within 5 seconds. What is in a disabled one is neither read nor written:
+FAILED_PRECONDITION; only operations on organizations and folders go on. One that does not exist fails with NOT_FOUND.`}
 }
 
 // DisableStateUpdate disables organizations, or enables them again; one that does not exist fails with NOT_FOUND.

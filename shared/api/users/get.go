@@ -34,6 +34,16 @@ type UserWithRole struct {
 	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
 }
 
+// Get is POST /v2/users/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/users/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
+Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
+document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
+group. All filters combine: of the users in a group, those who are at the level. Lists by folder or document may be a second behind.
+NOT_FOUND when the organization, folder or document does not exist.`}
+}
+
 // Get returns a page of the users at a level: those asked for, in the order asked and each once, those of groups, group by group, or all,
 // by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.GroupedPage[UserWithRole], error) {

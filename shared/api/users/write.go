@@ -34,6 +34,15 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 	rpc.Unique(m, "users[%d].userId", r.Users, func(u *NewUser) *string { return &u.UserID })
 }
 
+// Add is POST /v2/users/add.
+func Add() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/users/add", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).Add), Description: `
+Adds users to an organization, a folder or a document. It adds them at one of these levels, or changes those who are there: a field that is
+not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder or document may
+see it, and what is in it, whatever its access type. NOT_FOUND when the organization, folder or document does not exist.`}
+}
+
 // Add adds users at a level, or changes those who are there.
 func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc.Keyed[rpc.Item], error) {
 	create := collab.CreateFlags{Organization: req.CreateOrganization, Document: req.CreateDocument}
@@ -42,6 +51,13 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (rpc
 		return nil, err
 	}
 	return s.write(ctx, call, in, req.Users, true, "User added.")
+}
+
+// Update is POST /v2/users/update.
+func Update() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/users/update", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).Update), Description: `
+Updates users. It changes those at one level: a field that is not sent stays. A user who is not there fails with NOT_FOUND.`}
 }
 
 // Update changes users of a level; one who is not there fails with NOT_FOUND.
@@ -74,6 +90,15 @@ type DeleteRequest struct {
 
 // Validate refuses two levels.
 func (r *DeleteRequest) Validate(m *rpc.Violations) { r.Level.Validate(m) }
+
+// Delete is POST /v2/users/delete.
+func Delete() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
+		Operation: rpc.Method((*Service).Delete), Description: `
+Takes users away from an organization, a folder or a document. They go at one of these levels. At that of the organization their access to
+everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. A user who is not
+there fails with NOT_FOUND.`}
+}
 
 // Delete takes users away at a level: at that of the organization with all their grants in it, and from its groups. One who is not there
 // fails with NOT_FOUND.

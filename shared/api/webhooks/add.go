@@ -15,6 +15,18 @@ type AddRequest struct {
 	EventTypes  []collab.EventType `json:"eventTypes" rule:"nonempty,max=30"`
 }
 
+// Add is POST /v2/webhooks/add.
+func Add() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+		Operation: rpc.Method((*Service).Add), Description: `
+Adds a webhook endpoint. It is for the events of all organizations of the account. The response has the secret that signs what it gets,
+this once; only a repeat under the same Idempotency-Key shows it again. It gets what happens from then on. The URL begins with https:// and
+has at most 2,048 bytes; it names no user, and no private, local or reserved address.
+
+ALREADY_EXISTS when there is an endpoint with its id; FAILED_PRECONDITION when the account has as many as its quota. NOT_FOUND only when a
+repeat comes after its endpoint or secret is gone.`}
+}
+
 // Add makes a webhook endpoint and shows its secret, which nothing shows again. It fails with INVALID_ARGUMENT for a URL that nothing may
 // be posted to, with ALREADY_EXISTS when there is an endpoint with its id, and with FAILED_PRECONDITION when the account has
 // as many of them as its quota.

@@ -67,6 +67,14 @@ func showDelivery(d collab.Delivery) Delivery {
 	return shown
 }
 
+// DeliveriesGet is POST /v2/webhooks/deliveries/get.
+func DeliveriesGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/deliveries/get", Grants: rpc.ReadTable | rpc.ReadWebhooks,
+		Operation: rpc.Method((*Service).GetDeliveries), Description: `
+Lists the deliveries to a webhook endpoint, in pages. The response says what became of the events of the last 30 days that were meant for
+it, newest event first. Filters combine; times are those of the events, and inclusive. NOT_FOUND when there is no such endpoint.`}
+}
+
 // GetDeliveries returns a page of what was delivered to a webhook endpoint in the last 30 days, newest event first. A page ends at
 // pageSize, before its answer is larger than 5 MB, or when 1,000 deliveries were looked at. It fails with NOT_FOUND when there is no such
 // endpoint.

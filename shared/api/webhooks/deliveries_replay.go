@@ -37,6 +37,18 @@ type ReplayDeliveriesResult struct {
 // MaxReplay is the most deliveries that one call replays.
 const MaxReplay = 10_000
 
+// DeliveriesReplay is POST /v2/webhooks/deliveries/replay.
+func DeliveriesReplay() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/deliveries/replay", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks,
+		Operation: rpc.Method((*Service).ReplayDeliveries), Description: `
+Delivers events to a webhook endpoint again. They are pending again, whatever had become of them, with all their attempts before them: that
+of eventId alone, or those since a time (and in a state, where that is given), oldest event first, a page of them per call. Posts begin
+within a minute or so. An endpoint may so get events again that it has had, with the same webhook-id. A repeat after a call that did not
+finish counts what it makes pending itself.
+
+NOT_FOUND when there is no such endpoint, or no delivery of the event to it; FAILED_PRECONDITION when the endpoint is disabled.`}
+}
+
 // ReplayDeliveries makes deliveries pending again, whatever had become of them, with all their attempts before them; they are posted oldest
 // first, from within a minute or so. With since it makes at most pageSize, else MaxReplay, and fewer when its time runs out: a page
 // without a nextPageToken is the last. It fails with NOT_FOUND when there is no such endpoint or no

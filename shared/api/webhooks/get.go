@@ -12,6 +12,14 @@ type GetRequest struct {
 	WebhookIDs []string `json:"webhookIds" rule:"notnull,nonempty,max=30,each=id"`
 }
 
+// Get is POST /v2/webhooks/get.
+func Get() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/get", Grants: rpc.ReadTable | rpc.ReadWebhooks,
+		Operation: rpc.Method((*Service).Get), Description: `
+Lists webhook endpoints, and how they have answered. The response has those of webhookIds that exist, in the order asked and each once, or
+all by id, in one response.`}
+}
+
 // Get returns webhook endpoints: those asked for that exist, in the order asked and each once, or all by id.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) ([]Webhook, error) {
 	all, err := s.Store.Webhooks(ctx, call.Account)

@@ -12,6 +12,15 @@ type RotateSecretRequest struct {
 	WebhookID string `json:"webhookId" rule:"required,id"`
 }
 
+// SecretsRotate is POST /v2/webhooks/secrets/rotate.
+func SecretsRotate() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/secrets/rotate", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+		Operation: rpc.Method((*Service).RotateSecret), Description: `
+Gives a webhook endpoint a new secret. The response has it, this once; only a repeat under the same Idempotency-Key shows it again. The one
+before signs beside it for 24 hours: each post then has two signatures, and a receiver accepts either. NOT_FOUND when there is no such
+endpoint; FAILED_PRECONDITION when five secrets sign already.`}
+}
+
 // RotateSecret gives a webhook endpoint a new secret and shows it, which nothing does again. The one before signs beside it for
 // collab.SecretRotation. It fails with NOT_FOUND when there is no such endpoint, and with FAILED_PRECONDITION when
 // collab.MaxWebhookSecrets sign already.

@@ -22,6 +22,15 @@ type WebhookChange struct {
 	Disabled    rpc.Opt[bool]               `json:"disabled" rule:"notnull" doc:"false enables it again, and forgets how it failed"`
 }
 
+// Update is POST /v2/webhooks/update.
+func Update() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/webhooks/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadWebhooks | rpc.WriteWebhooks,
+		Operation: rpc.Method((*Service).Update), Description: `
+Updates a webhook endpoint, or enables it again. A field left out stays; null clears description, and as eventTypes means all. Every update
+forgets how the endpoint failed: it begins afresh, also where it rested. disabled: false enables it again where you or the service had
+disabled it; posts that were waiting go on. NOT_FOUND when there is no such endpoint.`}
+}
+
 // Update changes a webhook endpoint, and forgets how it failed: it begins afresh. It fails with INVALID_ARGUMENT for a URL that nothing may
 // be posted to, and with NOT_FOUND when there is no such endpoint.
 func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest) (Webhook, error) {

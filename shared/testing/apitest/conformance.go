@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 )
 
 // description is the OpenAPI document, by which requests and answers are checked.
@@ -75,7 +76,7 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 		}
 	}
 	item := d.document.Paths.Value(path)
-	if endpoint := slices.ContainsFunc(api.Endpoints(), func(e api.Endpoint) bool { return e.Path == path }); item == nil && endpoint {
+	if endpoint := slices.ContainsFunc(api.Endpoints(), func(e rpc.Endpoint) bool { return e.Path == path }); item == nil && endpoint {
 		return []string{"openapi.json does not know " + path + ": see package openapi"}
 	}
 	if item == nil || req.Method != http.MethodPost {

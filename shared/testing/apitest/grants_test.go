@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/testing/leadingkeys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,7 +21,7 @@ import (
 // overseer stands before the table and the queues, and notes which grants the calls of each endpoint need.
 type overseer struct {
 	mu    sync.Mutex
-	used  map[string]api.Grants // by path
+	used  map[string]rpc.Grants // by path
 	wrong map[string]bool       // calls that no grant allows
 }
 
@@ -60,7 +61,7 @@ func (o *overseer) note(path, target string, body []byte) {
 	defer o.mu.Unlock()
 	service, operation, _ := strings.Cut(target, ".")
 	if service == "AmazonSQS" {
-		o.used[path] |= api.SendEvents
+		o.used[path] |= rpc.SendEvents
 		if !strings.HasPrefix(operation, "SendMessage") {
 			o.wrong[path+": "+operation] = true
 		}
@@ -71,24 +72,24 @@ func (o *overseer) note(path, target string, body []byte) {
 		o.wrong[fmt.Sprintf("%s: %v", path, err)] = true
 	}
 	if partitions == nil {
-		o.used[path] |= api.ReadIndexes
+		o.used[path] |= rpc.ReadIndexes
 	}
 	for action, keys := range partitions {
-		table, webhooks := api.WriteTable, api.WriteWebhooks
+		table, webhooks := rpc.WriteTable, rpc.WriteWebhooks
 		switch action {
 		case "dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query":
-			table, webhooks = api.ReadTable, api.ReadWebhooks
+			table, webhooks = rpc.ReadTable, rpc.ReadWebhooks
 		}
 		for _, key := range keys {
 			kind, _, _ := strings.Cut(key, "#")
 			switch {
 			case strings.HasSuffix(key, "#QUOTA") && strings.Count(key, "#") == 2 && action == "dynamodb:UpdateItem": // what each has used
-			case kind == "A", kind == "DUE" && table == api.WriteTable:
+			case kind == "A", kind == "DUE" && table == rpc.WriteTable:
 				o.used[path] |= table
 			case kind == "HOOK", strings.HasPrefix(key, "DUE#lane#"):
 				o.used[path] |= webhooks
-			case kind == "UNSUBSCRIBE" && table == api.ReadTable:
-				o.used[path] |= api.ReadMailSecrets
+			case kind == "UNSUBSCRIBE" && table == rpc.ReadTable:
+				o.used[path] |= rpc.ReadMailSecrets
 			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
 			default:
 				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true

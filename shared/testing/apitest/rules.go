@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 )
 
@@ -19,7 +20,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 		return nil, fmt.Errorf("there is no script %s", examplesName)
 	}
 	examples := list[i]
-	endpoints := make(map[string]api.Endpoint)
+	endpoints := make(map[string]rpc.Endpoint)
 	for _, e := range api.Endpoints() {
 		endpoints[e.Path] = e
 	}

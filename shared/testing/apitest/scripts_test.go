@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"collabdata/scripts/local/worker"
-	"collabdata/shared/api"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/keys"
@@ -20,7 +20,7 @@ import (
 
 // TestScripts runs every script against the handlers, and holds that no endpoint needs more than the grants of its row.
 func TestScripts(t *testing.T) {
-	o := &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}}
+	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
 	t.Cleanup(func() { o.report(t) })
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
@@ -35,7 +35,7 @@ func TestHostile(t *testing.T) {
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.
 func serve(t *testing.T) (s *app.Service, url string) {
 	t.Helper()
-	return serveWatched(t, &overseer{used: map[string]api.Grants{}, wrong: map[string]bool{}})
+	return serveWatched(t, &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}})
 }
 
 // serveWatched is serve, with an overseer of what the handlers call.

@@ -1,0 +1,93 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"collabdata/shared/collab"
+)
+
+// Endpoint is one row of the table of endpoints: an operation and all that others need to know of it. It is a function beside its operation,
+// which package api lists, so that the program of one endpoint holds its own operation and no other.
+type Endpoint struct {
+	Path string // the URL's path, and the folder of its main below functions/
+
+	// Description has its rules for those who call, in Markdown: order, limits, what fails with which code. Its first sentence is the Summary.
+	Description string
+	Grants      Grants
+	Requires    collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
+	Operation   Rule
+	LeavesJob   bool // its answer may name a job: see jobs/get
+	Public      bool // without credentials, and to GET too: a page for people
+}
+
+// Grants are the rights to the deployment that an endpoint has. The CDK app grants exactly these.
+type Grants uint8
+
+// The rights.
+const (
+	ReadTable       Grants = 1 << iota // items of the table: GetItem, BatchGetItem, Query
+	ReadIndexes                        // the table's indexes: Query
+	WriteTable                         // items of the table: PutItem, UpdateItem, DeleteItem, ConditionCheckItem, BatchWriteItem
+	SendEvents                         // the events queue: SendMessage
+	ReadWebhooks                       // webhook endpoints and their signing secrets: as ReadTable
+	WriteWebhooks                      // the same: as WriteTable, which goes with it
+	ReadMailSecrets                    // what signs the tokens to unsubscribe by: as ReadTable
+)
+
+// Summary returns the first sentence of the description, without its full stop, and the rest of it.
+func (e Endpoint) Summary() (summary, rest string) {
+	summary, rest, _ = strings.Cut(strings.TrimSpace(e.Description), ".")
+	return strings.ReplaceAll(summary, "\n", " "), strings.TrimSpace(rest)
+}
+
+// Idempotent reports whether the endpoint takes an Idempotency-Key: every one that writes does.
+func (e Endpoint) Idempotent() bool { return e.Grants&WriteTable != 0 }
+
+// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for it.
+func (e Endpoint) Handler(s *Server, services Services) http.Handler {
+	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires})
+}
+
+// Services are what operations are methods of: one pointer of each type.
+type Services []any
+
+// find returns the service of a type.
+func find[S any](services Services) S {
+	for _, s := range services {
+		if s, ok := s.(S); ok {
+			return s
+		}
+	}
+	panic(fmt.Sprintf("rpc: there is no %v among the services", reflect.TypeFor[S]()))
+}
+
+// Rule is the operation of an endpoint as a value.
+type Rule struct {
+	Request reflect.Type // of the request's data
+	Data    reflect.Type // of the answer's data
+
+	handler func(*Server, Services, Options) http.Handler
+}
+
+// Method returns the operation that is a method of a service.
+func Method[S, Req, Data any](method func(S, context.Context, *Call, *Req) (Data, error)) Rule {
+	return Rule{
+		Request: reflect.TypeFor[Req](),
+		Data:    reflect.TypeFor[Data](),
+		handler: func(server *Server, services Services, o Options) http.Handler {
+			s := find[S](services)
+			return Handle(server, func(ctx context.Context, call *Call, req *Req) (Data, error) { return method(s, ctx, call, req) }, o)
+		},
+	}
+}
+
+// PageOf returns the operation of a Public endpoint: the handler that a service makes, outside the envelope.
+func PageOf[S any](handler func(S, *Server) http.Handler) Rule {
+	return Rule{handler: func(server *Server, services Services, _ Options) http.Handler {
+		return handler(find[S](services), server)
+	}}
+}
