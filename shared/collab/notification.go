@@ -74,13 +74,13 @@ func (n *Notification) Document(org OrganizationRef) DocumentRef {
 // Wants reports whether a person with this preference is notified; mine says that it concerns the person.
 func (p Preference) Wants(mine bool) bool { return p == PreferAll || p == PreferMine && mine }
 
-// MaxTold is the most users that a notification names as those it is for.
-const MaxTold = 200
+// MaxAudience is the most users that a notification names as those it is for.
+const MaxAudience = 200
 
 // InboxEntry is a notification as one user has it, or as the list of its document has it: then nobody has done anything with it.
 type InboxEntry struct {
 	Notification
-	To        []string // whom it is for, the first MaxTold of them
+	To        []string // whom it is for, the first MaxAudience of them
 	ToAll     bool     // it was sent to everyone of the organization
 	ReadAt    Millis   // 0 for not yet
 	ClickedAt Millis   // 0 for not yet

@@ -113,7 +113,7 @@ func TestDeletedWhileTold(t *testing.T) {
 			org := a.doc.OrganizationRef
 			itemKeys := []keys.Key{keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID)}
 			for _, u := range people {
-				itemKeys = append(itemKeys, keys.UserNotification(org, u.UserID, ev.Time, ev.ID), keys.Told(org, ev.Time, ev.ID, u.UserID))
+				itemKeys = append(itemKeys, keys.UserNotification(org, u.UserID, ev.Time, ev.ID), keys.Audience(org, ev.Time, ev.ID, u.UserID))
 			}
 			if found, err := w.outbox.GetAll(t.Context(), itemKeys, true); err != nil || len(found) > 0 {
 				t.Errorf("%d are left, %v", len(found), err)

@@ -27,15 +27,15 @@ func DocumentNotification(doc collab.DocumentRef, ms int64, id string) Key {
 	return Key{DocumentPartition(doc) + "#NTF", Time(ms) + "#" + Escape(id)}
 }
 
-// Told says whom a notification that was made at a time was for, beside those that it names itself: a list of users, by the first of them.
-func Told(org collab.OrganizationRef, ms int64, id, first string) Key {
-	return Key{Notification(org, id).PK, toldOf(ms) + Escape(first)}
+// Audience lists users whom a notification that was made at a time is for, besides those in its own item, under the first of them.
+func Audience(org collab.OrganizationRef, ms int64, id, first string) Key {
+	return Key{Notification(org, id).PK, audienceOf(ms) + Escape(first)}
 }
 
-// ToldEnd ends the span of the sort keys of Told, which begins with that of "".
-func ToldEnd(ms int64) string { return toldOf(ms)[:len(toldOf(ms))-1] + AfterChildren }
+// AudienceEnd ends the span of the sort keys of Audience, which begins with that of "".
+func AudienceEnd(ms int64) string { return audienceOf(ms)[:len(audienceOf(ms))-1] + AfterChildren }
 
-func toldOf(ms int64) string { return "TO#" + Time(ms) + "#" }
+func audienceOf(ms int64) string { return "TO#" + Time(ms) + "#" }
 
 // ParseListed reads the sort key of a notification in a list: when it was made, and its id. It fails on text that is none.
 func ParseListed(sk string) (ms int64, id string, err error) {

@@ -319,7 +319,7 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 				writes = append(writes, write)
 			}
 			if found[state] == nil && found[keys.UserNotification(org, u, n.CreatedAt, n.ID)] == nil {
-				if err := s.Put(ctx, store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, u), told{To: []string{u}})); err != nil {
+				if err := s.Put(ctx, store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, u), audience{To: []string{u}})); err != nil {
 					return nil, err
 				}
 			}

@@ -14,24 +14,24 @@ import (
 // notificationItem is a notification.
 type notificationItem struct {
 	Body store.Encoded[collab.Notification] `dynamodbav:"body"`
-	told
+	audience
 }
 
-// told says whom a notification is for: the item of the notification itself does, and others beside it where these are more. Whoever has a
-// pointer to it, or did something with it, is in one of them.
-type told struct {
+// audience says whom a notification is for. The notification's item has one; further users are in items next to it. Whoever has a pointer to
+// the notification, or did something with it, is in one of them.
+type audience struct {
 	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
-	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxTold at most
+	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxAudience at most
 }
 
 func notificationItemOf(org collab.OrganizationRef, n collab.Notification, all bool, to []string) store.Item {
 	return store.ItemOf(keys.Notification(org, n.ID),
-		notificationItem{store.Encoded[collab.Notification]{Value: n}, told{all, to[:min(len(to), collab.MaxTold)]}})
+		notificationItem{store.Encoded[collab.Notification]{Value: n}, audience{all, to[:min(len(to), collab.MaxAudience)]}})
 }
 
-// list puts a notification into the list of its document: ahead of it, so that it is never without. What it points to may not come to be.
-func (s *Store) list(ctx context.Context, org collab.OrganizationRef, n collab.Notification) error {
-	return s.Put(ctx, store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
+// listed is the item of a notification in the list of its document.
+func listed(org collab.OrganizationRef, n collab.Notification) store.Item {
+	return store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID))
 }
 
 // AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
@@ -49,16 +49,16 @@ func (s *Store) AddNotification(
 		return false, err
 	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	listed := store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID))
-	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed)}, ev)
+	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
 	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
 }
 
-// AddAudience makes the notification of an event, for users, where that has none of its own, and notes further users of one that is there. It
-// comes ahead of their pointers to it. It reports false, and leaves nothing, where the notification was deleted. There are collab.MaxTold
-// users at most.
-func (s *Store) AddAudience(ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string) (bool, error) {
-	k, further := keys.Notification(org, n.ID), keys.Told(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
+// AddAudience says that the notification of an event is for users, at most collab.MaxAudience, and creates it where the event has none of its
+// own. It comes before their pointers to it. It reports false, and leaves nothing, where the notification was deleted.
+func (s *Store) AddAudience(
+	ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string,
+) (bool, error) {
+	k, further := keys.Notification(org, n.ID), keys.Audience(org, n.CreatedAt, n.ID, strings.Join(users[:min(len(users), 1)], ""))
 	own := n.ID != event
 	var there store.Item
 	var err error
@@ -67,19 +67,19 @@ func (s *Store) AddAudience(ctx context.Context, org collab.OrganizationRef, n c
 			return false, err
 		}
 	} else {
-		if err := s.list(ctx, org, n); err != nil {
+		if err := s.Put(ctx, listed(org, n)); err != nil { // before the notification, which is never missing in the list
 			return false, err
 		}
 		if there, err = s.Create(ctx, notificationItemOf(org, n, false, users)); err != nil {
 			return false, err
 		}
 	}
-	var known told
+	var known audience
 	if err := there.Decode(&known); err != nil {
 		return false, err
 	}
 	if there != nil && slices.ContainsFunc(users, func(u string) bool { return !slices.Contains(known.To, u) }) {
-		if err := s.Put(ctx, store.ItemOf(further, told{To: users})); err != nil {
+		if err := s.Put(ctx, store.ItemOf(further, audience{To: users})); err != nil {
 			return false, err
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Store) AddAudience(ctx context.Context, org collab.OrganizationRef, n c
 	return false, nil
 }
 
-// Withdrawn reports whether the notification of an event was deleted: nobody is told of the event any more.
+// Withdrawn reports whether the notification of an event was deleted: nobody is notified of the event any more.
 func (s *Store) Withdrawn(ctx context.Context, event collab.EventRef) (bool, error) {
 	it, err := s.Get(ctx, keys.Withdrawn(event.Account, event.ID))
 	return it != nil, err

@@ -130,7 +130,7 @@ func (s *Store) deleteNotification(ctx context.Context, org collab.OrganizationR
 	if collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At {
 		return nil
 	}
-	var to told
+	var to audience
 	if err == nil {
 		err = it.Decode(&to)
 	}
@@ -142,12 +142,12 @@ func (s *Store) deleteNotification(ctx context.Context, org collab.OrganizationR
 		withdrawn := store.NewItem(keys.Withdrawn(org.Account, event))
 		withdrawn[keys.Expires] = store.Number(expiry(s.Millis()))
 		_, err = s.Write(ctx, store.DeleteRead(it, keys.AddedBy), store.Put(withdrawn),
-			store.Put(store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, ""), to)),
+			store.Put(store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, ""), to)),
 			store.Delete(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
 		return err
 	}
 	if to.All {
-		if err := s.Put(ctx, store.ItemOf(keys.Told(org, n.CreatedAt, n.ID, user), told{To: []string{user}})); err != nil {
+		if err := s.Put(ctx, store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, user), audience{To: []string{user}})); err != nil {
 			return err
 		}
 	}
@@ -163,10 +163,10 @@ func (s *Store) deleteNotification(ctx context.Context, org collab.OrganizationR
 
 // SweepNotification deletes what a notification that was deleted has left: whom it was for, what points to it, and what users did with it.
 func (s *Store) SweepNotification(ctx context.Context, org collab.OrganizationRef, n collab.JobNotification) error {
-	itemKeys := store.Span{From: keys.Told(org, n.At, n.ID, "").SK, To: keys.ToldEnd(n.At)}
+	itemKeys := store.Span{From: keys.Audience(org, n.At, n.ID, "").SK, To: keys.AudienceEnd(n.At)}
 	for it, err := range s.Items(ctx, store.Scan{PK: keys.Notification(org, n.ID).PK, Keys: itemKeys, Strong: true}) {
 		if err == nil {
-			err = s.sweepTold(ctx, org, n, it)
+			err = s.sweepAudience(ctx, org, n, it)
 		}
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (s *Store) SweepListed(ctx context.Context, doc collab.DocumentRef, sk stri
 	it, n, err := s.notification(ctx, doc.OrganizationRef, id)
 	of := collab.JobNotification{ID: id, At: at}
 	if err == nil && n.CreatedAt == at && n.Document(doc.OrganizationRef) == doc {
-		err = s.sweepTold(ctx, doc.OrganizationRef, of, it)
+		err = s.sweepAudience(ctx, doc.OrganizationRef, of, it)
 	}
 	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return err
@@ -192,9 +192,9 @@ func (s *Store) SweepListed(ctx context.Context, doc collab.DocumentRef, sk stri
 	return s.SweepNotification(ctx, doc.OrganizationRef, of)
 }
 
-// sweepTold deletes an item that says whom a notification was for, and before it what they have of that.
-func (s *Store) sweepTold(ctx context.Context, org collab.OrganizationRef, n collab.JobNotification, it store.Item) error {
-	var to told
+// sweepAudience deletes an item that says whom a notification was for, and before it what they have of that.
+func (s *Store) sweepAudience(ctx context.Context, org collab.OrganizationRef, n collab.JobNotification, it store.Item) error {
+	var to audience
 	if err := it.Decode(&to); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package outbox keeps what is told to people and systems: events with how far their delivery has come, pending work, mails, notifications
+// Package outbox keeps what goes out to people and systems: events with how far their delivery has come, pending work, mails, notifications
 // with the inboxes that list them, webhook endpoints and what was delivered to them.
 package outbox
 
@@ -19,7 +19,7 @@ type Store struct {
 	directory Directory
 }
 
-// Directory knows what users want to be told, and which documents are there: see package directory.
+// Directory knows which notifications users want, and which documents exist: see package directory.
 type Directory interface {
 	// Preferences returns a user's preferences for each of the documents, in their order.
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
