@@ -139,7 +139,7 @@ type process struct {
 	steps  int      // of these calls that changed something, or came first behind one that did: at all others a kill leaves the same
 	wrote  bool     // the last call may have changed something
 	killAt killPoint
-	actor  *interleave.Actor // pauses before calls about a lane; nil for none
+	actor  *interleave.Actor // pauses before shared calls; nil for none
 	taken  func(text string) // is told of each message that is taken; nil for nobody
 	mails  int               // sent
 	marked int               // of them, marked as sent
@@ -156,7 +156,7 @@ func (p *process) Do(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if p.actor != nil && aboutLane(name, body) {
+	if p.actor != nil && shared(name, body) {
 		p.actor.Pause()
 	}
 	if err := p.call(name[strings.LastIndexByte(name, '.')+1:]); err != nil {
@@ -210,9 +210,6 @@ func (q sqs) SendEventsIn(_ context.Context, delay time.Duration, events ...queu
 func (q sqs) send(delay time.Duration, send func() error) error {
 	if delay > queue.MaxDelay {
 		q.Errorf("a delay of %v", delay)
-	}
-	if q.actor != nil {
-		q.actor.Pause()
 	}
 	if err := q.call("SendMessageBatch"); err != nil || delay == 0 {
 		return cmp.Or(err, send())

@@ -15,9 +15,11 @@ import (
 	"collabdata/shared/testing/interleave"
 )
 
-// aboutLane reports whether a call concerns a lane, its deliveries or its messages.
-func aboutLane(name string, body []byte) bool {
-	return strings.HasSuffix(name, "SendMessageBatch") || bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#HOOK#"))
+// shared reports whether a call is about what an adder of deliveries and the lane's holder both read or write: the lane, and the new
+// deliveries as they are added and listed. In which order they make their other calls makes no difference, nor when they send messages,
+// as those are taken once both are done.
+func shared(name string, body []byte) bool {
+	return bytes.Contains(body, []byte("DUE#lane")) || bytes.Contains(body, []byte("#NEW\"")) && !strings.HasSuffix(name, "DeleteItem")
 }
 
 // act has a process do one thing, pausing before its first calls about a lane, most of them.
