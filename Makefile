@@ -43,7 +43,7 @@ seed: check ## fill the running local server with an organization of 200 threads
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'
 
-openapi: check ## write what is made of the table of endpoints: mains of functions, reference, Go client
+openapi: check ## write what is made of the table of endpoints: mains of functions, reference, Go client, and the document to make others of
 	@go test ./functions ./shared/api/openapi -run '^(TestMains|TestDocument|TestGoClient|TestReadme)$$' -update
 
 # What runs goroutines, and is tested with -race.

@@ -224,7 +224,7 @@ func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile("`(openapi-python-client generate [^`]*)`").FindSubmatch(readme)
+	line := regexp.MustCompile("`(make openapi && openapi-python-client generate [^`]*)`").FindSubmatch(readme)
 	if line == nil {
 		t.Fatal("the README does not say how to make a client in Python")
 	}

@@ -12,6 +12,7 @@ import (
 
 	"collabdata/scripts/console"
 	"collabdata/scripts/page"
+	"collabdata/shared/api/openapi"
 )
 
 //go:embed pages
@@ -58,7 +59,8 @@ func (p *pages) routes() map[string]http.HandlerFunc {
 		"GET /demo":                            p.demoPage,
 		"POST /demo/{person}/collab/{request}": p.demo.collab().ServeHTTP,
 		"GET /docs":                            p.docs,
-		"GET /openapi.json":                    p.description,
+		"GET /openapi.json":                    p.description(func(text []byte) ([]byte, error) { return text, nil }),
+		"GET /openapi-clients.json":            p.description(openapi.ForClients),
 		"GET /mail":                            p.mailList,
 		"GET /mail/{number}":                   p.mailPage,
 		"GET /mail/{number}/html":              p.mailHTML,
@@ -166,13 +168,19 @@ func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {
 	}{p.view("Reference", "/docs", false), accounts[0].key, accounts[0].token})
 }
 
-func (p *pages) description(w http.ResponseWriter, _ *http.Request) {
-	text, err := p.openAPI()
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+// description serves the OpenAPI description, or the part of it that a function makes.
+func (p *pages) description(part func([]byte) ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		text, err := p.openAPI()
+		if err == nil {
+			text, err = part(text)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		page.Serve(w, http.StatusOK, "application/json", page.Policy, text)
 	}
-	page.Serve(w, http.StatusOK, "application/json", page.Policy, text)
 }
 
 func (p *pages) file(w http.ResponseWriter, r *http.Request) {

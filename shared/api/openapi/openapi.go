@@ -1,5 +1,5 @@
-// Package openapi describes the interface from the table of endpoints: as documents in OpenAPI, openapi.json and openapi-clients.json of
-// package api, and as the client in Go. A test of this package writes them, and holds them.
+// Package openapi describes the interface from the table of endpoints: in OpenAPI, as openapi.json of package api, and as the client in Go. A
+// test of this package writes both, and holds them.
 package openapi
 
 import (
@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"collabdata/shared/api"
 	"collabdata/shared/api/rpc"
@@ -94,12 +96,16 @@ func Describe(examples []Example, payloads map[collab.EventType]json.RawMessage)
 	return d, nil
 }
 
-// Document returns the description in OpenAPI: all of it, or what programs can read that make clients. That has neither the part webhooks
-// nor lists that are grouped.
-func (d *Interface) Document(whole bool) ([]byte, error) {
+// Document returns the description in OpenAPI. Each object and array that fits into a line stands on one, so that a change reads as one.
+func (d *Interface) Document() ([]byte, error) {
 	paths := object{}
 	for _, op := range d.operations {
 		paths = with(paths, op.Path, obj("post", op.post(d.schemas)))
+	}
+	hooks := object{}
+	for _, m := range d.events {
+		t := collab.EventType(m.Key)
+		hooks = with(hooks, m.Key, obj("post", hook(t, m.Value.(object), d.payloads[t])))
 	}
 	document := obj(
 		"openapi", "3.1.0",
@@ -115,39 +121,30 @@ func (d *Interface) Document(whole bool) ([]byte, error) {
 		"security", []object{obj("apiKey", []string{}, "authToken", []string{})},
 		"tags", d.tags(),
 		"paths", paths,
-	)
-	components := d.schemas.plain()
-	if whole {
-		components = d.schemas.components
-		hooks := object{}
-		for _, m := range d.events {
-			t := collab.EventType(m.Key)
-			hooks = with(hooks, m.Key, obj("post", hook(t, m.Value.(object), d.payloads[t])))
-		}
-		document = with(document, "webhooks", hooks)
-	}
-	text := rpc.JSON(with(document, "components", obj(
-		"schemas", components,
-		"responses", refusals(),
-		"parameters", obj("IdempotencyKey", obj(
-			"name", "Idempotency-Key",
-			"in", "header",
-			"description", strings.TrimSpace(keyRules),
-			"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
-			"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
-		)),
-		"headers", obj("RetryAfter", obj(
-			"description", "Seconds to wait before the request is sent again",
-			"schema", obj("type", "integer", "minimum", 1),
-		)),
-		"securitySchemes", obj(
-			"apiKey", obj("type", "apiKey", "in", "header", "name", credentials.KeyHeader, "description", "The API key of the account."),
-			"authToken", obj("type", "apiKey", "in", "header", "name", credentials.TokenHeader,
-				"description", "A token of the API key. A revoked one works for up to a minute."),
+		"webhooks", hooks,
+		"components", obj(
+			"schemas", d.schemas.components,
+			"responses", refusals(),
+			"parameters", obj("IdempotencyKey", obj(
+				"name", "Idempotency-Key",
+				"in", "header",
+				"description", strings.TrimSpace(keyRules),
+				"schema", obj("type", "string", "maxLength", 255, "pattern", `^[\x20-\x7e]*$`),
+				"example", "5f1c8f2e-7d0a-4c83-9b4e-2f6d7f6a1c11",
+			)),
+			"headers", obj("RetryAfter", obj(
+				"description", "Seconds to wait before the request is sent again",
+				"schema", obj("type", "integer", "minimum", 1),
+			)),
+			"securitySchemes", obj(
+				"apiKey", obj("type", "apiKey", "in", "header", "name", credentials.KeyHeader, "description", "The API key of the account."),
+				"authToken", obj("type", "apiKey", "in", "header", "name", credentials.TokenHeader,
+					"description", "A token of the API key. A revoked one works for up to a minute."),
+			),
 		),
-	)))
+	)
 	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
+	if err := layout(&b, jsontext.Value(rpc.JSON(document)), 0); err != nil {
 		return nil, err
 	}
 	b.WriteByte('\n')

@@ -2,7 +2,6 @@ package openapi
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -384,37 +383,6 @@ func (s *schemas) tagged(tag reflect.StructTag) object {
 		return list[0]
 	}
 	return obj("anyOf", list)
-}
-
-// plain returns the components for programs that make clients, without what some of them make nothing of that compiles: a list or, as
-// groupField asks for, an object of lists, and a boolean that is true.
-func (s *schemas) plain() map[string]object {
-	components := maps.Clone(s.components)
-	for name, component := range s.components {
-		properties, _ := component.Get("properties")
-		var kept object
-		members, _ := properties.(object)
-		for _, p := range members {
-			property := p.Value.(object)
-			if list, ok := property.Get("anyOf"); ok && p.Key == "data" {
-				property = list.([]object)[0]
-			}
-			if only, _ := property.Get("const"); only == true {
-				property = slices.DeleteFunc(slices.Clone(property), func(m rpc.Member[any]) bool { return m.Key == "const" })
-			}
-			if p.Key != groupField {
-				kept = with(kept, p.Key, property)
-			}
-		}
-		if members != nil {
-			components[name] = slices.Clone(component)
-			components[name][slices.IndexFunc(component, func(m rpc.Member[any]) bool { return m.Key == "properties" })].Value = kept
-		}
-		if strings.HasSuffix(name, "Groups") {
-			delete(components, name)
-		}
-	}
-	return components
 }
 
 func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

@@ -1,0 +1,50 @@
+package openapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestLayout holds what stands on one line: what ends at the width, and nothing that would end after it.
+func TestLayout(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{`{}`, `{}`},
+		{`{"a":[1,{"b":null}]}`, `{"a": [1, {"b": null}]}`},
+		{`["` + strings.Repeat("x", 136) + `"]`, `["` + strings.Repeat("x", 136) + `"]`},
+		{`["` + strings.Repeat("x", 137) + `"]`, "[\n \"" + strings.Repeat("x", 137) + "\"\n]"},
+		{`{"a":{"b":[1,2],"` + strings.Repeat("c", 130) + `":{}}}`,
+			"{\n \"a\": {\n  \"b\": [1, 2],\n  \"" + strings.Repeat("c", 130) + "\": {}\n }\n}"},
+	} {
+		var b bytes.Buffer
+		if err := layout(&b, []byte(test.text), 0); err != nil || b.String() != test.want {
+			t.Errorf("%s is laid out as\n%s\n%v, want\n%s", test.text, &b, err, test.want)
+		}
+	}
+}
+
+// TestForClients holds what a document for programs that make clients leaves out.
+func TestForClients(t *testing.T) {
+	got, err := ForClients([]byte(`{"openapi": "3.1.0", "webhooks": {"e": {}}, "components": {"schemas": {
+		"Data": {"anyOf": [1]}, "XGroups": {}, "Event": {"properties": {"truncated": {"type": "boolean", "const": true}}},
+		"Result": {"properties": {"data": {"anyOf": [{"$ref": "list"}, {"$ref": "groups"}]}, "groupByDocumentId": {}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		Webhooks   any
+		Components struct{ Schemas json.RawMessage }
+	}
+	if err := json.Unmarshal(got, &d); err != nil {
+		t.Fatal(err)
+	}
+	var schemas bytes.Buffer
+	if err := json.Compact(&schemas, d.Components.Schemas); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"Data":{"anyOf":[1]},"Event":{"properties":{"truncated":{"type":"boolean"}}},"Result":{"properties":{"data":{"$ref":"list"}}}}`
+	if schemas.String() != want || d.Webhooks != nil {
+		t.Errorf("got %s", got)
+	}
+}
