@@ -38,7 +38,7 @@ run: check ## serve the API on this machine with all it needs (PORT=... and HOST
 
 seed: check ## fill the running local server with an organization of 200 threads
 	@[ -e $(LOCAL)/data/env ] || { echo 'There is no local server to fill: make run, in another terminal.' >&2; exit 1; }
-	@$(call build_programs,seed admin) && . $(LOCAL)/data/env && exec $(LOCAL)/bin/seed -admin $(LOCAL)/bin/admin
+	@$(call build_programs,seed) && . $(LOCAL)/data/env && exec $(LOCAL)/bin/seed
 
 admin: check ## build the operator's program, .local/bin/admin
 	@$(call build_programs,admin) && echo 'Built $(LOCAL)/bin/admin: see $(LOCAL)/bin/admin --help'

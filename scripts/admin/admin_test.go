@@ -34,11 +34,9 @@ import (
 	"collabdata/shared/credentials"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/removal"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/version"
@@ -106,6 +104,15 @@ func (c *cli) must(t *testing.T, args ...string) [][]string {
 	return lines
 }
 
+// call calls an operation of the API for acme, with members of the data, and returns what it answers.
+func (c *cli) call(t *testing.T, path, data string) {
+	t.Helper()
+	out, _, code := c.run(t, "--yes", "call", "acme", path, `{"data": {`+data+`}}`)
+	if code != 0 || strings.Contains(out, `"success": false`) {
+		t.Fatalf("%s answers %s", path, out)
+	}
+}
+
 // fails runs a command line that fails with this text in what it says, and prints no result.
 func (c *cli) fails(t *testing.T, text string, args ...string) {
 	t.Helper()
@@ -164,7 +171,7 @@ func TestAccount(t *testing.T) {
 	c.fails(t, "<id>: must be 1 to 64 letters, digits, _ and -", "account", "create", "")
 	c.fails(t, "<id>: must be 1 to 64 letters, digits, _ and -", "account", "create", "ACME & Sons")
 
-	expect(t, c.must(t, "account", "disable", "acme", "--yes"), "acme | disabled")
+	expect(t, c.must(t, "account", "disable", "acme", "--yes"), "account | acme", "state | disabled")
 	if c.accepted(t, key, token) {
 		t.Error("a disabled account's credentials are accepted")
 	}
@@ -172,7 +179,7 @@ func TestAccount(t *testing.T) {
 		t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | disabled | TIME | ACME & Sons",
 		"other | enabled | TIME | other",
 	)
-	expect(t, c.must(t, "account", "enable", "acme"), "acme | enabled")
+	expect(t, c.must(t, "account", "enable", "acme"), "account | acme", "state | enabled")
 	if !c.accepted(t, key, token) {
 		t.Error("the credentials of an enabled account are refused")
 	}
@@ -208,8 +215,8 @@ func TestKeysAndTokens(t *testing.T) {
 		t.Error("not the token that was revoked is refused")
 	}
 	c.fails(t, "no token whose hash begins with "+second[1][1], "token", "revoke", key, second[1][1], "--yes")
-	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, first)
-	c.fails(t, "HASH must be 4 to 64 hexadecimal digits", "token", "revoke", key, "abc")
+	c.fails(t, "<hash>: must be 4 to 64 hexadecimal digits", "token", "revoke", key, first)
+	c.fails(t, "<hash>: must be 4 to 64 hexadecimal digits", "token", "revoke", key, "abc")
 	c.fails(t, "is past", "token", "create", key, "--expires", "2020-01-01")
 	c.fails(t, "is no time", "token", "create", key, "--expires", "soon")
 	c.fails(t, "see `admin key list ACCOUNT`", "token", "list", "key-unknown")
@@ -238,7 +245,7 @@ func TestTokenStates(t *testing.T) {
 	if list := c.must(t, "token", "list", "k"); len(list) != 3 || list[2][1] != "valid" {
 		t.Errorf("the expired token was not forgotten: %v", list)
 	}
-	many := make([]collab.Token, maxTokens-1)
+	many := make([]collab.Token, 99)
 	for i := range many {
 		many[i].Hash = hash(byte(i))
 	}
@@ -278,7 +285,7 @@ func TestRotate(t *testing.T) {
 	if c.accepted(t, key, first) || c.accepted(t, key, rotated[0][1]) || !c.accepted(t, key, last[0][1]) {
 		t.Error("after a rotation without grace not the new token alone is accepted")
 	}
-	c.fails(t, "--grace must not be negative", "token", "rotate", key, "--grace=-1s")
+	c.fails(t, "grace must not be negative", "token", "rotate", key, "--grace=-1s")
 	c.fails(t, "see `admin key list ACCOUNT`", "token", "rotate", "key-unknown")
 }
 
@@ -288,16 +295,16 @@ func TestDelete(t *testing.T) {
 	key, token := made[1][1], made[2][1]
 	other := c.must(t, "key", "create", "acme")
 	c.fails(
-		t, "Back ends of account \"acme\" that use this API key will be refused within 60 s, for good. Give --yes to do it", "key", "delete", key,
+		t, fmt.Sprintf("Back ends that use the API key %q will be refused within 60 s, for good. Give --yes to do it", key), "key", "delete", key,
 	)
 	expect(t, c.must(t, "key", "delete", key, "--yes"), "deleted | "+key)
 	if c.accepted(t, key, token) || !c.accepted(t, other[0][1], other[1][1]) {
 		t.Error("not the key that was deleted is refused")
 	}
-	expect(t, c.must(t, "key", "list", "acme"), "KEY | TOKENS", other[0][1]+" | 1")
+	expect(t, c.must(t, "key", "list", "acme"), "KEY | VALID TOKENS", other[0][1]+" | 1")
 	c.fails(t, "see `admin key list ACCOUNT`", "key", "delete", key, "--yes")
 
-	c.must(t, "organization", "put", "acme", "north")
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north"}]`)
 	c.fails(t, "account \"acme\" is enabled: disable it a minute before", "account", "delete", "acme", "--yes")
 	c.must(t, "account", "disable", "acme", "--yes")
 	c.fails(t, "account \"acme\" has organizations", "account", "delete", "acme", "--yes")
@@ -313,30 +320,83 @@ func TestLists(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
 	expect(t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME")
-	c.must(t, "organization", "put", "acme", "north", "--name", "North")
-	c.must(t, "organization", "put", "acme", "a south")
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north", "organizationName": "North"}, {"organizationId": "a south"}]`)
 	expect(
 		t, c.must(t, "organization", "list", "acme"), "ORGANIZATION | STATE | CREATED | NAME", "a south | enabled | TIME | a south",
 		"north | enabled | TIME | North",
 	)
-	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME")
-	c.must(t, "folder", "put", "acme", "north", "a", "--name", "A\tB")
-	expect(t, c.must(t, "folder", "list", "acme", "north"), "FOLDER | PARENT | CREATED | NAME", "a | root | TIME | A B")
-	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
-	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "a")
-	c.must(t, "document", "put", "acme", "north", "budget", "--access", "public")
-	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME",
-		"budget | root | public | TIME | budget", "plan | a | inherited | TIME | plan")
-	c.fails(t, "organization \"east\" does not exist", "document", "list", "acme", "east")
-	c.fails(t, "organization \"east\" does not exist", "folder", "list", "acme", "east")
+	c.call(t, "/v2/organizations/folders/add", `"organizationId": "north", "folders": [{"folderId": "a", "folderName": "A\tB"}]`)
+	c.call(t, "/v2/organizations/documents/add", `"organizationId": "north", "documents": [{"documentId": "plan"}, {"documentId": "budget"}]`)
+	c.call(t, "/v2/organizations/documents/move", `"organizationId": "north", "documentIds": ["plan"], "folderId": "a"`)
+	c.call(t, "/v2/users/add", `"organizationId": "north", "users": [{"userId": "ann", "email": "ann@example.com"}, {"userId": "bob", "name": "Bob"}]`)
+	expect(t, c.must(t, "organization", "show", "acme", "north"), "name | North", "state | enabled", "created | TIME", "changed | TIME",
+		"further-fields | ", "", "Folders in it", "FOLDER | ACCESS | CREATED | NAME", "a | inherited | TIME | A B",
+		"", "Documents directly in it", "DOCUMENT | ACCESS | STATE | CREATED | NAME", "budget | inherited | enabled | TIME | budget")
+	expect(t, c.must(t, "folder", "show", "acme", "north", "a")[8:], "Documents directly in it", "DOCUMENT | ACCESS | STATE | CREATED | NAME",
+		"plan | inherited | enabled | TIME | plan")
+	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | ROLE | ADDRESS | SINCE | NAME",
+		"ann | editor | ann@example.com | TIME | ", "bob | editor |  | TIME | Bob")
+	c.fails(t, "organization \"east\" does not exist: see `admin organization list ACCOUNT`", "member", "list", "acme", "east")
 	c.fails(t, "account \"nobody\" does not exist", "organization", "list", "nobody")
+	c.fails(t, "account \"nobody\" does not exist", "member", "list", "nobody", "north")
+}
+
+// TestWhole holds that a command lists what is on several pages of the console.
+func TestWhole(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	ids := make([]string, 60)
+	for i := range ids {
+		ids[i] = fmt.Sprintf(`{"organizationId": "o-%02d"}`, i)
+	}
+	c.call(t, "/v2/organizations/add", `"organizations": [`+strings.Join(ids, ",")+`]`)
+	if list := c.must(t, "organization", "list", "acme"); len(list) != 61 || list[60][0] != "o-59" {
+		t.Errorf("%d lines: %v", len(list), list)
+	}
+}
+
+// TestCall calls operations of the API as the account's back end would.
+func TestCall(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.must(t, "account", "create", "other")
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north", "plan": "pro"}]`)
+	const get, body = "/v2/organizations/get", `{"data": {"organizationIds": ["north"]}}`
+	for account, want := range map[string]string{"acme": `"plan": "pro"`, "other": `"data": []`} {
+		out, said, code := c.run(t, "call", account, get, body)
+		if code != 0 || !strings.Contains(out, want) || said != "" {
+			t.Errorf("%s: %d %s %s", account, code, out, said)
+		}
+	}
+	for _, test := range []struct {
+		code       int
+		text, path string
+		body       string
+	}{
+		{2, "data.organizationIds", "/v2/organizations/get", `{"data": {"organizationIds": [1]}}`},
+		{2, "the body is not valid JSON", "/v2/organizations/get", `not JSON`},
+		{1, "there is no operation at this path", "/v2/nothing", `{}`},
+		{2, "must be the path of an operation", "organizations/get", `{}`},
+		{1, `/v2/organizations/delete of account "acme" deletes what is named here: {"data"`, "/v2/organizations/delete", body},
+	} {
+		out, said, code := c.run(t, "call", "acme", test.path, test.body)
+		if code != test.code || !strings.Contains(said, test.text) {
+			t.Errorf("%s %s: %d %s %s", test.path, test.body, code, out, said)
+		}
+	}
+	c.fails(t, "account \"nobody\" does not exist", "call", "nobody", get, body)
+	c.must(t, "settings", "set", "acme", "notification-preferences=off")
+	config := `{"data": {"organizationId": "north", "userId": "ann", "documentIds": ["d"]}}`
+	if _, said, code := c.run(t, "call", "acme", "/v2/notifications/config/get", config); code != 1 || !strings.Contains(said, "notification preferences") {
+		t.Errorf("what a setting refuses: %d %s", code, said)
+	}
 }
 
 // TestForms holds how a result is written for a program that reads JSON, and for a person.
 func TestForms(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
-	c.must(t, "organization", "put", "acme", "north", "--name", "North & South")
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north", "organizationName": "North & South"}]`)
 	var out, said bytes.Buffer
 	write := func(person terminal, args ...string) string {
 		out.Reset()
@@ -352,8 +412,8 @@ func TestForms(t *testing.T) {
 	}{
 		{"[\n  {\n    \"organization\": \"north\",\n    \"state\": \"enabled\",\n    \"created\": \"TIME\",\n    \"name\": \"North & South\"\n  }\n]\n",
 			terminal{}, []string{"--json", "organization", "list", "acme"}},
-		{"[]\n", terminal{out: true}, []string{"folder", "list", "acme", "north", "--json"}},
-		{"{\n  \"folder\": \"a\",\n  \"parent\": \"root\",\n  \"name\": \"a\"\n}\n", terminal{}, []string{"folder", "put", "acme", "north", "a", "--json"}},
+		{"[]\n", terminal{out: true}, []string{"member", "list", "acme", "north", "--json"}},
+		{"{\n  \"account\": \"acme\",\n  \"state\": \"enabled\"\n}\n", terminal{}, []string{"account", "enable", "acme", "--json"}},
 		{"ORGANIZATION  STATE    CREATED  NAME\nnorth         enabled  TIME  North & South\n", terminal{out: true}, []string{"organization", "list", "acme"}},
 		{"advanced-queries          on\n", terminal{out: true}, []string{"settings", "get", "acme"}},
 	} {
@@ -517,69 +577,15 @@ func TestOrganization(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
 	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
-	expect(t, c.must(t, "organization", "put", "acme", "north", "--metadata", `{"plan": "pro", "seats": 5.0}`), "north | enabled | north")
-	expect(t, c.must(t, "organization", "put", "acme", "north", "--name", "North"), "north | enabled | North")
-	expect(t, c.must(t, "organization", "disable", "acme", "north", "--yes"), "north | disabled | North")
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north"}]`)
+	c.fails(t, `Every operation on organization "north" of account "acme" will be refused`, "organization", "disable", "acme", "north")
+	expect(t, c.must(t, "organization", "disable", "acme", "north", "--yes"), "organization | north", "state | disabled")
 	if err := c.store.CheckOrganization(t.Context(), org); collab.CodeOf(err) != collab.FailedPrecondition {
 		t.Errorf("the disabled organization: %v", err)
 	}
-	list, err := c.store.Organizations(t.Context(), "acme", []string{"north"})
-	if err != nil || string(list[0].Metadata) != `{"plan":"pro","seats":5.0}` || list[0].CreatedAt == 0 ||
-		list[0].LastUpdated < list[0].CreatedAt {
-		t.Errorf("%+v, %v", list, err)
-	}
-	expect(t, c.must(t, "organization", "enable", "acme", "north"), "north | enabled | North")
-	c.must(t, "organization", "put", "acme", "north", "--metadata", `{"plan":null,"seats":null}`)
-	if list, err = c.store.Organizations(t.Context(), "acme", []string{"north"}); err != nil || list[0].Metadata != nil {
-		t.Errorf("%s, %v", list[0].Metadata, err)
-	}
-	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `{"a":1,"a":2}`)
-	c.fails(t, "--metadata: must be a JSON object", "organization", "put", "acme", "north", "--metadata", `[]`)
-	c.fails(t, "make it by `admin organization put acme 'the south'`", "organization", "disable", "acme", "the south", "--yes")
-	c.fails(t, "account \"nobody\" does not exist", "organization", "put", "nobody", "north")
-}
-
-// TestRollback: an organization becomes what it is in another table, while nobody can change it.
-func TestRollback(t *testing.T) {
-	c := newCLI(t)
-	backup, from, _ := newStore(t)
-	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
-	put := func(s *directory.Store, name string, disabled bool, at time.Time) {
-		t.Helper()
-		if err := storetest.ChangeOrganization(t.Context(), s, org, func(o *collab.Organization) {
-			o.Name, o.Disabled, o.CreatedAt, o.LastUpdated = name, disabled, 1, at.UnixMilli()
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	member := func(s *directory.Store, user string) {
-		t.Helper()
-		in := collab.Resource{OrganizationRef: org}
-		err := s.ChangeMembers(t.Context(), storetest.Request(time.Now()), in, []string{user}, true, func(int, *collab.Member) {})[0]
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	rollback := []string{"organization", "rollback", "acme", "north", "--from", from}
-	c.fails(t, "account \"acme\" does not exist", rollback...)
-	c.must(t, "account", "create", "acme")
-	put(c.store, "now", false, time.Now().Add(-time.Hour))
-	member(c.store, "since")
-	c.fails(t, "first admin organization disable acme north", append(rollback, "--yes")...)
-	put(c.store, "now", true, time.Now().Add(-20*time.Second))
-	c.fails(t, "was disabled 20 s ago", append(rollback, "--yes")...)
-	put(c.store, "now", true, time.Now().Add(-36*time.Second))
-	c.fails(t, `becomes what it is in table `+from+`: what it wrote since is lost. Give --yes`, rollback...)
-	c.fails(t, `organization "north" does not exist in table `+from, append(rollback, "--yes")...)
-	put(backup, "then", false, time.Now())
-	member(backup, "lost")
-
-	c.fails(t, "there is no table nowhere", "organization", "rollback", "acme", "north", "--from", "nowhere", "--yes")
-	c.fails(t, "the deployment's own table", "organization", "rollback", "acme", "north", "--from", c.store.Name(), "--yes")
-	c.fails(t, "--units must be 1 or more", append(rollback, "--units", "0", "--yes")...)
-	expect(t, c.must(t, append(rollback, "--yes")...), "north | 2 | 1")
-	expect(t, c.must(t, "organization", "list", "acme")[1:], "north | enabled | 1970-01-01T00:00:00Z | then")
-	expect(t, c.must(t, "member", "list", "acme", "north")[1:], "lost |  | TIME | ")
+	expect(t, c.must(t, "organization", "enable", "acme", "north"), "organization | north", "state | enabled")
+	c.fails(t, "does not exist", "organization", "disable", "acme", "the south", "--yes")
+	c.fails(t, "account \"nobody\" does not exist", "organization", "enable", "nobody", "north")
 }
 
 func TestVersion(t *testing.T) {
@@ -589,121 +595,44 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-func TestFolderAndDocument(t *testing.T) {
-	c := newCLI(t)
-	c.must(t, "account", "create", "acme")
-	c.must(t, "organization", "put", "acme", "north")
-	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
-	expect(t, c.must(t, "folder", "put", "acme", "north", "a", "--name", "A"), "a | root | A")
-	expect(t, c.must(t, "folder", "put", "acme", "north", "b", "--parent", "a"), "b | a | b")
-	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "b"), "c | b | c")
-	c.fails(t, "folder \"a\" cannot be in \"c\"", "folder", "put", "acme", "north", "a", "--parent", "c")
-	c.fails(t, "folder \"a\" cannot be in \"a\"", "folder", "put", "acme", "north", "a", "--parent", "a")
-	c.fails(
-		t, "folder \"x\" does not exist: make it by `admin folder put acme north x`", "folder", "put", "acme", "north", "d", "--parent", "x",
-	)
-	c.fails(t, "root is no folder", "folder", "put", "acme", "north", "root")
-	c.fails(t, "organization \"south\" does not exist", "folder", "put", "acme", "south", "a")
-	expect(t, c.must(t, "folder", "put", "acme", "north", "c", "--parent", "root", "--name", "See"), "c | root | See")
-	within, err := c.store.FoldersWithin(t.Context(), org, "a", 1)
-	if err != nil || len(within["a"]) != 1 || within["a"][0].ID != "b" {
-		t.Errorf("%+v %v", within, err)
-	}
-
-	expect(t, c.must(t, "document", "put", "acme", "north", "plan"), "plan | root | inherited | plan")
-	expect(
-		t,
-		c.must(
-			t, "document", "put", "acme", "north", "plan", "--folder", "b", "--name", "The plan", "--access", "restricted", "--user", "ann",
-			"--user", "b,ob",
-		),
-		"plan | b | restricted | The plan",
-	)
-	plan := org.Document("plan")
-	may, err := c.store.MaySee(t.Context(), plan, "", []string{"ann", "b,ob", "cid"})
-	if err != nil || !may["ann"] || !may["b,ob"] || may["cid"] {
-		t.Errorf("%v %v", may, err)
-	}
-	expect(
-		t, c.must(t, "document", "put", "acme", "north", "plan", "--access", "public", "--folder", "root"), "plan | root | public | The plan",
-	)
-	c.fails(t, "folder \"x\" does not exist", "document", "put", "acme", "north", "plan", "--folder", "x")
-	c.fails(
-		t, `--access must be one of "unchanged","public","organizationPrivate","restricted"`, "document", "put", "acme", "north", "plan",
-		"--access", "secret",
-	)
-}
-
 // TestRestore: what was deleted is brought back, or it is said why it is not.
 func TestRestore(t *testing.T) {
 	c := newCLI(t)
 	c.must(t, "account", "create", "acme")
-	c.must(t, "organization", "put", "acme", "north")
-	c.must(t, "folder", "put", "acme", "north", "a")
-	c.must(t, "folder", "put", "acme", "north", "b", "--parent", "a")
-	c.must(t, "document", "put", "acme", "north", "plan", "--folder", "b")
-	s := removal.New(c.store, outbox.New(c.store.Table, c.store), time.Hour)
-	org := collab.OrganizationRef{Account: "acme", Organization: "north"}
-	work := func() *request.Request {
-		return &request.Request{Identity: collab.Identity{Account: "acme"}, Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(rand.Text()))}
-	}
-	errs := make([]error, 1)
-	if _, err := s.DeleteFolder(t.Context(), work(), org, "a"); err != nil {
-		t.Fatal(err)
-	}
+	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north"}]`)
+	c.call(t, "/v2/organizations/folders/add", `"organizationId": "north", "folders": [{"folderId": "a"}, {"folderId": "b", "parentFolderId": "a"}]`)
+	c.call(t, "/v2/organizations/documents/add", `"organizationId": "north", "documents": [{"documentId": "plan"}]`)
+	c.call(t, "/v2/organizations/documents/move", `"organizationId": "north", "documentIds": ["plan"], "folderId": "b"`)
+	c.call(t, "/v2/organizations/folders/delete", `"organizationId": "north", "folderId": "a"`)
 	c.fails(t, `document "plan" lies in folder "b", which does not exist`, "document", "restore", "acme", "north", "plan")
 	c.fails(t, `folder "b" lies in folder "a"`, "folder", "restore", "acme", "north", "b")
-	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 2 | 1 | 0")
-	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "a | 1 | 0 | 0") // and does no harm
-	if _, err := s.DeleteDocuments(t.Context(), work(), org, []string{"plan"}, errs); err != nil || errs[0] != nil {
-		t.Fatal(err, errs)
-	}
-	expect(t, c.must(t, "document", "list", "acme", "north"), "DOCUMENT | FOLDER | ACCESS | CREATED | NAME")
-	expect(t, c.must(t, "document", "restore", "acme", "north", "plan"), "plan | b | inherited | plan")
-	c.fails(t, `Organization "north" of account "acme" will be deleted`, "organization", "delete", "acme", "north")
-	c.fails(
-		t, "--undelete-hours must be a number from 0 to 168", "organization", "delete", "acme", "north", "--undelete-hours", "169", "--yes",
+	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "folder | a", "folders | 2", "documents | 1", "left | 0")
+	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "folder | a", "folders | 1", "documents | 0", "left | 0") // and does no harm
+	c.call(t, "/v2/organizations/documents/delete", `"organizationId": "north", "documentIds": ["plan"]`)
+	c.fails(t, `document "plan" does not exist`, "document", "show", "acme", "north", "plan")
+	expect(
+		t, c.must(t, "document", "restore", "acme", "north", "plan"), "document | plan", "folder | b", "access | inherited", "name | plan",
 	)
-	expect(t, c.must(t, "organization", "delete", "acme", "north", "--yes"), "deleted | north")
-	c.fails(t, `organization "north" does not exist`, "organization", "delete", "acme", "north", "--yes")
-	c.fails(t, "first `admin organization restore acme north`", "document", "restore", "acme", "north", "plan")
-	expect(t, c.must(t, "organization", "restore", "acme", "north"), "north | enabled | north")
-	expect(t, c.must(t, "document", "list", "acme", "north")[1:], "plan | b | inherited | TIME | plan")
+	c.call(t, "/v2/organizations/delete", `"organizationIds": ["north"]`)
+	c.fails(t, `organization "north" does not exist`, "document", "restore", "acme", "north", "plan")
+	expect(t, c.must(t, "organization", "restore", "acme", "north"), "restored | north")
+	if shown := c.must(t, "document", "show", "acme", "north", "plan"); shown[1][1] != "b" {
+		t.Errorf("the document is %v", shown)
+	}
 	c.fails(t, `organization "south" does not exist: there was none`, "organization", "restore", "acme", "south")
 	c.fails(t, `document "none" does not exist`, "document", "restore", "acme", "north", "none")
 	c.fails(t, "account \"nobody\" does not exist", "organization", "restore", "nobody", "north")
-}
-
-func TestMember(t *testing.T) {
-	c := newCLI(t)
-	c.must(t, "account", "create", "acme")
-	c.must(t, "organization", "put", "acme", "north")
-	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME")
-	expect(t, c.must(t, "member", "add", "acme", "north", "ann", "--email", "ann@example.com"), "ann | ann@example.com | ")
-	expect(t, c.must(t, "member", "add", "acme", "north", "ann", "--name", "Ann"), "ann | ann@example.com | Ann")
-	_, hint, _ := c.run(t, "member", "add", "acme", "north", "bob")
-	if !strings.Contains(hint, "No mail reaches the member: give --email.") {
-		t.Errorf("of one without an address it says %s", hint)
+	_, said, code := c.run(t, "--undelete-hours", "169", "account", "list")
+	if code != 2 || !strings.Contains(said, "--undelete-hours must be a number from 0 to 168") {
+		t.Errorf("%d %s", code, said)
 	}
-	expect(
-		t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "ann | ann@example.com | TIME | Ann", "bob |  | TIME | ",
-	)
-	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
-	expect(t, c.must(t, "member", "remove", "acme", "north", "ann"), "removed | ann")
-	expect(t, c.must(t, "member", "list", "acme", "north"), "USER | EMAIL | SINCE | NAME", "bob |  | TIME | ")
-	c.fails(
-		t, "--email: must be a plain address such as ann@example.com", "member", "add", "acme", "north", "bob", "--email",
-		"Bob <bob@example.com>",
-	)
-	c.fails(t, "organization \"south\" does not exist", "member", "add", "acme", "south", "ann")
-	c.fails(t, "organization \"south\" does not exist", "member", "list", "acme", "south")
 }
 
 func TestWebhook(t *testing.T) {
 	c := newCLI(t)
 	ctx := t.Context()
 	c.must(t, "account", "create", "acme")
-	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON")
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON | DESCRIPTION")
 	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
 		if err := c.outbox.AddWebhook(ctx, "acme", collab.MaxWebhooks, w); err != nil {
 			t.Fatal(err)
@@ -719,8 +648,8 @@ func TestWebhook(t *testing.T) {
 	if _, _, err := c.outbox.ReleaseLane(ctx, *lane, false); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON",
-		"a | resting | 5 | TIME | https://a.example.com | ", "b | disabled | 0 |  | https://b.example.com | answered 410 Gone")
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON | DESCRIPTION",
+		"a | resting | 5 | TIME | https://a.example.com |  | ", "b | disabled | 0 | never | https://b.example.com | answered 410 Gone | ")
 
 	endpoint := collab.EndpointRef{LaneRef: lane.LaneRef}
 	var events []string
@@ -755,7 +684,7 @@ func TestWebhook(t *testing.T) {
 	expect(t, c.must(t, "webhook", "replay", "acme", "a", "--since", time.Now().Add(48*time.Hour).Format(time.DateOnly)), "replayed | 0")
 	for _, test := range []struct{ text, account, hook string }{
 		{"webhook \"b\" is disabled: enable it before", "acme", "b"},
-		{"webhook \"x\" does not exist: see `admin webhook list acme`", "acme", "x"},
+		{"webhook \"x\" does not exist: see `admin webhook list ACCOUNT`", "acme", "x"},
 		{"account \"nobody\" does not exist", "nobody", "a"},
 	} {
 		_, text, code := c.run(t, "webhook", "replay", test.account, test.hook, "--since", "1h")
@@ -983,7 +912,7 @@ func TestRedriveEnds(t *testing.T) {
 			texts := q.fill(t)[keys.EventsQueue]
 			broken = true
 			_, text, code := q.run(t, "dead-letters", "redrive", "--queue", "events")
-			if code == 0 || !strings.Contains(text, "Nothing is lost: give the command again") {
+			if code == 0 || !strings.Contains(text, "Nothing is lost: do it again") {
 				t.Fatalf("%d %s", code, text)
 			}
 			broken = false
@@ -1153,12 +1082,11 @@ func TestWrongWords(t *testing.T) {
 		args []string
 	}{
 		{"there is no command frob: the commands are account, key, token,", []string{"frob"}},
-		{"there is no command frob: the commands are create, list, disable, enable, delete", []string{"account", "frob"}},
+		{"there is no command frob: the commands are list, show, create, disable, enable, delete", []string{"account", "frob"}},
 		{"there is no flag --frob: the flags are --help, ", []string{"account", "list", "--frob"}},
-		{"--access must be one of", []string{"document", "put", "acme", "o", "d", "--access", "frob"}},
+		{"--state must be one of", []string{"webhook", "show", "acme", "w", "--state", "frob"}},
 		{`events must be triggered or all, not "frob"`, []string{"settings", "set", "acme", "events=frob"}},
 		{`there is no setting "frob": the settings are advanced-queries,`, []string{"settings", "set", "acme", "frob=1"}},
-		{"root is no folder", []string{"folder", "put", "acme", "o", "root"}},
 	} {
 		if _, text, code := c.run(t, test.args...); code != 2 || !strings.Contains(text, test.text) {
 			t.Errorf("%q exits with %d and says %s; want 2 and %s", test.args, code, text, test.text)

@@ -11,23 +11,24 @@ import (
 	"time"
 
 	"collabdata/scripts/console"
-	"collabdata/shared/store/directory"
 )
 
 type consoleCommand struct {
 	Port int `default:"8790" help:"Port on this machine; 0 for a free one. Links to pages work where it is the same."`
 }
 
-// Run serves the pages until the context ends.
-func (c *consoleCommand) Run(ctx context.Context, a *admin, s *directory.Store) error {
+// run serves the pages until the context ends.
+func (c *consoleCommand) run(ctx context.Context, a *admin) error {
+	deployment, err := a.deployment.connect(ctx, a.stderr, true)
+	if err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)))
 	if err != nil {
 		return fmt.Errorf("%w\n--port N takes another one", err)
 	}
 	defer listener.Close()
-	pages, err := console.New(console.Config{
-		Directory: s, Queue: a.queue, CheckURL: a.deployment.checkURL, Random: a.random, Explain: a.deployment.explain,
-	})
+	pages, err := console.New(console.Config{Config: deployment, Explain: a.deployment.explain})
 	if err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func (c *consoleCommand) Run(ctx context.Context, a *admin, s *directory.Store) 
 		return err
 	}
 	fmt.Fprintf(
-		a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", s.Name(),
+		a.stderr, "Open this once, in your browser: it may then look at and change table %s.\n\n  %s\n\nCtrl-C ends it.\n", a.deployment.Table,
 		session.Address(),
 	)
 	server := &http.Server{

@@ -1,23 +1,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"collabdata/infra/stack"
+	"collabdata/scripts/operator"
+	"collabdata/shared/app"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/store"
-	"collabdata/shared/store/directory"
 	"collabdata/shared/webhook"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/smithy-go"
 )
 
@@ -28,65 +31,62 @@ type deployment struct {
 	EventsQueueURL      string `env:"EVENTS_QUEUE_URL" placeholder:"URL" help:"Its queue of events."`
 	WebhooksQueueURL    string `env:"WEBHOOKS_QUEUE_URL" placeholder:"URL" help:"Its queue of webhook deliveries."`
 	AllowedPrivateCIDRs string `name:"allowed-private-cidrs" env:"ALLOWED_PRIVATE_CIDRS" placeholder:"LIST" help:"Private networks that its permission providers may be in, as its setting allowedPrivateCidrs says."`
+	UndeleteHours       int    `env:"UNDELETE_HOURS" default:"24" placeholder:"24" help:"For how many hours what a call deletes can be restored, as its setting undeleteHours says."`
 }
 
-// connect returns how to reach AWS, with the names below read from the stack where one is named.
-func (d *deployment) connect(ctx context.Context) (aws.Config, error) {
+// connect returns how to reach the deployment, with the names above read from the stack where one is named.
+func (d *deployment) connect(ctx context.Context, stderr io.Writer, table bool) (c operator.Config, err error) {
 	cfg, err := awsconfig.Load(ctx)
 	if err != nil {
-		return cfg, err
+		return c, err
 	}
 	if cfg.Region == "" {
-		return cfg, errors.New("no AWS region is chosen: set AWS_REGION")
+		return c, errors.New("no AWS region is chosen: set AWS_REGION")
 	}
-	if d.Stack == "" {
-		return cfg, nil
-	}
-	outputs, err := stack.Outputs(ctx, cfg, d.Stack)
-	if errors.Is(err, stack.ErrNone) {
-		return cfg, fmt.Errorf("there is no stack %s in region %s: check --stack, AWS_PROFILE and AWS_REGION", d.Stack, cfg.Region)
-	}
-	if err != nil {
-		return cfg, fmt.Errorf("reading the outputs of the stack %s: %w", d.Stack, err)
-	}
-	for output, name := range map[string]*string{
-		"TableName": &d.Table, "EventsQueueUrl": &d.EventsQueueURL, "WebhooksQueueUrl": &d.WebhooksQueueURL,
-	} {
-		if *name == "" {
-			*name = outputs[output]
+	if d.Stack != "" {
+		outputs, err := stack.Outputs(ctx, cfg, d.Stack)
+		if errors.Is(err, stack.ErrNone) {
+			return c, fmt.Errorf("there is no stack %s in region %s: check --stack, AWS_PROFILE and AWS_REGION", d.Stack, cfg.Region)
 		}
+		if err != nil {
+			return c, fmt.Errorf("reading the outputs of the stack %s: %w", d.Stack, err)
+		}
+		d.Table = cmp.Or(d.Table, outputs["TableName"])
+		d.EventsQueueURL = cmp.Or(d.EventsQueueURL, outputs["EventsQueueUrl"])
+		d.WebhooksQueueURL = cmp.Or(d.WebhooksQueueURL, outputs["WebhooksQueueUrl"])
 	}
-	return cfg, nil
+	if table && d.Table == "" {
+		return c, collab.Errorf(
+			collab.InvalidArgument, "which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it",
+		)
+	}
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	urls := map[string]string{keys.EventsQueue: d.EventsQueueURL, keys.WebhooksQueue: d.WebhooksQueueURL}
+	ranges, _ := webhook.ParseRanges(d.AllowedPrivateCIDRs) // checkURL returns the error
+	return operator.Config{
+		Service: app.New(app.Config{
+			DynamoDB: cfg, SQS: cfg, Table: d.Table, EventsURL: d.EventsQueueURL, PrivateRanges: ranges, Log: log,
+			Undelete: time.Duration(d.UndeleteHours) * time.Hour,
+		}),
+		Queue: func(_ context.Context, name string) (*queue.Queue, error) {
+			if urls[name] == "" {
+				return nil, collab.Errorf(
+					collab.InvalidArgument, "which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name,
+				)
+			}
+			return queue.New(cfg, urls[name], log), nil
+		},
+		CheckURL: d.checkURL,
+		Random:   rand.Reader,
+	}, nil
 }
 
-// directory returns the directory in the table of the deployment.
-func (a *admin) directory(ctx context.Context) (*directory.Store, error) {
-	d := a.deployment
-	cfg, err := d.connect(ctx)
-	if err != nil {
-		return nil, err
+// Validate reports what no deployment has.
+func (d *deployment) Validate() error {
+	if d.UndeleteHours < 0 || d.UndeleteHours > 168 {
+		return fmt.Errorf("--undelete-hours must be a number from 0 to 168, not %d", d.UndeleteHours)
 	}
-	if d.Table == "" {
-		return nil, wrongf("which deployment? Give --stack NAME, such as collabdata-prod, or --table NAME, as make deploy prints it")
-	}
-	return directory.New(store.New(cfg, d.Table, a.now, a.random)), nil
-}
-
-// queue returns a queue of the deployment by its name in package keys.
-func (a *admin) queue(ctx context.Context, name string) (*queue.Queue, error) {
-	d := a.deployment
-	cfg, err := d.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	url := d.EventsQueueURL
-	if name == keys.WebhooksQueue {
-		url = d.WebhooksQueueURL
-	}
-	if url == "" {
-		return nil, wrongf("which queue? Give --stack NAME, such as collabdata-prod, or --%s-queue-url URL", name)
-	}
-	return queue.New(cfg, url, slog.New(slog.NewTextHandler(a.stderr, nil))), nil
+	return nil
 }
 
 // checkURL reports the rule that the URL of a permission provider breaks.
@@ -107,13 +107,7 @@ func (d *deployment) explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return "stopped before it was done; the command may be given again"
 	}
-	text := err.Error()
-	if failure, ok := errors.AsType[*collab.Error](err); ok {
-		text = failure.Message
-		if failure.Code == collab.Internal && failure.Err != nil { // the operator may know the cause
-			text = failure.Err.Error()
-		}
-	}
+	text := operator.Cause(err)
 	api, refused := errors.AsType[smithy.APIError](err)
 	where := "AWS_PROFILE, AWS_REGION and AWS_ENDPOINT_URL say which AWS account, region or local cloud"
 	switch {
@@ -131,5 +125,16 @@ func (d *deployment) explain(ctx context.Context, err error) string {
 	case collab.CodeOf(err) == collab.Aborted:
 		return "someone else was changing the same thing: nothing was changed; try again"
 	}
+	for _, l := range listed {
+		if collab.CodeOf(err) == collab.NotFound && strings.HasPrefix(text, l.what+" ") {
+			return fmt.Sprintf("%s: see `admin %s`", text, l.by)
+		}
+	}
 	return text
+}
+
+// listed says by which command the things are listed, one of which does not exist.
+var listed = []struct{ what, by string }{
+	{"account", "account list"}, {"the API key", "key list ACCOUNT"}, {"organization", "organization list ACCOUNT"},
+	{"webhook", "webhook list ACCOUNT"},
 }

@@ -1,5 +1,5 @@
-// Command admin is the operator's: it makes accounts with their keys and tokens, and everything else that back ends cannot make
-// themselves. `admin --help` lists its commands.
+// Command admin is the operator's: its commands are the rows of package operator's table, and the pages that show them. `admin --help` lists
+// them.
 //
 // Results go to standard output: as a table where that is a terminal, else as lines with tabs between the values, with --json as JSON.
 // Lists begin with a line that names their values. What to do next goes to standard error. The exit code is 0 for success, 1 for failure,
@@ -8,8 +8,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +17,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
 	"collabdata/scripts/operator"
-	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 	"collabdata/shared/version"
 
 	"github.com/alecthomas/kong"
@@ -33,7 +32,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], person, os.Stdin, os.Stdout, os.Stderr))
 }
 
-// commands is the grammar of the command line.
+// commands is the grammar of the command line, with operator's table as a plugin.
 type commands struct {
 	Deployment deployment `embed:"" group:"Which deployment"`
 	JSON       bool       `name:"json" help:"Print the result as JSON."`
@@ -41,18 +40,8 @@ type commands struct {
 
 	Version kong.VersionFlag `help:"Print the version of this program. A line of the service's log says that of the function."`
 
-	Account      accountCommands      `cmd:"" help:"Accounts: the customers of the deployment."`
-	Key          keyCommands          `cmd:"" help:"API keys of an account."`
-	Token        tokenCommands        `cmd:"" help:"Auth tokens of an API key."`
-	Settings     settingsCommands     `cmd:"" help:"Settings of an account."`
-	Organization organizationCommands `cmd:"" help:"Organizations of an account."`
-	Folder       folderCommands       `cmd:"" help:"Folders of an organization."`
-	Document     documentCommands     `cmd:"" help:"Documents of an organization, and who may see them."`
-	Member       memberCommands       `cmd:"" help:"Members of an organization: those whom notifications for all reach."`
-	Webhook      webhookCommands      `cmd:"" help:"Webhooks of an account, and what they were sent."`
-	Quarantine   quarantineCommands   `cmd:"" help:"Events whose handling ended the process, or that cannot be read."`
-	DeadLetters  deadLetterCommands   `cmd:"" help:"Messages that delivery has given up."`
-	Console      consoleCommand       `cmd:"" help:"Serve pages on this machine that show all of this, and what is in the table."`
+	kong.Plugins
+	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this, and what is in the table."`
 }
 
 const description = `The operator's commands of a collaboration data service.
@@ -75,9 +64,10 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 			code = int(c)
 		}
 	}()
-	var c commands
+	c := commands{Plugins: kong.Plugins{grammar()}}
 	parser := kong.Must(
-		&c, kong.Name("admin"), kong.Description(description), kong.Vars{"version": version.String()}, kong.Writers(stdout, stderr),
+		&c, kong.Name("admin"), kong.Description(description), kong.Writers(stdout, stderr),
+		kong.Vars{"version": version.String(), "settings": operator.SettingsHelp()},
 		kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 120}),
 	)
 	parsed, err := parser.Parse(args)
@@ -85,35 +75,21 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		fmt.Fprintf(stderr, "admin: %s\nSee admin --help.\n", explainWord(err))
 		return 2
 	}
-	a := &admin{deployment: &c.Deployment, now: time.Now, random: rand.Reader, yes: c.Yes, person: person, stdin: stdin, stderr: stderr}
-	parsed.BindTo(ctx, (*context.Context)(nil))
-	if err := parsed.BindToProvider(a.directory); err != nil { // what most commands work on
-		panic(err)
-	}
-	err = parsed.Run(a)
-	if err == nil || len(a.rows)+len(a.lines) > 0 { // what was done before a failure is told
-		if failed := a.print(stdout, c.JSON); err == nil {
-			err = failed
-		}
-	}
-	for _, text := range a.said {
-		fmt.Fprintln(stderr, text)
+	a := &admin{deployment: &c.Deployment, yes: c.Yes, json: c.JSON, person: person, stdin: stdin, stdout: stdout, stderr: stderr}
+	if op, ok := operation(strings.TrimPrefix(parsed.Selected().FullPath(), "admin ")); ok {
+		err = a.run(ctx, op, parsed.Selected().Target.Addr().Interface())
+	} else {
+		err = c.Console.run(ctx, a)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))
-		if _, ok := errors.AsType[wrong](err); ok {
+		if collab.CodeOf(err) == collab.InvalidArgument {
 			return 2
 		}
 		return 1
 	}
 	return 0
 }
-
-// wrong is a value of the command line that is wrong whatever the deployment holds.
-type wrong struct{ error }
-
-// wrongf returns the error about a wrong value.
-func wrongf(format string, args ...any) error { return wrong{fmt.Errorf(format, args...)} }
 
 // explainWord returns what is wrong with a command line. Of an unknown word it names those that there are.
 func explainWord(err error) string {
@@ -153,43 +129,70 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// admin is what a command works with.
+// admin is what commands work with.
 type admin struct {
-	result
 	deployment *deployment
-	now        func() time.Time
-	random     io.Reader
-	yes        bool
+	yes, json  bool
 	person     terminal
 	stdin      io.Reader
+	stdout     io.Writer
 	stderr     io.Writer
-	said       []string // what a person is told below the result
 }
 
-// call is a request of an account.
-func (a *admin) call(account id) *rpc.Call { return operator.Call(a.now(), a.random, string(account)) }
-
-func (a *admin) millis() int64 { return a.now().UnixMilli() }
-
-// print prints the result.
-func (a *admin) print(out io.Writer, asJSON bool) error {
-	if asJSON {
-		return a.printJSON(out)
+// run runs an operation, and prints its report; what is no result of it is for a person, and printed after it.
+func (a *admin) run(ctx context.Context, op operator.Operation, params any) error {
+	c, err := a.deployment.connect(ctx, a.stderr, !op.NoTable)
+	if err != nil {
+		return err
 	}
-	return a.printLines(out, a.person.out)
+	r := operator.New(c).Command()
+	question, err := op.Ask(ctx, r, params)
+	if err == nil && op.Interrupts && question != "" {
+		err = a.confirm(question)
+	}
+	if err != nil {
+		return err
+	}
+	err = op.Run(ctx, r, params)
+	if err != nil && len(r.Parts) == 1 && r.Parts[0].Columns != nil && r.Parts[0].Rows == nil {
+		return err // it has not come to the list
+	}
+	print := func() error { return printLines(a.stdout, &r.Report, a.person.out) }
+	if a.json {
+		print = func() error { return printJSON(a.stdout, &r.Report) }
+	}
+	if failed := print(); err == nil {
+		err = failed
+	}
+	if err == nil {
+		a.say(&r.Report)
+	}
+	return err
 }
 
-// say tells a person something, below the result: it is none.
-func (a *admin) say(format string, args ...any) {
-	a.said = append(a.said, fmt.Sprintf(format, args...))
+// say tells a person what else there is to know.
+func (a *admin) say(r *operator.Report) {
+	lines := []string{r.Done}
+	for _, p := range r.Parts {
+		lines = append(lines, p.Bad)
+		if p.Columns != nil && len(p.Rows) == 0 {
+			lines = append(lines, cmp.Or(p.Empty, "There are none."))
+		} else if shown(p) {
+			lines = append(lines, p.Note)
+		}
+	}
+	for _, line := range append(lines, r.Next...) {
+		if line != "" {
+			fmt.Fprintln(a.stderr, line)
+		}
+	}
 }
 
-// confirm asks a person before something that interrupts others, unless --yes was given. The error says that it is not to be done.
-func (a *admin) confirm(format string, args ...any) error {
+// confirm asks a person a question. The error says that it is not to be done.
+func (a *admin) confirm(question string) error {
 	if a.yes {
 		return nil
 	}
-	question := fmt.Sprintf(format, args...)
 	if !a.person.in {
 		return fmt.Errorf("%s Give --yes to do it", question)
 	}

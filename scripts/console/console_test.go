@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,10 +21,11 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/scripts/operator"
 	"collabdata/scripts/page"
+	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -47,14 +50,18 @@ type world struct {
 // newWorld returns a table that has an account, an organization and a document. Its queues are made where they are asked for.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{directory: directory.New(storetest.New(t))}
+	cfg := storetest.Config(t)
+	service := app.New(app.Config{
+		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Undelete: time.Hour, Log: slog.New(slog.DiscardHandler),
+	})
+	w := &world{directory: service.Directory}
 	w.outbox = outbox.New(w.directory.Table, w.directory)
 	w.threads = threads.New(w.directory.Table, w.directory, w.outbox)
 	var err error
-	w.Console, err = New(Config{
-		Directory: w.directory, CheckURL: webhook.NewGuard(nil).CheckURL, Random: rand.Reader, Home: "/",
+	w.Console, err = New(Config{Home: "/", Config: operator.Config{
+		Service: service, CheckURL: webhook.NewGuard(nil).CheckURL, Random: rand.Reader,
 		Queue: func(_ context.Context, name string) (*queue.Queue, error) { return w.queueOf(t, name), nil },
-	})
+	}})
 	check(t, err)
 	acme := collab.Account{ID: "acct", Name: "Acme <b>", CreatedAt: 1}
 	check(t, w.directory.EnsureAccount(t.Context(), acme, "key-1", []collab.Token{{Hash: make([]byte, 32)}}))
@@ -165,7 +172,7 @@ func get(h http.Handler, path string) answer {
 
 // post sends a form as the pages of the console do.
 func (w *world) post(name string, values ...string) answer {
-	form := url.Values{"form": {w.form}}
+	form := url.Values{"form": {w.form}, "from": {"/account?account=acct"}}
 	for i := 0; i < len(values); i += 2 {
 		form.Set(values[i], values[i+1])
 	}
@@ -210,8 +217,12 @@ func TestPages(t *testing.T) {
 		path, address string
 		want          []string
 	}{
-		{"", "", []string{"Acme &lt;b&gt;", "/console/account?account=acct"}},
-		{"/account", "account=acct", []string{"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate"}},
+		{"/", "", []string{"Acme &lt;b&gt;", "/console/account?account=acct"}},
+		{"/account", "account=acct", []string{
+			"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate", "How many mails are sent within 24 hours.",
+		}},
+		{"/keys", "account=acct", []string{"key-1"}},
+		{"/settings", "account=acct", []string{"mails-per-day", "20000"}},
 		{"/key", "key=key-1", []string{"000000000000", "valid"}},
 		{"/organizations", "account=acct", []string{"/console/organization?account=acct&amp;organization=org"}},
 		{"/organization", org, []string{"above", "Members"}},
@@ -236,8 +247,9 @@ func TestPages(t *testing.T) {
 		{"/webhook", "account=acct&webhook=hook&state=pending", []string{"None of those"}},
 		{"/delivery", "account=acct&webhook=hook&event=" + first, []string{"answered 500", "12 ms", "&#34;annotationId&#34;: &#34;thread&#34;"}},
 		{"/pending", "", []string{first, "job-1", "new"}},
+		{"/quarantine/event", "account=acct&event=" + w.lastEvent(t), []string{"comment_annotation.added"}},
 		{"/quarantine", "", []string{"it ends &lt;b&gt;the process", w.lastEvent(t)}},
-		{"/dead-letters", "", []string{"dead-event", "Of the queue webhooks"}},
+		{"/dead-letters", "", []string{"dead-event", "events"}},
 		{"/job", "account=acct&job=job-1", []string{"waiting"}},
 		{"/find", "", []string{"Which id?"}},
 		{"/find", "id=acct", []string{"an account"}},
@@ -253,7 +265,7 @@ func TestPages(t *testing.T) {
 		{"/find", "id=nothing", []string{"Nothing that was looked at has it"}},
 	} {
 		seen[test.path] = true
-		a := get(w, Path+test.path+"?"+test.address)
+		a := get(w, path.Join(Path, test.path)+"?"+test.address)
 		if a.Code != http.StatusOK || a.Header().Get("Content-Security-Policy") != page.Policy || strings.Contains(a.text, "whsec_") {
 			t.Errorf("%s?%s: %d %v\n%s", test.path, test.address, a.Code, a.Header(), a.text)
 		}
@@ -266,21 +278,27 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s?%s has scripts:\n%s", test.path, test.address, a.text)
 		}
 	}
-	for _, p := range pages {
-		if !seen[p.path] {
-			t.Errorf("%s was not looked at", p.path)
+	for _, op := range operator.Operations() {
+		if op.Page == "" {
+			continue
 		}
-		params := strings.Fields(p.params)
-		for i := range params { // an address that lacks an id
-			var q []string
-			for j, name := range params {
-				if j != i {
-					q = append(q, name+"=x")
-				}
+		if !seen[op.Page] {
+			t.Errorf("%s was not looked at", op.Page)
+		}
+		var names []string
+		for _, f := range reflect.VisibleFields(op.Params()) {
+			if _, arg := f.Tag.Lookup("arg"); arg && !strings.Contains(string(f.Tag), "optional") {
+				names = append(names, strings.ToLower(f.Name))
 			}
-			a := get(w, Path+p.path+"?"+strings.Join(q, "&"))
-			if a.Code != http.StatusBadRequest || !strings.Contains(a.text, params[i]+" of the address") {
-				t.Errorf("%s without %s: %d %s", p.path, params[i], a.Code, a.text)
+		}
+		for i := range names { // an address that lacks an id
+			q := url.Values{}
+			for _, name := range slices.Delete(slices.Clone(names), i, i+1) {
+				q.Set(name, "x")
+			}
+			a := get(w, Path+op.Page+"?"+q.Encode())
+			if a.Code != http.StatusBadRequest || !strings.Contains(a.text, names[i]+" must not be empty") {
+				t.Errorf("%s without %s: %d %s", op.Page, names[i], a.Code, a.text)
 			}
 		}
 	}
@@ -370,6 +388,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{"", "accounts", many + 1},
 		{"/account?account=acct", "keys", many + 1},
+		{"/keys?account=acct", "keys", many + 1},
 		{"/organizations?account=acct", "organizations", many + 1},
 		{"/organization?" + org, "folders", many},
 		{"/organization?" + org, "documents", many + 1},
@@ -411,7 +430,7 @@ func TestBounds(t *testing.T) {
 			}
 		}
 		t.Logf("%s %s: up to %.1f units", test.address, test.list, dearest)
-		if len(rows) != test.want && test.list != "" || dearest > MaxUnits || dearest == 0 {
+		if len(rows) != test.want && test.list != "" || dearest > operator.MaxUnits || dearest == 0 {
 			t.Errorf("%s %s: %d rows, want %d; up to %.1f units", test.address, test.list, len(rows), test.want, dearest)
 		}
 	}
@@ -457,6 +476,25 @@ func TestChanges(t *testing.T) {
 		after.State = collab.DeliveryExhausted
 		check(t, w.outbox.SaveDelivery(ctx, e, before, after))
 	}
+	tokens := func() any {
+		k, err := w.directory.APIKey(ctx, "key-2")
+		check(t, err)
+		return len(slices.DeleteFunc(k.Tokens, func(t collab.Token) bool { return t.Expires != 0 && t.Expires <= w.directory.Millis() }))
+	}
+	check(t, w.directory.AddAPIKey(ctx, "key-2", "acct", []collab.Token{{Hash: make([]byte, 32)}}))
+	for _, call := range [][2]string{
+		{"add", `"organizations": [{"organizationId": "gone"}]`},
+		{"folders/add", `"organizationId": "org", "folders": [{"folderId": "gone"}]`},
+		{"documents/add", `"organizationId": "org", "documents": [{"documentId": "gone"}]`},
+		{"documents/delete", `"organizationId": "org", "documentIds": ["gone"]`},
+		{"folders/delete", `"organizationId": "org", "folderId": "gone"`},
+		{"delete", `"organizationIds": ["gone"]`},
+	} {
+		a := w.post("call", "account", "acct", "path", "/v2/organizations/"+call[0], "body", `{"data": {`+call[1]+`}}`, "confirmed", "yes")
+		if a.Code != http.StatusOK || strings.Contains(html.UnescapeString(a.text), `"success": false`) {
+			t.Fatalf("%v: %s", call, a.text)
+		}
+	}
 	done := map[string]bool{}
 	for _, test := range []struct {
 		name   string
@@ -468,20 +506,72 @@ func TestChanges(t *testing.T) {
 	}{
 		{"account/disable", []string{"account", "acct"}, "will be refused within 60 s", "", func() any { return account().Disabled }, true},
 		{"account/enable", []string{"account", "acct"}, "", "", func() any { return account().Disabled }, false},
-		{"settings", []string{"account", "acct", "setting", "mails-per-day", "value", "5"}, "from 20000 to 5", "", func() any {
+		{"settings/set", []string{"account", "acct", "setting", "mails-per-day", "value", "5"}, "from 20000 to 5", "", func() any {
 			return account().Settings.MailsPerDay
 		}, int64(5)},
-		{"settings", []string{
+		{"settings/set", []string{
 			"account", "acct", "setting", "permission-provider", "value", "https://may.example/x", "secret", "s",
 		}, "from none to https://may.example/x", "", func() any {
 			p, err := w.directory.PermissionProvider(ctx, "acct")
 			check(t, err)
 			return p != nil && p.Secret == "s"
 		}, true},
-		{"key/create", []string{"account", "acct"}, "The token is shown once", "token-", func() any { return keys() }, 2},
-		{"key/delete", []string{"key", "key-1"}, "will be refused within 60 s, for good", "", func() any { return keys() }, 1},
+		{"key/create", []string{"account", "acct"}, "The token is shown once", "token-", func() any { return keys() }, 3},
+		{"key/delete", []string{"key", "key-1"}, "will be refused within 60 s, for good", "", func() any { return keys() }, 2},
 		{"organization/disable", []string{"account", "acct", "organization", "org"}, "will be refused within 5 s", "", disabled, true},
 		{"organization/enable", []string{"account", "acct", "organization", "org"}, "", "", disabled, false},
+		{"organization/restore", []string{"account", "acct", "organization", "gone"}, "becomes what it was", "", func() any {
+			list, err := w.directory.Organizations(ctx, "acct", []string{"gone"})
+			check(t, err)
+			return len(list)
+		}, 1},
+		{"folder/restore", []string{
+			"account", "acct", "organization", "org", "folder", "gone",
+		}, "with what that took away", "", func() any {
+			list, err := w.directory.FoldersBehind(ctx, w.org, "", 0)
+			check(t, err)
+			return len(list)
+		}, 1},
+		{"document/restore", []string{
+			"account", "acct", "organization", "org", "document", "gone",
+		}, "becomes what it was", "", func() any {
+			list, err := w.directory.DocumentsByID(ctx, w.org, []string{"gone"})
+			check(t, err)
+			return len(list)
+		}, 1},
+		{"call", []string{
+			"account", "acct", "path", "/v2/organizations/add", "body", `{"data": {"organizations": [{"organizationId": "called"}]}}`,
+		}, "", `"success": true`, func() any {
+			list, err := w.directory.Organizations(ctx, "acct", []string{"called"})
+			check(t, err)
+			return len(list)
+		}, 1},
+		{"call", []string{
+			"account", "acct", "path", "/v2/organizations/delete", "body", `{"data": {"organizationIds": ["called"]}}`,
+		}, `of account "acct" deletes what is named here`, `"jobId"`, func() any {
+			list, err := w.directory.Organizations(ctx, "acct", []string{"called"})
+			check(t, err)
+			return len(list)
+		}, 0},
+		{"account/create", []string{"id", "made", "name", "Made"}, "Account \"made\" is made", "token-", func() any {
+			list, err := w.directory.Accounts(ctx, "", 0)
+			check(t, err)
+			return len(list)
+		}, 2},
+		{"account/disable", []string{"account", "made"}, "will be refused within 60 s", "", func() any {
+			a, err := w.directory.Account(ctx, "made")
+			check(t, err)
+			return a.Disabled
+		}, true},
+		{"account/delete", []string{"account", "made"}, "for good", "", func() any {
+			list, err := w.directory.Accounts(ctx, "", 0)
+			check(t, err)
+			return len(list)
+		}, 1},
+		{"token/create", []string{"key", "key-2"}, "gets a further token", "token-", tokens, 2},
+		{"token/revoke", []string{"key", "key-2", "hash", strings.Repeat("00", 6)}, "will be refused within 60 s", "", tokens, 1},
+		{"token/rotate", []string{"key", "key-2", "grace", "1h"}, "", "token-", tokens, 2},
+		{"token/rotate", []string{"key", "key-2", "grace", "0s"}, "another token of the API key will be refused", "token-", tokens, 1},
 		{"delivery/replay", []string{
 			"account", "acct", "webhook", "hook", "event", first,
 		}, "whatever had become of it", "", state, collab.DeliveryPending},
@@ -493,7 +583,7 @@ func TestChanges(t *testing.T) {
 			check(t, err)
 			return len(list)
 		}, 0},
-		{"dead-letters/redrive", []string{"queue", "events"}, "All dead letters of the queue events", "1 were sent again", func() any {
+		{"dead-letters/redrive", []string{"queue", "events"}, `All dead letters of the queue "events"`, "", func() any {
 			n, err := w.queues["events"].Waiting(ctx)
 			check(t, err)
 			return n
@@ -509,33 +599,68 @@ func TestChanges(t *testing.T) {
 		}
 		if test.ask != "" {
 			a := w.post(test.name, test.values...)
+			if !strings.Contains(a.text, `<a href="/console/account?account=acct">Cancel</a>`) {
+				t.Errorf("%s cannot be canceled: %s", test.name, a.text)
+			}
 			if a.Code != http.StatusOK || !strings.Contains(html.UnescapeString(a.text), test.ask) || !cmp.Equal(test.is(), before) {
 				t.Errorf("%s asks %d %s; it is %v", test.name, a.Code, a.text, test.is())
 			}
 		}
 		a := w.post(test.name, append(test.values, "confirmed", "yes")...)
-		leads := a.Code == http.StatusSeeOther && get(w, a.Header().Get("Location")).Code == http.StatusOK
-		if test.shown == "" && !leads || test.shown != "" && !strings.Contains(a.text, test.shown) {
+		leads := a.Code == http.StatusSeeOther
+		if leads {
+			at := a.Header().Get("Location")
+			first, again := get(w, at), get(w, at)
+			leads = first.Code == http.StatusOK && strings.Contains(first.text, `role="status"`) && !strings.Contains(again.text, `role="status"`)
+		}
+		if test.shown == "" && !leads || test.shown != "" && !strings.Contains(html.UnescapeString(a.text), test.shown) {
 			t.Errorf("%s: %d to %s: %s", test.name, a.Code, a.Header().Get("Location"), a.text)
 		}
 		if got := test.is(); !cmp.Equal(got, test.want) {
 			t.Errorf("%s: it is %v, want %v", test.name, got, test.want)
 		}
 	}
-	for _, c := range changes {
-		if !done[c.name] {
-			t.Errorf("%s was not made", c.name)
+	for _, op := range operator.Operations() {
+		if name := strings.ReplaceAll(op.Name, " ", "/"); op.Page == "" && !done[name] {
+			t.Errorf("%s was not made", name)
 		}
 	}
 	for name, test := range map[string][]string{
-		"settings":             {"mails-per-day must be a number", "account", "acct", "setting", "mails-per-day", "value", "-1"},
-		"key/delete":           {"the API key does not exist", "key", "key-x"},
-		"webhook/replay":       {"write it like", "account", "acct", "webhook", "hook", "since", "now", "state", "any"},
+		"settings/set":         {"mails-per-day must be a number", "account", "acct", "setting", "mails-per-day", "value", "-1"},
+		"key/delete":           {"the API key does not exist", "key", "key-x", "confirmed", "yes"},
+		"webhook/replay":       {"is no time: write 2027-01-31", "account", "acct", "webhook", "hook", "since", "now", "state", "any"},
 		"dead-letters/redrive": {"queue must be one of", "queue", "x", "confirmed", "yes"},
 		"quarantine/retry":     {"is not in the quarantine", "account", "acct", "event", "x", "confirmed", "yes"},
 	} {
 		if a := w.post(name, test[1:]...); a.Code < 400 || !strings.Contains(html.UnescapeString(a.text), test[0]) {
 			t.Errorf("%s %v: %d %s", name, test, a.Code, a.text)
+		}
+	}
+	// the value that was refused stays in its field, the secret does not
+	for _, test := range []struct{ setting, value, want string }{
+		{"mails-per-day", "<many>", `name="value" value="&lt;many&gt;"`},
+		{"events", "none", `role="alert">events must be triggered or all`},
+		{"permission-provider", "http://x", `name="value" value="http://x" autocomplete="off"></label> <label><span>its bearer secret</span> ` +
+			`<input type="password" name="secret" value="" `},
+	} {
+		a := w.post("settings/set", "account", "acct", "setting", test.setting, "value", test.value, "secret", "hidden")
+		form, _, _ := strings.Cut(a.text, `role="alert"`)
+		form = form[strings.LastIndex(form, "<form"):]
+		if a.Code != http.StatusBadRequest || !strings.Contains(a.text, test.want) || strings.Contains(a.text, `value="hidden"`) ||
+			!strings.Contains(form, `name="setting" value="`+test.setting+`"`) {
+			t.Errorf("%s=%s: %d %s", test.setting, test.value, a.Code, a.text)
+		}
+	}
+	for _, from := range []string{"", "//evil.example/", "https://evil.example/x", "/nothing", "%zz", "/find?id=%ff"} {
+		a := w.send("settings/set", url.Values{
+			"form": {w.form}, "from": {from}, "account": {"acct"}, "setting": {"mails-per-day"}, "value": {"0"},
+		})
+		if a.Code != http.StatusBadRequest || !strings.Contains(a.text, "mails-per-day must be a number") {
+			t.Errorf("from %q: %d %s", from, a.Code, a.text)
+		}
+		a = w.send("account/enable", url.Values{"form": {w.form}, "from": {from}, "account": {"acct"}})
+		if to := a.Header().Get("Location"); a.Code != http.StatusSeeOther || !strings.HasPrefix(to, Path) {
+			t.Errorf("from %q it leads to %q", from, to)
 		}
 	}
 	a := w.send("account/disable", url.Values{"account": {"acct"}, "confirmed": {"yes"}, "form": {"x"}})
@@ -630,7 +755,7 @@ func TestHTMX(t *testing.T) {
 
 func newFiles(t *testing.T) http.Handler {
 	t.Helper()
-	c, err := New(Config{Directory: directory.New(&store.Table{}), Random: rand.Reader})
+	c, err := New(Config{Config: operator.Config{Service: app.New(app.Config{}), Random: rand.Reader}})
 	check(t, err)
 	return c
 }

@@ -10,7 +10,7 @@ const inDocument = {...inOrganization, document: plan};
 // inspect notes what a text has brought onto a page: the console makes no other elements, and leads nowhere else.
 async function inspect(page, shown) {
   const found = await page.evaluate(() => {
-    const known = 'SECTION H1 H2 P DIV TABLE THEAD TBODY TR TH TD A FORM INPUT LABEL SPAN SELECT OPTION BUTTON PRE NAV FOOTER'.split(' ');
+    const known = 'SECTION H1 H2 P DIV TABLE THEAD TBODY TR TH TD A FORM INPUT LABEL SPAN SELECT OPTION TEXTAREA BUTTON PRE NAV FOOTER'.split(' ');
     const wrong = [];
     for (const e of document.querySelectorAll('main *')) {
       const attributes = [...e.attributes].filter((a) => a.value !== '' && /^on|^style$|^src/.test(a.name)).map((a) => a.name);
@@ -60,18 +60,33 @@ async function main() {
   await accounts.getByRole('link', {name: 'dev', exact: true}).click();
   await accounts.getByRole('heading', {name: 'Account dev'}).waitFor();
   await check(accounts, 'console-account');
-  const setting = accounts.locator('tr', {has: accounts.getByRole('cell', {name: 'mails-per-day', exact: true})});
+  const setting = accounts.locator('tr', {has: accounts.getByRole('rowheader', {name: 'mails-per-day', exact: true})});
   await setting.getByRole('textbox').fill('7');
   await setting.getByRole('button').click();
   await accounts.getByText('from 20000 to 7').waitFor();
   await inspect(accounts, 'question');
   await check(accounts, 'console-question');
+  await accounts.getByRole('link', {name: 'Cancel'}).click();
+  await accounts.getByRole('heading', {name: 'Account dev'}).waitFor();
+  await setting.getByRole('textbox').fill('7');
+  await setting.getByRole('button').click();
   await accounts.getByRole('button', {name: 'Do it'}).click();
-  await accounts.locator('tr', {hasText: 'Mails'}).first().getByText('7', {exact: true}).waitFor();
+  await accounts.getByText('The setting mails-per-day is changed').waitFor();
+  await accounts.locator('tr', {hasText: 'Mails'}).first().getByText('7', {exact: true}).first().waitFor();
   await accounts.getByRole('button', {name: 'Make an API key'}).click();
   await accounts.getByRole('button', {name: 'Do it'}).click();
   await accounts.getByText('The token is shown this once').waitFor();
   await check(accounts, 'console-key');
+
+  const refused = await context.newPage(); // and not by open: a refusal is answered with 400
+  await refused.goto(url + at('/account', {account: 'dev'}));
+  const events = refused.locator('tr', {has: refused.getByRole('rowheader', {name: 'events-per-minute', exact: true})});
+  await events.getByRole('textbox').fill('many');
+  await events.getByRole('button').click();
+  await events.getByText('must be a number from').waitFor();
+  if (await events.getByRole('textbox').inputValue() !== 'many') problems.add('account: a refused value does not stay in its field');
+  await inspect(refused, 'refused');
+  await check(refused, 'console-refused');
 
   await visit(at('/organizations', {account: 'dev'}));
   await look('organization', at('/organization', inOrganization));

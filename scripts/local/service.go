@@ -15,6 +15,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/scripts/console"
 	"collabdata/scripts/local/worker"
+	"collabdata/scripts/operator"
 	"collabdata/shared/app"
 	"collabdata/shared/app/deliver"
 	"collabdata/shared/collab"
@@ -64,10 +65,10 @@ func prepare(ctx context.Context, data string, log *slog.Logger, short *journal,
 
 // console returns the operator's pages.
 func (p *parts) console() (http.Handler, error) {
-	return console.New(console.Config{
-		Directory: p.service.Directory, CheckURL: webhook.NewGuard(private).CheckURL, Random: rand.Reader, Home: "/",
+	return console.New(console.Config{Home: "/", Config: operator.Config{
+		Service: p.service, CheckURL: webhook.NewGuard(private).CheckURL, Random: rand.Reader,
 		Queue: func(_ context.Context, name string) (*queue.Queue, error) { return p.queues[name], nil },
-	})
+	}})
 }
 
 // prepareService makes the table and the accounts where they are missing, and puts the service together.

@@ -1,4 +1,3 @@
-// Package operator does what the operator alone may: settings and keys of accounts, and dead letters.
 package operator
 
 import (
@@ -7,70 +6,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/directory"
 )
 
-// Settings are those of an account, as the operator sees them.
-type Settings struct {
+// settings are those of an account.
+type settings struct {
 	collab.Settings
-	Provider *collab.PermissionProvider // nil for none
+	provider *collab.PermissionProvider // nil for none
 }
 
-// ReadSettings reads the settings of an account; NOT_FOUND when it does not exist.
-func ReadSettings(ctx context.Context, d *directory.Store, account string) (s Settings, err error) {
-	a, err := d.Account(ctx, account)
+func (r *Run) readSettings(ctx context.Context, account id) (s settings, err error) {
+	a, err := r.directory.Account(ctx, string(account))
 	if err == nil {
 		s.Settings = a.Settings
-		s.Provider, err = d.PermissionProvider(ctx, account)
+		s.provider, err = r.directory.PermissionProvider(ctx, a.ID)
 	}
 	return s, err
 }
 
-// ChangeSettings changes the settings of an account, and returns them as they are then; NOT_FOUND when it does not exist. change may be
-// called again; its error leaves them as they are. The permission provider, which lies apart from the others, is written last.
-func ChangeSettings(ctx context.Context, d *directory.Store, account string, change func(*Settings) error) (after Settings, err error) {
-	before, err := d.PermissionProvider(ctx, account)
+// changeSettings changes the settings of an account, and returns them as they are then. change may be called again; its error leaves them as
+// they are. The permission provider, which is stored apart from the others, is written last.
+func (r *Run) changeSettings(ctx context.Context, account id, change func(*settings) error) (after settings, err error) {
+	before, err := r.directory.PermissionProvider(ctx, string(account))
 	if err != nil {
 		return after, err
 	}
-	_, err = d.ChangeAccount(ctx, account, func(a *collab.Account) error {
-		after = Settings{a.Settings, before}
+	_, err = r.directory.ChangeAccount(ctx, string(account), func(a *collab.Account) error {
+		after = settings{a.Settings, before}
 		err := change(&after)
 		a.Settings = after.Settings
 		return err
 	})
-	if err == nil && after.Provider != before {
-		err = d.SetPermissionProvider(ctx, account, after.Provider)
+	if err == nil && after.provider != before {
+		err = r.directory.SetPermissionProvider(ctx, string(account), after.provider)
 	}
 	return after, err
 }
 
-// Setting is one line of an account's settings.
-type Setting struct {
-	Name   string
-	Values []string // those that it may have; nil where there are more than a few
-	get    func(Settings) string
-	set    func(*Settings, string) error
+// setting is one line of an account's settings.
+type setting struct {
+	name   string
+	does   string   // a sentence
+	values []string // those that it may have; nil where there are more than a few
+	get    func(settings) string
+	set    func(*settings, string) error
 }
 
-// Get returns the setting's value. Of the permission provider it is the URL: its secret is not shown.
-func (s Setting) Get(of Settings) string { return s.get(of) }
+const (
+	none       = "none"
+	unlimited  = "unlimited"
+	mostAmount = 1_000_000_000
+
+	providerSetting = "permission-provider" // has a secret next to its value
+)
 
 // toggle is a setting of two values; the second one sets the flag.
-func toggle(name, unset, set string, flag func(*Settings) *bool) Setting {
-	return Setting{
-		Name: name, Values: []string{unset, set},
-		get: func(s Settings) string {
+func toggle(name, unset, set, does string, flag func(*settings) *bool) setting {
+	return setting{
+		name: name, does: does, values: []string{unset, set},
+		get: func(s settings) string {
 			if *flag(&s) {
 				return set
 			}
 			return unset
 		},
-		set: func(s *Settings, value string) error {
+		set: func(s *settings, value string) error {
 			if value != set && value != unset {
 				return fmt.Errorf("%s must be %s or %s, not %q", name, unset, set, value)
 			}
@@ -81,49 +85,39 @@ func toggle(name, unset, set string, flag func(*Settings) *bool) Setting {
 }
 
 // text is a setting that is a text; none, or nothing, is as the deployment has it.
-func text(name string, check func(string) error, field func(*Settings) *string) Setting {
-	return Setting{
-		Name: name,
-		get: func(s Settings) string {
-			return cmp.Or(*field(&s), none)
-		},
-		set: func(s *Settings, value string) error {
+func text(name, does string, check func(string) error, of func(*settings) *string) setting {
+	return setting{
+		name: name, does: does,
+		get: func(s settings) string { return cmp.Or(*of(&s), none) },
+		set: func(s *settings, value string) error {
 			if value == none {
 				value = ""
 			}
 			if err := check(value); err != nil {
 				return fmt.Errorf("%s %w", name, err)
 			}
-			*field(s) = value
+			*of(s) = value
 			return nil
 		},
 	}
 }
 
-const (
-	unlimited  = "unlimited"
-	mostAmount = 1_000_000_000
-)
-
 // amount is a quota. usual is its default; most is the largest there may be, 0 where it may be unlimited.
-func amount(name string, usual, most int64, field func(*Settings) *int64) Setting {
+func amount(name, does string, usual, most int64, of func(*settings) *int64) setting {
 	rule := fmt.Sprintf("a number from 1 to %d, default or %s", mostAmount, unlimited)
 	if most != 0 {
 		rule = fmt.Sprintf("a number from 1 to %d or default", most)
 	}
-	return Setting{
-		Name: name,
-		get: func(s Settings) string {
-			switch n := *field(&s); n {
-			case 0:
-				return strconv.FormatInt(usual, 10)
-			case collab.Unlimited:
+	return setting{
+		name: name, does: fmt.Sprintf("%s It is %s; default is %d.", does, rule, usual),
+		get: func(s settings) string {
+			n := *of(&s)
+			if n == collab.Unlimited {
 				return unlimited
-			default:
-				return strconv.FormatInt(n, 10)
 			}
+			return strconv.FormatInt(cmp.Or(n, usual), 10)
 		},
-		set: func(s *Settings, value string) error {
+		set: func(s *settings, value string) error {
 			n, err := strconv.ParseInt(value, 10, 64)
 			switch {
 			case value == "default":
@@ -133,51 +127,64 @@ func amount(name string, usual, most int64, field func(*Settings) *int64) Settin
 			case err != nil || n < 1 || n > cmp.Or(most, mostAmount):
 				return fmt.Errorf("%s must be %s, not %q", name, rule, value)
 			}
-			*field(s) = n
+			*of(s) = n
 			return nil
 		},
 	}
 }
 
-const (
-	// ProviderSetting is the name of the setting that has a secret beside its value.
-	ProviderSetting = "permission-provider"
-
-	none = "none"
-)
-
-// Rules are what settings are checked by that depends on more than their values.
-type Rules struct {
-	CheckURL func(string) error // reports the rule that the URL of a permission provider breaks, as a predicate
-	Secret   []byte             // the bearer secret of a permission provider that is set
-}
-
-// Settings returns all settings.
-func (r Rules) Settings() []Setting {
-	return []Setting{
-		toggle("advanced-queries", "on", "off", func(s *Settings) *bool { return &s.AdvancedQueriesOff }),
-		toggle("notification-preferences", "on", "off", func(s *Settings) *bool { return &s.NotificationPreferencesOff }),
-		{"default-access", []string{string(collab.AccessOrganizationPrivate), string(collab.AccessPublic)}, getDefaultAccess, setDefaultAccess},
-		toggle("events", "triggered", "all", func(s *Settings) *bool { return &s.AllEvents }),
-		toggle("mail-grouping", "on", "off", func(s *Settings) *bool { return &s.MailGroupingOff }),
-		toggle("mail-recipients", "anyone", "members", func(s *Settings) *bool { return &s.MailToMembersOnly }),
-		text("mail-from-name", collab.CheckMailName, func(s *Settings) *string { return &s.MailLook.FromName }),
-		text("mail-product", collab.CheckMailName, func(s *Settings) *string { return &s.MailLook.Product }),
-		text("mail-link", collab.CheckMailLink, func(s *Settings) *string { return &s.MailLook.Link }),
-		amount("write-units-per-second", collab.WriteUnitsPerSecond, 0, func(s *Settings) *int64 { return &s.WriteUnitsPerSecond }),
-		amount("read-units-per-second", collab.ReadUnitsPerSecond, 0, func(s *Settings) *int64 { return &s.ReadUnitsPerSecond }),
-		amount("events-per-minute", collab.EventsPerMinute, 0, func(s *Settings) *int64 { return &s.EventsPerMinute }),
-		amount("mails-per-day", collab.MailsPerDay, 0, func(s *Settings) *int64 { return &s.MailsPerDay }),
-		amount("webhook-endpoints", collab.WebhookEndpoints, collab.MaxWebhooks, func(s *Settings) *int64 { return &s.WebhookEndpoints }),
-		{ProviderSetting, nil, getProvider, r.setProvider},
+// allSettings returns the settings. One of the operator that is nil shows them alone.
+func allSettings(o *Operator, secret []byte) []setting {
+	return []setting{
+		toggle("advanced-queries", "on", "off", "Off, operations that search beyond a document are refused.",
+			func(s *settings) *bool { return &s.AdvancedQueriesOff }),
+		toggle("notification-preferences", "on", "off", "Off, the operations on notification preferences are refused.",
+			func(s *settings) *bool { return &s.NotificationPreferencesOff }),
+		{
+			"default-access", "Who sees a document where neither it nor a folder above says so: members of its organization, or everybody.",
+			[]string{string(collab.AccessOrganizationPrivate), string(collab.AccessPublic)}, getDefaultAccess, setDefaultAccess,
+		},
+		toggle("events", "triggered", "all", "Webhooks hear of changes whose request has triggerNotification, or of all changes.",
+			func(s *settings) *bool { return &s.AllEvents }),
+		toggle("mail-grouping", "on", "off", "On, what happens in a thread within five minutes is one mail to each person.",
+			func(s *settings) *bool { return &s.MailGroupingOff }),
+		toggle("mail-recipients", "anyone", "members", "Mails go to every address that requests name, or to addresses of members alone.",
+			func(s *settings) *bool { return &s.MailToMembersOnly }),
+		text("mail-from-name", "The name of whom mails are from. none is the deployment's.", collab.CheckMailName,
+			func(s *settings) *string { return &s.MailLook.FromName }),
+		text("mail-product", "The name of the product in mails. none is the deployment's.", collab.CheckMailName,
+			func(s *settings) *string { return &s.MailLook.Product }),
+		text("mail-link", "Where mails lead: a URL, with {organizationId}, {documentId} and {annotationId}. none is the deployment's.",
+			collab.CheckMailLink, func(s *settings) *string { return &s.MailLook.Link }),
+		amount("write-units-per-second", "How many write units of the table requests may use a second, averaged over 10.",
+			collab.WriteUnitsPerSecond, 0, func(s *settings) *int64 { return &s.WriteUnitsPerSecond }),
+		amount("read-units-per-second", "How many read units of the table requests may use a second, averaged over 10.",
+			collab.ReadUnitsPerSecond, 0, func(s *settings) *int64 { return &s.ReadUnitsPerSecond }),
+		amount("events-per-minute", "How many events requests may record a minute.", collab.EventsPerMinute, 0,
+			func(s *settings) *int64 { return &s.EventsPerMinute }),
+		amount("mails-per-day", "How many mails are sent within 24 hours. More wait.", collab.MailsPerDay, 0,
+			func(s *settings) *int64 { return &s.MailsPerDay }),
+		amount("webhook-endpoints", "How many webhooks the account may have.", collab.WebhookEndpoints, collab.MaxWebhooks,
+			func(s *settings) *int64 { return &s.WebhookEndpoints }),
+		{
+			providerSetting, "The URL that is asked who may hear of a document, with its bearer secret. none asks nobody.", nil, getProvider,
+			func(s *settings, value string) error { return setProvider(o, s, value, secret) },
+		},
 	}
 }
 
-func getDefaultAccess(s Settings) string {
+// SettingsHelp says which settings there are, with the values that they may have.
+func SettingsHelp() string {
+	return strings.Join(collab.Map(allSettings(nil, nil), func(s setting) string {
+		return s.name + "=" + cmp.Or(strings.Join(s.values, "|"), "VALUE")
+	}), ", ")
+}
+
+func getDefaultAccess(s settings) string {
 	return cmp.Or(string(s.DefaultAccess), string(collab.AccessOrganizationPrivate))
 }
 
-func setDefaultAccess(s *Settings, value string) error {
+func setDefaultAccess(s *settings, value string) error {
 	switch access := collab.Access(value); access {
 	case collab.AccessOrganizationPrivate:
 		s.DefaultAccess = ""
@@ -189,46 +196,124 @@ func setDefaultAccess(s *Settings, value string) error {
 	return fmt.Errorf("default-access must be %s or %s, not %q", collab.AccessOrganizationPrivate, collab.AccessPublic, value)
 }
 
-func getProvider(s Settings) string {
-	if s.Provider == nil {
+// getProvider shows the URL alone: the secret is not shown.
+func getProvider(s settings) string {
+	if s.provider == nil {
 		return none
 	}
-	return s.Provider.URL
+	return s.provider.URL
 }
 
-func (r Rules) setProvider(s *Settings, value string) error {
+func setProvider(o *Operator, s *settings, value string, secret []byte) error {
 	if value == none {
-		s.Provider = nil
+		s.provider = nil
 		return nil
 	}
-	if err := r.CheckURL(value); err != nil {
-		return fmt.Errorf("%s %w", ProviderSetting, err)
+	if err := o.CheckURL(value); err != nil {
+		return fmt.Errorf("%s %w", providerSetting, err)
 	}
-	text := string(bytes.TrimRight(r.Secret, "\r\n"))
+	const bearer = wordCharacters + ".~+/=" // RFC 6750
+	text := string(bytes.TrimRight(secret, "\r\n"))
 	if text == "" {
-		return ErrNoSecret
+		return errors.New(providerSetting + " needs its bearer secret (--secret-file FILE, or - for standard input)")
 	}
-	if len(text) > 1_000 || strings.Trim(text, bearerCharacters) != "" {
+	if len(text) > 1_000 || strings.Trim(text, bearer) != "" {
 		return errors.New("the secret must be at most 1000 letters, digits and - . _ ~ + / =: it is sent as `Authorization: Bearer SECRET`")
 	}
-	s.Provider = &collab.PermissionProvider{URL: value, Secret: text}
+	s.provider = &collab.PermissionProvider{URL: value, Secret: text}
 	return nil
 }
 
-// ErrNoSecret says that a permission provider is set without its secret.
-var ErrNoSecret = errors.New(ProviderSetting + " needs its bearer secret")
-
-// bearerCharacters are those of a bearer token (RFC 6750).
-const bearerCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~+/="
-
-// Set changes one setting by its name.
-func (r Rules) Set(s *Settings, name, value string) error {
-	var names []string
-	for _, setting := range r.Settings() {
-		if setting.Name == name {
-			return setting.set(s, value)
-		}
-		names = append(names, setting.Name)
+func getSettings(ctx context.Context, r *Run, p *inAccount) error {
+	s, err := r.readSettings(ctx, p.Account)
+	if err == nil {
+		r.addSettings(s)
+		r.next("`admin settings set %s NAME=VALUE` changes one.", Word(p.Account))
 	}
-	return fmt.Errorf("there is no setting %q: the settings are %s", name, strings.Join(names, ", "))
+	return err
+}
+
+func (r *Run) addSettings(of settings) {
+	part := r.facts()
+	part.Title = "Settings"
+	for _, s := range allSettings(nil, nil) {
+		f := r.offer("settings set", "Change …", "account", "setting", s.name)
+		f.Inputs = []Input{{Name: "value", Label: s.name, Value: s.get(of), Values: s.values}}
+		if s.name == providerSetting {
+			f.Inputs = append(f.Inputs, Input{Name: "secret", Label: "its bearer secret", Kind: "password"})
+		}
+		part.Rows = append(part.Rows, row(s.name, Cell{Value: s.get(of), Offer: f, Note: s.does}))
+	}
+}
+
+type settingsChange struct {
+	inAccount
+	Values []string `arg:"" name:"name=value" help:"${settings}."`
+	Secret []byte   `name:"secret-file" type:"filecontent" placeholder:"FILE" help:"File with the bearer secret of the permission provider; - for standard input."`
+
+	Setting string `kong:"-"` // of a form: the one that it changes
+	Value   string `kong:"-"`
+}
+
+// apply changes settings, none where one is not as it must be.
+func (p *settingsChange) apply(o *Operator, s *settings) error {
+	changes := p.Values
+	if p.Setting != "" {
+		changes = []string{p.Setting + "=" + p.Value}
+	}
+	all := allSettings(o, p.Secret)
+	for _, change := range changes {
+		name, value, ok := strings.Cut(change, "=")
+		i := slices.IndexFunc(all, func(s setting) bool { return s.name == name })
+		var err error
+		switch {
+		case !ok:
+			err = fmt.Errorf("%q is not of the form NAME=VALUE", change)
+		case i < 0:
+			names := collab.Map(all, func(s setting) string { return s.name })
+			err = fmt.Errorf("there is no setting %q: the settings are %s", name, strings.Join(names, ", "))
+		default:
+			err = all[i].set(s, value)
+		}
+		if err != nil {
+			return collab.Errorf(collab.InvalidArgument, "%v", err)
+		}
+	}
+	return nil
+}
+
+// ask says of a form what it changes.
+func (p *settingsChange) ask(ctx context.Context, r *Run) (string, error) {
+	before, err := r.readSettings(ctx, p.Account)
+	after := before
+	if err == nil {
+		err = p.apply(r.Operator, &after)
+	}
+	if err != nil {
+		return "", err
+	}
+	question := ""
+	for _, s := range allSettings(nil, nil) {
+		if s.name == p.Setting {
+			question = fmt.Sprintf("The setting %s of account %q is changed from %s to %s. Requests and deliveries follow it within 60 s.",
+				s.name, p.Account, s.get(before), s.get(after))
+		}
+	}
+	return question, nil
+}
+
+func setSettings(ctx context.Context, r *Run, p *settingsChange) error {
+	if err := p.apply(r.Operator, new(settings)); err != nil { // wrong whatever the account has
+		return err
+	}
+	after, err := r.changeSettings(ctx, p.Account, func(s *settings) error { return p.apply(r.Operator, s) })
+	if err != nil {
+		return err
+	}
+	r.addSettings(after)
+	r.done("The settings are changed. Requests and deliveries follow them within 60 s.")
+	if p.Setting != "" {
+		r.done("The setting %s is changed. Requests and deliveries follow it within 60 s.", p.Setting)
+	}
+	return nil
 }

@@ -1,6 +1,5 @@
 // Seed fills the local server with an organization to look at: folders, documents, people, 200 threads, and notifications, some of them
-// read. It works as others do: the operator's part by the admin program, everything else through the API. What is there already stays, so
-// that it may be run again.
+// read. It does so through the API. What is there already stays, so that it may be run again.
 package main
 
 import (
@@ -10,12 +9,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"collabdata/shared/client"
+	"collabdata/shared/collab"
 )
 
 const (
@@ -26,14 +25,12 @@ const (
 
 func main() {
 	url := flag.String("url", cmp.Or(os.Getenv("COLLABDATA_URL"), "http://127.0.0.1:8080"), "where the server is")
-	admin := flag.String("admin", "", "the admin program")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	s := &seeder{
-		admin:  *admin,
 		client: client.New(client.Config{BaseURL: *url, APIKey: "dev-key", AuthToken: "dev-token"}),
 		random: rand.New(rand.NewPCG(1, 2)), // the same organization each time
 		now:    time.Now(),
@@ -49,7 +46,6 @@ func main() {
 
 // seeder makes the organization.
 type seeder struct {
-	admin  string
 	client *client.Client
 	random *rand.Rand
 	now    time.Time
@@ -75,22 +71,45 @@ func (s *seeder) run(ctx context.Context) error {
 	return nil
 }
 
-// directory makes what only the operator makes.
+// directory makes organization, folders, documents and people; what is there already fails with ALREADY_EXISTS, and stays.
 func (s *seeder) directory(ctx context.Context) error {
-	commands := [][]string{{"organization", "put", account, organization, "--name", "Northwind Studio"}}
+	if err := made(s.client.Organizations.Add(ctx, &client.OrganizationsAddRequest{
+		Organizations: []client.NewOrganization{{OrganizationID: organization, OrganizationName: "Northwind Studio"}},
+	})); err != nil {
+		return err
+	}
+	all := &client.OrganizationsAddFoldersRequest{OrganizationID: organization}
 	for _, f := range folders {
-		commands = append(commands, []string{"folder", "put", account, organization, f.id, "--name", f.name, "--parent", f.parent})
+		all.Folders = append(all.Folders, client.NewFolder{FolderID: f.id, FolderName: f.name, ParentFolderID: f.parent})
+	}
+	if err := made(s.client.Organizations.AddFolders(ctx, all)); err != nil {
+		return err
 	}
 	for _, d := range documents {
-		commands = append(commands, []string{"document", "put", account, organization, d.id, "--name", d.name, "--folder", d.folder})
-	}
-	for _, p := range people {
-		commands = append(commands, []string{"member", "add", account, organization, p.id, "--name", p.name, "--email", p.email()})
-	}
-	for _, c := range commands {
-		if out, err := exec.CommandContext(ctx, s.admin, c...).CombinedOutput(); err != nil {
-			return fmt.Errorf("admin %q: %w: %s", c, err, out)
+		add := &client.OrganizationsAddDocumentsRequest{
+			OrganizationID: organization, Documents: []client.NewDocument{{DocumentID: d.id, DocumentName: d.name}},
+		}
+		move := &client.OrganizationsMoveDocumentsRequest{OrganizationID: organization, DocumentIDs: []string{d.id}, FolderID: d.folder}
+		if err := made(s.client.Organizations.AddDocuments(ctx, add)); err != nil {
+			return err
+		}
+		if err := made(s.client.Organizations.MoveDocuments(ctx, move)); err != nil {
+			return err
 		}
 	}
-	return nil
+	add := &client.UsersAddRequest{OrganizationID: organization}
+	for _, p := range people {
+		add.Users = append(add.Users, client.NewUser{UserID: p.id, Name: p.name, Email: p.email()})
+	}
+	return made(s.client.Users.Add(ctx, add))
+}
+
+// made returns the first failure of an operation, or of one of its items; what is there already is none.
+func made(items client.Keyed[client.Item], err error) error {
+	for _, i := range items {
+		if err == nil && !i.Value.Success && i.Value.Code != collab.AlreadyExists {
+			err = fmt.Errorf("%s: %s", i.Key, i.Value.Message)
+		}
+	}
+	return err
 }

@@ -99,7 +99,20 @@ func New(c Config) *Service {
 func (s *Service) Handler() http.Handler {
 	server := s.server()
 	checker := &credentials.Checker{Keys: credentials.Cached(s.Directory, s.now), Now: s.now}
-	all := api.Handler(server, s.services(), func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
+	return s.handler(server, func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
+}
+
+// HandlerFor is Handler for callers who need no credentials: whoever may read and write the table may speak for any account.
+func (s *Service) HandlerFor(id collab.Identity) http.Handler {
+	return s.handler(s.server(), func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r.WithContext(collab.WithIdentity(r.Context(), id)))
+		})
+	})
+}
+
+func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.Handler) http.Handler {
+	all := api.Handler(server, s.services(), identify)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), deadline.Operation)
 		defer cancel()

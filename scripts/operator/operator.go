@@ -1,0 +1,136 @@
+// Package operator is the table of what an operator does to a deployment: what is to be known of an account, and what the API leaves to the
+// operator. Admin makes its commands of the table, and the console its pages.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"collabdata/shared/app"
+	"collabdata/shared/collab"
+	"collabdata/shared/queue"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
+)
+
+// Config says which deployment.
+type Config struct {
+	Service  *app.Service
+	Queue    func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package keys
+	CheckURL func(string) error                                           // reports the rule that the URL of a permission provider breaks, as a predicate
+	Random   io.Reader
+}
+
+// Operator runs operations on a deployment. Safe for concurrent use.
+type Operator struct {
+	Config
+	directory *directory.Store
+	threads   *threads.Store
+	outbox    *outbox.Store
+}
+
+// New returns the operator of a deployment. It calls nothing.
+func New(c Config) *Operator {
+	d := c.Service.Directory
+	o := outbox.New(d.Table, present{d})
+	return &Operator{Config: c, directory: d, threads: threads.New(d.Table, d, o), outbox: o}
+}
+
+// present is the directory for what also goes on while an organization or a document is disabled.
+type present struct{ *directory.Store }
+
+// Current returns which of the documents are there, in this incarnation.
+func (d present) Current(
+	ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef,
+) (map[collab.DocumentRef]bool, error) {
+	ids := collab.Map(documents, func(doc collab.DocumentRef) string { return doc.Document })
+	list, err := d.DocumentsByID(ctx, org, ids)
+	current := make(map[collab.DocumentRef]bool, len(list))
+	for _, found := range list {
+		current[found.Ref(org)] = true
+	}
+	return current, err
+}
+
+// Operation is a row of the table.
+type Operation struct {
+	Name       string // the words of its command, such as `account disable`
+	Help       string // what it does
+	Page       string // path of its page below the console's; "" where it changes something, which a form with a button does
+	Question   string // what it does to whom, in the words of who asks whether to do it; {name} is a parameter
+	Interrupts bool   // somebody may be interrupted: the command asks, too
+	NoTable    bool   // it needs queues alone
+
+	params reflect.Type
+	run    func(ctx context.Context, r *Run, params any) error
+}
+
+// page is the row of an operation that shows something.
+func page[P any](name, path, help string, run func(context.Context, *Run, *P) error) Operation {
+	return change(name, "", help, run).at(path)
+}
+
+// change is the row of an operation that changes something. With a question the console asks it before.
+func change[P any](name, question, help string, run func(context.Context, *Run, *P) error) Operation {
+	return Operation{
+		Name: name, Help: help, Question: question, params: reflect.TypeFor[P](),
+		run: func(ctx context.Context, r *Run, params any) error { return run(ctx, r, params.(*P)) },
+	}
+}
+
+func (op Operation) at(page string) Operation {
+	op.Page = page
+	return op
+}
+
+func (op Operation) interrupts() Operation {
+	op.Interrupts = true
+	return op
+}
+
+func (op Operation) noTable() Operation {
+	op.NoTable = true
+	return op
+}
+
+// Params is the type of the operation's parameters: a struct whose tags are those of kong, and whose fields Bind sets, too.
+func (op Operation) Params() reflect.Type { return op.params }
+
+// asker are parameters that know the question better than the row does; "" for none.
+type asker interface {
+	ask(ctx context.Context, r *Run) (string, error)
+}
+
+// Ask returns what to ask before the operation is run, "" for nothing. It fails where that could not succeed.
+func (op Operation) Ask(ctx context.Context, r *Run, params any) (string, error) {
+	if p, ok := params.(asker); ok {
+		return p.ask(ctx, r)
+	}
+	question := op.Question
+	for name, f := range fields(params) {
+		question = strings.ReplaceAll(question, "{"+name+"}", fmt.Sprintf("%q", fmt.Sprint(f.value.Interface())))
+	}
+	return question, nil
+}
+
+// Run runs the operation, which fills in the report of r. What is reported before a failure holds.
+func (op Operation) Run(ctx context.Context, r *Run, params any) error {
+	return op.run(collab.WithUsage(ctx, r.usage), r, params)
+}
+
+// Cause is what an error says to an operator, who may know the cause of what others are not told.
+func Cause(err error) string {
+	failure, ok := errors.AsType[*collab.Error](err)
+	switch {
+	case ok && failure.Code == collab.Internal && failure.Err != nil:
+		return failure.Err.Error()
+	case ok:
+		return failure.Message
+	}
+	return err.Error()
+}
