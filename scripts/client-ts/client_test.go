@@ -65,6 +65,7 @@ func TestClient(t *testing.T) {
 	})
 
 	project, here := npmtest.Pack(t, "collabdata-client", "standardwebhooks", "@stablelib", "fast-sha256", "@types", "undici-types")
+	npmtest.WantFiles(t, project, "collabdata-client", map[string]string{"LICENSE": "Apache License"})
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {

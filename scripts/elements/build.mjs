@@ -1,6 +1,6 @@
 // Builds the package: dist/index.js for bundlers, which bring Lit and DOMPurify themselves, and dist/elements.min.js for a script tag, with both.
 // What shows HTML is a file of its own beside each, loaded when it is needed.
-import {readFile} from 'node:fs/promises';
+import {copyFile, readFile, writeFile} from 'node:fs/promises';
 
 import {build} from 'esbuild';
 
@@ -26,4 +26,11 @@ const both = {bundle: true, format: 'esm', target: 'es2022', legalComments: 'non
 for (const entry of ['index', 'html']) {
   await build({...both, entryPoints: [`src/${entry}.ts`], packages: 'external', plugins: [apart('./html.js')]});
 }
-await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze]});
+const banner = {js: '/*! With parts of Lit (c) Google LLC, BSD-3-Clause, and DOMPurify (c) Cure53, Apache-2.0: NOTICES.txt of collabdata-elements */'};
+await build({...both, entryPoints: {'elements.min': 'src/index.ts', 'html.min': 'src/html.ts'}, minify: true, plugins: [apart('./html.min.js'), squeeze], banner});
+
+// What the package must carry: our licence, and those of what is in the files with .min.
+const notice = async (name) => `${name}\n\n${await readFile(`node_modules/${name}/LICENSE`, 'utf8')}`;
+const notices = await Promise.all(['lit', 'lit-html', 'lit-element', '@lit/reactive-element', 'dompurify'].map(notice));
+await writeFile('dist/NOTICES.txt', `elements.min.js and html.min.js have parts of these packages.\n\n${notices.join('\n\n')}`);
+await copyFile('../../LICENSE', 'LICENSE');

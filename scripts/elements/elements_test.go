@@ -33,16 +33,26 @@ func TestElements(t *testing.T) {
 		}
 	}
 
-	project, modules := npmtest.Pack(t, "collabdata-elements", "lit", "lit-html", "lit-element", "@lit", "@types", "dompurify")
+	project, modules := npmtest.Pack(t, "collabdata-elements", "lit", "lit-html", "lit-element", "@lit", "@types", "csstype", "dompurify")
+	npmtest.WantFiles(t, project, "collabdata-elements", map[string]string{
+		"LICENSE": "Apache License", "dist/NOTICES.txt": "Google LLC", "dist/elements.min.js": "NOTICES.txt", "dist/html.min.js": "NOTICES.txt",
+	})
 	for name, text := range map[string]string{
-		"package.json":  `{"type": "module"}`,
-		"tsconfig.json": `{"compilerOptions": {"module": "ESNext", "moduleResolution": "Bundler", "target": "ES2022", "strict": true, "skipLibCheck": true, "types": []}}`,
-		"use.ts": `import {setTexts, type ThreadsElement} from 'collabdata-elements';
+		"package.json": `{"type": "module"}`,
+		"tsconfig.json": `{"compilerOptions": {"module": "ESNext", "moduleResolution": "Bundler", "target": "ES2022", "strict": true, "skipLibCheck": true,
+			"types": [], "jsx": "react-jsx"}}`,
+		"use.ts": `import {setTexts} from 'collabdata-elements';
 setTexts({send: 'Senden'});
-const threads = document.querySelector<ThreadsElement>('collab-threads')!;
+const threads = document.querySelector('collab-threads')!;
 threads.compose({elementId: 'chart'});
 // @ts-expect-error a misspelt field
 threads.compose({element: 'chart'});
+`,
+		"react.tsx": example(t, "tsx") + `
+// @ts-expect-error a document is missing
+export const without = <collab-threads />;
+// @ts-expect-error a misspelt attribute
+export const misspelt = <collab-inbox hrfe="/" />;
 `,
 	} {
 		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o644); err != nil {
@@ -74,6 +84,21 @@ func BenchmarkElements(b *testing.B) {
 			b.ReportMetric(value, unit)
 		}
 	}
+}
+
+// example returns the README's example in a language.
+func example(t *testing.T, language string) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, found := strings.Cut(string(text), "```"+language+"\n")
+	code, _, closed := strings.Cut(after, "```")
+	if !found || !closed {
+		t.Fatalf("README.md has no example in %s", language)
+	}
+	return code
 }
 
 func gzipped(t *testing.T, text []byte) int {

@@ -171,8 +171,129 @@ async function main() {
   if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
   await context.close();
 
+  await writing(browser);
+  await failing(browser);
   await attack(browser);
   await browser.close();
+}
+
+// focus holds what the keyboard acts on: the name of a button or field, or of a part.
+async function focus(page, what, name) {
+  const on = (name) => {
+    let at = document.activeElement;
+    while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+    const is = (at.getAttribute('aria-label') ?? (at === document.body ? 'nothing' : at.textContent)).trim().replace(/\s+/g, ' ');
+    return name === undefined ? is : is.startsWith(name);
+  };
+  await page.waitForFunction(on, name, {timeout: 10_000}).catch(async () => problems.add(`${what}: the focus is on ${await page.evaluate(on)}, want ${name}`));
+}
+
+// writing writes by the keyboard, as somebody who is interrupted: no text is lost, and the focus never.
+async function writing(browser) {
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=cleo');
+  const keys = page.keyboard;
+  const thread = page.getByRole('article', {name: 'Thread of Cleo Clark'});
+  await thread.getByRole('button', {name: 'Show 1 reply'}).press('Enter');
+  await keys.type('A reply to @bo');
+  await page.getByRole('option', {name: 'Bob Builder'}).waitFor();
+  await keys.press('Enter');
+  await keys.press('Escape');
+  await focus(page, 'Escape in a reply', 'Show 1 reply');
+  await want('that there is a draft', thread.getByText('Draft', {exact: true}));
+  await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
+  await keys.type('A thread');
+  await check(page, 'drafts');
+  await keys.press('Escape');
+  await focus(page, 'Escape in a new thread', 'Comment');
+  await page.getByRole('button', {name: 'Comment on the table'}).press('Enter');
+  await keys.type('@');
+  await page.getByRole('option').first().waitFor();
+  if ((await page.getByRole('option', {name: 'Cleo Clark'}).count()) > 0) problems.add('one can mention oneself');
+  await keys.press('Escape');
+  await page.getByRole('button', {name: 'Cancel'}).press('Enter');
+  await focus(page, 'Cancel', 'Comment on the table');
+  await page.reload();
+  const kept = page.getByRole('button', {name: /^Continue/});
+  await want('the draft of a thread', kept);
+  if ((await kept.count()) !== 1) problems.add('what was canceled is kept');
+  await kept.press('Enter');
+  const text = page.getByRole('textbox');
+  if ((await text.inputValue()) !== 'A thread') problems.add(`a draft became ${await text.inputValue()}`);
+  await text.fill('x'.repeat(20_001));
+  await want('that a text is too long', page.getByText('1 character too many'));
+  if (await page.getByRole('button', {name: 'Send'}).isEnabled()) problems.add('a text that is too long can be sent');
+  await check(page, 'long');
+  await keys.press('Backspace');
+  await want('how much may come', page.getByText('0 characters left'));
+  await keys.press('Control+Enter');
+  await focus(page, 'a thread was sent', 'Thread of Cleo Clark');
+  const own = page.locator('collab-thread[open]');
+  await own.getByRole('button', {name: 'Resolve'}).press('Enter');
+  await want('that it is resolved', own.getByRole('button', {name: 'Reopen'}));
+  await focus(page, 'Resolve', 'Reopen');
+  await keys.press('Escape');
+  await focus(page, 'Escape in what is not listed', 'Show 1 reply');
+  await thread.getByRole('button', {name: 'Show 1 reply'}).press('Enter');
+  await focus(page, 'a thread was opened', 'Write a reply');
+  if ((await text.inputValue()) !== 'A reply to @Bob Builder ') problems.add(`a draft became ${await text.inputValue()}`);
+  await thread.getByRole('button', {name: 'Send'}).click();
+  await focus(page, 'a reply was sent', 'Write a reply');
+  await want('the mention', thread.locator('.mention', {hasText: '@Bob Builder'}));
+  await thread.getByRole('button', {name: /^Edit your/}).nth(1).press('Enter');
+  await keys.type(' and more');
+  await keys.press('Escape');
+  await focus(page, 'Escape in an edit', 'Edit your');
+  await thread.getByRole('button', {name: /^Delete your/}).nth(1).press('Enter');
+  await keys.press('Enter');
+  await focus(page, 'Delete', 'Thread of Cleo Clark');
+  await page.getByRole('button', {name: /^Inbox/}).press('Enter');
+  await focus(page, 'the inbox', 'Inbox');
+  await keys.press('Escape');
+  await focus(page, 'Escape in the inbox', 'Inbox');
+  await context.close();
+}
+
+// failing shows what is said where something is refused, gone or away, and that it goes on by itself.
+async function failing(browser) {
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=cleo');
+  page.expected = true;
+  await page.getByRole('article').first().waitFor();
+  const refuse = (status, code, message, headers = {}) => (route) => route.fulfill({status, headers, json: {error: {status: code, message}}});
+
+  await page.evaluate(() => (location.hash = 'collab-thread=gone'));
+  await want('that a thread is gone', page.getByRole('alert').getByText('The thread is not there any more.'));
+  await check(page, 'gone');
+
+  let refusals = 0;
+  await page.route('**/add-thread', (route) => (refusals++ ? route.continue() : refuse(429, 'RESOURCE_EXHAUSTED', 'later', {'Retry-After': '1'})(route)));
+  await page.getByRole('button', {name: 'Comment on the table'}).click();
+  await page.keyboard.type('One too many');
+  await page.keyboard.press('Control+Enter');
+  await want('the thread that was sent later', page.locator('collab-thread[open]').getByRole('button', {name: 'Resolve'}));
+  if ((await page.getByText('was not sent').count()) > 0 || refusals !== 2) problems.add(`what is to be sent later is sent ${refusals} times`);
+
+  const list = page.locator('collab-threads');
+  for (const [name, answer, says] of [
+    ['denied', refuse(403, 'PERMISSION_DENIED', 'no'), 'You have no permission'],
+    ['disabled', refuse(400, 'FAILED_PRECONDITION', 'document "launch-plan" is disabled'), 'Document "launch-plan" is disabled.'],
+    ['busy', refuse(429, 'RESOURCE_EXHAUSTED', 'later', {'Retry-After': '600'}), 'try again in 10 minutes'],
+    ['down', (route) => route.abort(), 'The server does not answer.'],
+  ]) {
+    await page.route('**/collab/{threads,inbox}', answer);
+    await page.reload();
+    await want(`that it is ${name}`, list.getByRole('alert').getByText(says));
+    if ((await list.getByText('No open threads').count()) + (await list.getByRole('button', {name: /^Open/}).count()) > 0) problems.add(`${name}: it says that there are no threads`);
+    if (name === 'disabled') {
+      await page.getByRole('button', {name: /^Inbox/}).click();
+      await check(page, name);
+    }
+    await page.unroute('**/collab/{threads,inbox}');
+  }
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await want('the threads, once the server is back', page.getByText('Is this with VAT?'));
+  await context.close();
 }
 
 // call calls an operation of the service.

@@ -83,8 +83,14 @@ func (d *demo) prepare(ctx context.Context) error {
 	if _, err := d.service.Users.Add(ctx, &users); err != nil {
 		return err
 	}
+	_, err := d.service.Organizations.AddDocuments(ctx, &client.OrganizationsAddDocumentsRequest{
+		OrganizationID: demoOrganization, Documents: []client.NewDocument{{DocumentID: demoDocument, DocumentName: "Launch plan"}},
+	})
+	if err != nil {
+		return err
+	}
 	hook := d.url + "/webhooks/demo"
-	_, err := d.service.Webhooks.Add(ctx, &client.WebhooksAddRequest{WebhookID: "demo", URL: hook, Description: "The demo's events"})
+	_, err = d.service.Webhooks.Add(ctx, &client.WebhooksAddRequest{WebhookID: "demo", URL: hook, Description: "The demo's events"})
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		_, err = d.service.Webhooks.Update(ctx, &client.WebhooksUpdateRequest{WebhookID: "demo", UpdatedData: client.WebhookChange{URL: hook}})
 	}
@@ -104,7 +110,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	html := client.AnnotationComment{From: demoUser(0), CommentHTML: "Done, see the <b>second table</b>. <em>Thanks!</em>"}
 	_, err = d.service.CommentAnnotations.Add(ctx, &client.CommentAnnotationsAddRequest{
-		OrganizationID: demoOrganization, DocumentID: demoDocument, CreateDocument: true,
+		OrganizationID: demoOrganization, DocumentID: demoDocument,
 		CommentAnnotations: []client.NewAnnotation{
 			{AnnotationID: "demo-price", TargetElement: at("pricing", "29 euros a month"), CommentData: []client.AnnotationComment{
 				comment(2, "Is this with VAT? Our page says 24."), comment(1, "Without. {{ann}}, can you put that in?", 0),

@@ -45,6 +45,17 @@ func Install(t testing.TB) {
 	}
 }
 
+// WantFiles holds that a package that Pack installed has files, by path, with a text in each.
+func WantFiles(t *testing.T, project, name string, files map[string]string) {
+	t.Helper()
+	for path, part := range files {
+		text, err := os.ReadFile(filepath.Join(project, "node_modules", name, path))
+		if err != nil || !strings.Contains(string(text), part) {
+			t.Errorf("%s of the package has no %q (%v)", path, part, err)
+		}
+	}
+}
+
 // Pack packs the package of the test's folder, which must be built, and installs it into a new project beside those of its own installed
 // packages that are named. It returns the project's folder, and that of the installed packages.
 func Pack(t *testing.T, name string, beside ...string) (project, modules string) {

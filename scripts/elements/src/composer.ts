@@ -1,33 +1,42 @@
-import {css, html, LitElement, nothing, type PropertyValues} from 'lit';
+import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
 import {avatar} from './avatar.js';
-import {nameOf, type Person, type Tag} from './protocol.js';
-import {tagsOf, type Store} from './store.js';
+import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
+import {nameOf, type Person, type Tag, type Target} from './protocol.js';
+import type {Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
 
 const SHOWN = 8; // people in the list
+const LONGEST = 20_000; // characters of a text: ten pages
+const NEAR = 1_000; // characters left, from which on they are counted down
 
 /**
- * Where a comment is written. A mention is shown as @Name and handed on as {{userId}}. It draws nothing else while the reader types, and waits for
- * nothing.
+ * Where a comment is written. A mention is shown as @Name and handed on as {{userId}}. What is written stays with the store as a draft, until it is
+ * sent or canceled. It draws nothing else while the reader types, and waits for nothing.
  */
 @customElement('collab-composer')
 export class Composer extends LitElement {
   @property({attribute: false}) store!: Store;
   @property() label = '';
   @property() submit = '';
-  /** The text to begin with, with tokens for those whom the tags name. */
+  /** The name of the draft. */
+  @property({attribute: false}) place = '';
+  /** The place of a new thread. */
+  @property({attribute: false}) target: Target | undefined;
+  /** The text to begin with where there is no draft, with tokens for those whom the tags name. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Tag[] = [];
   /** Gets the text, with tokens, and those whom it mentions. */
   @property({attribute: false}) done!: (text: string, tags: Tag[]) => void;
-  @property({attribute: false}) cancel?: () => void;
+  /** Is called where the reader wants to stop writing; the draft is gone if they said so, else it stays. */
+  @property({attribute: false}) close?: () => void;
 
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private empty = true;
+  @state() private left = NEAR; // characters that may come; NEAR for that many, or more
   @query('textarea') private area!: HTMLTextAreaElement;
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
@@ -51,12 +60,11 @@ export class Composer extends LitElement {
     `,
   ];
 
-  protected override willUpdate(changed: PropertyValues<this>): void {
-    if (changed.has('text')) this.empty = !this.text;
-  }
-
   protected override firstUpdated(): void {
-    this.area.value = this.#named();
+    const draft = this.store.drafts.get(this.place);
+    this.#known = draft ? [...draft.people] : this.tags.map((t) => t.contact ?? t);
+    this.area.value = draft?.text ?? withNames(this.text, this.#known);
+    this.#measure();
   }
 
   override render() {
@@ -64,18 +72,19 @@ export class Composer extends LitElement {
     return html`
       <textarea
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
-        aria-activedescendant=${open ? `p${this.chosen}` : nothing} maxlength="20000"
-        @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#close}></textarea>
+        aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
+        @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}></textarea>
       <ul id="people" role="listbox" aria-label=${texts.peopleList} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
             ${avatar(p)}<span>${nameOf(p)}</span>${p.name ? html`<span class="soft">${p.userId}</span>` : nothing}
           </li>`)}
       </ul>
-      <div class="said" role="status">${open ? texts.people(this.people.length) : ''}</div>
+      <div class="said" role="status">${open ? texts.people(this.people.length) : this.left < 0 ? texts.tooLong : ''}</div>
       <div class="row">
-        ${this.cancel ? html`<button type="button" @click=${this.cancel}>${texts.cancel}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${this.empty} @click=${this.#send}>${this.submit || texts.send}</button>
+        <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? texts.left(this.left) : ''}</span>
+        ${this.close ? html`<button type="button" @click=${this.#cancel}>${texts.cancel}</button>` : nothing}
+        <button type="button" class="main" part="submit" ?disabled=${this.empty || this.left < 0} @click=${this.#send}>${this.submit || texts.send}</button>
       </div>`;
   }
 
@@ -86,29 +95,28 @@ export class Composer extends LitElement {
     });
   }
 
-  /** The text to begin with, with names. */
-  #named(): string {
-    this.#known = this.tags.map((t) => t.contact ?? t);
-    return this.#known.reduce((text, p) => text.replaceAll(`{{${p.userId}}}`, `@${this.#label(p)}`), this.text);
-  }
-
-  /** How a person is called here: with the id where another one has the same name. */
-  #label(p: Person): string {
-    const same = this.#known.some((q) => q.userId !== p.userId && nameOf(q) === nameOf(p));
-    return same && p.name ? `${p.name} (${p.userId})` : nameOf(p);
+  #measure(): void {
+    const text = this.area.value;
+    this.empty = !text.trim();
+    this.left = Math.min(LONGEST - text.length, NEAR);
   }
 
   #typed = (): void => {
-    const empty = !this.area.value.trim();
-    if (empty !== this.empty) this.empty = empty;
+    this.#measure();
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, target: this.target});
     this.#look();
   };
 
-  /** Shows those whose names begin as what stands behind the @ before the caret. */
+  #cancel = (): void => {
+    this.store.drafts.set(this.place);
+    this.close!();
+  };
+
+  /** Shows those whose names begin as what stands between the last @ and the caret. */
   #look = (): void => {
     const before = this.area.value.slice(0, this.area.selectionEnd);
     const m = /(?:^|[\s(])@([^\s@]{0,40})$/u.exec(before);
-    if (!m) return this.#close();
+    if (!m) return this.#hide();
     const wanted = m[1]!.toLowerCase();
     this.#start = before.length - wanted.length - 1;
     const fits = (p: Person) => p.userId.toLowerCase().startsWith(wanted) || ` ${nameOf(p)}`.toLowerCase().includes(` ${wanted}`);
@@ -118,18 +126,19 @@ export class Composer extends LitElement {
         this.people = all.filter(fits).slice(0, SHOWN);
         this.chosen = 0;
       },
-      () => this.#close(),
+      () => this.#hide(),
     );
   };
 
-  #close = (): void => {
+  #hide = (): void => {
     if (this.people.length) this.people = [];
   };
 
   #take(p: Person): void {
     if (!this.#known.some((q) => q.userId === p.userId)) this.#known.push(p);
-    this.area.setRangeText(`@${this.#label(p)} `, this.#start, this.area.selectionEnd, 'end');
-    this.#close();
+    this.area.setRangeText(`@${labelOf(p, this.#known)} `, this.#start, this.area.selectionEnd, 'end');
+    this.#typed();
+    this.#hide();
   }
 
   #key = (e: KeyboardEvent): void => {
@@ -138,23 +147,21 @@ export class Composer extends LitElement {
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;
     else if (n && (e.key === 'Enter' || e.key === 'Tab')) this.#take(this.people[this.chosen]!);
-    else if (n && e.key === 'Escape') this.#close();
-    else if (e.key === 'Escape' && this.cancel) this.cancel();
+    else if (n && e.key === 'Escape') this.#hide();
+    else if (e.key === 'Escape' && this.close) this.close();
     else return;
     e.preventDefault();
     e.stopPropagation();
   };
 
   #send = (): void => {
-    let text = this.area.value.trim();
-    if (!text) return;
-    // The longest first: "@Ann Lee" is not "@Ann" and " Lee".
-    for (const p of [...this.#known].sort((a, b) => this.#label(b).length - this.#label(a).length)) {
-      const name = this.#label(p).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-      text = text.replace(new RegExp(`@${name}(?![\\p{L}\\p{N}])`, 'gu'), () => `{{${p.userId}}}`);
-    }
+    const written = this.area.value.trim();
+    if (!written || this.left < 0) return;
+    const text = withTokens(written, this.#known);
     this.area.value = '';
-    this.empty = true;
+    this.area.focus();
+    this.#measure();
+    this.store.drafts.set(this.place);
     this.done(text, tagsOf(text, this.#known));
   };
 }

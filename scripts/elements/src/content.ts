@@ -2,6 +2,7 @@ import {html, render, type TemplateResult} from 'lit';
 import {guard} from 'lit/directives/guard.js';
 
 import {nameOf, type Comment, type Tag} from './protocol.js';
+import type {Store} from './store.js';
 
 type Clean = typeof import('./html.js').clean;
 
@@ -9,8 +10,9 @@ let clean: Clean | undefined;
 let loading: Promise<void> | undefined;
 
 /** The content of a comment: HTML where it has some, as plain text until it can be cleaned; else text. again is called once it can. */
-export function contentOf(c: Comment, me: string, again: () => void): TemplateResult {
-  const tags = c.taggedUserContacts ?? [];
+export function contentOf(c: Comment, store: Store, again: () => void): TemplateResult {
+  const me = store.user.userId;
+  const tags = (c.taggedUserContacts ?? []).map((t) => ({userId: t.userId, contact: store.named(t.contact ?? t)}));
   if (c.commentHtml === undefined || !clean) {
     if (c.commentHtml !== undefined) void load().then(again, () => {});
     return html`<div class="text" part="text">${pieces(plainOf(c), tags, me, true)}</div>`;

@@ -3,10 +3,11 @@ import {customElement, property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {avatar} from './avatar.js';
+import {focused, KeepFocus} from './focus.js';
 import {Poll} from './poll.js';
 import {ask, type Notification} from './protocol.js';
 import {base} from './styles.js';
-import {texts} from './texts.js';
+import {texts, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
 const AT_ONCE = 30; // ids that one request marks
@@ -33,6 +34,11 @@ export class InboxElement extends LitElement {
   #read = new Set<string>(); // what was marked here, until the server says so, too
   #older: Notification[] = [];
 
+  constructor() {
+    super();
+    new KeepFocus(this, '.item', () => this.panel);
+  }
+
   static override styles = [
     base,
     css`
@@ -57,6 +63,8 @@ export class InboxElement extends LitElement {
       .unread .headline { font-weight: 650; }
       .text { display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden; color: var(--_soft); }
       .note { padding: 12px; color: var(--_soft); }
+      .note.error { color: var(--_danger); }
+      .panel:focus { outline: none; }
       .older { margin: 8px 12px; }
     `,
   ];
@@ -89,6 +97,7 @@ export class InboxElement extends LitElement {
   }
 
   override render() {
+    const {failure} = this.#poll;
     const unread = this.list.filter((n) => !this.#isRead(n));
     const badge = unread.length ? `${unread.length}${this.next && unread.length === this.list.length ? '+' : ''}` : '';
     return html`
@@ -96,10 +105,11 @@ export class InboxElement extends LitElement {
         <svg viewBox="0 0 24 24" aria-hidden="true"><path d="M6 16V11a6 6 0 0 1 12 0v5l1.5 2h-15zM10 21h4"/></svg>
         ${badge ? html`<span class="badge" part="badge" aria-hidden="true">${badge}</span>` : nothing}
       </button>
-      <div id="panel" class="panel" part="panel" popover role="dialog" aria-label=${texts.inboxTitle} @beforetoggle=${this.#toggled}>
+      <div id="panel" class="panel" part="panel" popover role="dialog" tabindex="-1" autofocus aria-label=${texts.inboxTitle}
+        @beforetoggle=${this.#opening} @toggle=${this.#toggled}>
         <div class="row head"><h2 class="grow">${texts.inboxTitle}</h2>
           ${unread.length ? html`<button type="button" class="line" part="mark-all" @click=${() => this.#mark(unread, false)}>${texts.markAllRead}</button>` : nothing}</div>
-        ${this.#poll.failing ? html`<p class="note error" role="status">${texts.inboxStale}</p>` : nothing}
+        ${failure ? html`<p class="note error" role="alert">${this.loaded ? texts.inboxStale : `${texts.inboxNotLoaded} ${whyOf(failure)}`}</p>` : nothing}
         ${this.loaded && !this.list.length ? html`<p class="note">${texts.inboxEmpty}</p>` : nothing}
         <ul role="list">${repeat(this.list, (n) => n.notificationId, (n) => this.#item(n))}</ul>
         ${this.next ? html`<button type="button" class="line older" @click=${this.#more}>${texts.older}</button>` : nothing}
@@ -126,9 +136,15 @@ export class InboxElement extends LitElement {
     this.panel.style.top = `${bottom + 6}px`;
   };
 
-  #toggled = (): void => {
+  #opening = (e: ToggleEvent): void => {
+    if (e.newState !== 'open') return;
     this.#place();
     void this.#poll.now();
+  };
+
+  #toggled = (e: ToggleEvent): void => {
+    const at = focused();
+    if (e.newState === 'closed' && (!at || at === this || this.panel.contains(at))) this.bell.focus({preventScroll: true});
   };
 
   #open(n: Notification): void {
@@ -167,4 +183,10 @@ export class InboxElement extends LitElement {
       void this.#poll.now(); // which says that it fails
     }
   };
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'collab-inbox': InboxElement;
+  }
 }

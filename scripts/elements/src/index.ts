@@ -1,5 +1,6 @@
 /** Defines collab-thread, collab-threads and collab-inbox. */
 export {InboxElement} from './inbox.js';
+export type {Elements} from './elements.js';
 export type {Comment, Notification, Person, Target, Thread} from './protocol.js';
 export {setTexts, texts} from './texts.js';
 export {ThreadElement} from './thread.js';

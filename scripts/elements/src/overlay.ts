@@ -1,4 +1,4 @@
-import type {Comment, Person, Tag, Target, Thread} from './protocol.js';
+import type {Comment, Failure, Person, Tag, Target, Thread} from './protocol.js';
 
 /** What the reader did, and the server has not said yes to. */
 export interface Pending {
@@ -13,8 +13,8 @@ export interface Pending {
   target?: Target | undefined;
   resolved?: boolean;
   at: string;
-  /** It failed: the reader may try again or discard it. */
-  failed?: boolean;
+  /** Why it failed: the reader may try again or discard it. */
+  failed?: Failure;
 }
 
 /** A comment as it is shown. */

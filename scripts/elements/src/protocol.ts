@@ -70,31 +70,37 @@ export interface Answers {
   'read-inbox': object;
 }
 
-/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer. */
+/** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */
 export class Failure extends Error {
-  constructor(readonly status: string, message = status) {
+  /** retryAfter is how many ms the server asks to wait, 0 where it does not. */
+  constructor(readonly status: string, message = '', readonly retryAfter = 0) {
     super(message);
   }
 }
 
 const TIMEOUT = 30_000; // ms for one request
+const OUTLIVING = 16_000; // characters of a comment's request that the browser sends on when the page is left
 
 /** Sends a request to the handler. It rejects with a Failure. */
 export async function ask<N extends keyof Answers>(endpoint: string, name: N, body: object): Promise<Answers[N]> {
   let answer;
+  let retryAfter = 0;
+  const text = JSON.stringify(body);
   try {
     const response = await fetch(`${endpoint}/${name}`, {
       method: 'POST',
       headers: {'Content-Type': 'application/json'},
-      body: JSON.stringify(body),
+      body: text,
       signal: AbortSignal.timeout(TIMEOUT),
+      keepalive: /^(add|edit)-/.test(name) && text.length < OUTLIVING,
     });
+    retryAfter = Number(response.headers.get('Retry-After')) * 1000 || 0;
     answer = await response.json();
     if (response.ok) return answer;
   } catch {
     // No answer, or none of the handler's.
   }
-  throw new Failure(answer?.error?.status ?? 'UNAVAILABLE', answer?.error?.message);
+  throw new Failure(answer?.error?.status ?? (navigator.onLine ? 'UNAVAILABLE' : 'OFFLINE'), answer?.error?.message, retryAfter);
 }
 
 export const nameOf = (p: Person): string => p.name || p.userId;

@@ -1,18 +1,34 @@
+import {draftOf, Drafts} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
 import {Poll} from './poll.js';
-import {ask, Failure, type Person, type Tag, type Thread} from './protocol.js';
+import {ask, type Answers, type Failure, type Person, type Thread} from './protocol.js';
+import {texts, whyOf} from './texts.js';
 
 const WHOLE = 60; // looks after which the whole document is read again, to miss nothing that was deleted
 const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
+const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
+const TRIES = 5; // of one request that the server asks to send later
+
+/** Resolves to what work does, once the server lets it. */
+async function patient<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (e) {
+      const {status, retryAfter} = e as Failure;
+      if (status !== 'RESOURCE_EXHAUSTED' || !retryAfter || retryAfter > WAIT || tries === TRIES) throw e;
+      await new Promise((done) => setTimeout(done, retryAfter));
+    }
+  }
+}
 
 /** The threads of one document, shared by all elements that show some of them. */
 export class Store {
   user: Person = {userId: ''};
   canWrite = false;
-  /** The first look has ended. */
+  /** The threads are known, if not what is new. */
   loaded = false;
-  /** The application lets the reader see nothing. */
-  denied = false;
+  readonly drafts: Drafts;
 
   readonly #threads = new Map<string, Thread>();
   readonly #keys = new Map<string, string>(); // of threads that were added here, by annotation id
@@ -29,11 +45,31 @@ export class Store {
 
   constructor(readonly endpoint: string, readonly documentId: string) {
     this.#poll = new Poll(() => this.#look(), () => this.#tell());
+    this.drafts = new Drafts(`collab-drafts ${endpoint} ${documentId}`, () =>
+      this.#pending.flatMap((p) => (p.failed ? draftOf(p, this.#annotationId(p.thread) ?? '') : [])));
   }
 
-  get failing(): boolean {
-    return this.#poll.failing && !this.denied;
+  /** Why the last look failed. */
+  get failure(): Failure | undefined {
+    return this.#poll.failure;
   }
+
+  /** Looks for what is new now. */
+  look(): Promise<void> {
+    return this.#poll.now();
+  }
+
+  /** Whether the server has a thread, as far as is known. */
+  has(annotationId: string): boolean {
+    return this.#threads.has(annotationId);
+  }
+
+  /** A person with their name, where it is known from somewhere. */
+  named(p: Person): Person {
+    return p.name ? p : (this.#names.get(p.userId) ?? p);
+  }
+
+  readonly #names = new Map<string, Person>();
 
   /** Tells a watcher of every change, until the function that it returns is called. */
   watch(watcher: () => void): () => void {
@@ -75,7 +111,7 @@ export class Store {
   /** Those whom the reader may mention. */
   people(): Promise<Person[]> {
     if (!this.#people || Date.now() - this.#people.at > PEOPLE_AGE) {
-      const list = ask(this.endpoint, 'people', {documentId: this.documentId}).then((a) => a.people);
+      const list = patient(() => ask(this.endpoint, 'people', {documentId: this.documentId})).then(({people}) => people.filter((p) => p.userId !== this.user.userId));
       list.catch(() => (this.#people = undefined));
       this.#people = {at: Date.now(), list};
     }
@@ -95,7 +131,10 @@ export class Store {
   read({annotationId}: ShownThread): void {
     if (!this.#unread.delete(annotationId)) return;
     this.#tell();
-    ask(this.endpoint, 'read-thread', {documentId: this.documentId, annotationId, read: true}).catch(() => this.#unread.add(annotationId));
+    patient(() => ask(this.endpoint, 'read-thread', {documentId: this.documentId, annotationId, read: true})).catch((e: Failure) => {
+      if (e.status !== 'NOT_FOUND') this.#unread.add(annotationId);
+      else if (this.#threads.delete(annotationId)) this.#tell();
+    });
   }
 
   /** Sends again what failed. */
@@ -121,21 +160,26 @@ export class Store {
     this.#tell();
     this.#sending = this.#sending.then(async () => {
       try {
-        const {thread} = await ask(this.endpoint, p.name, this.#request(p));
+        const {thread} = await patient(() => ask(this.endpoint, p.name, this.#request(p)));
         if (p.name === 'add-thread') this.#keys.set(thread.annotationId, p.id);
         this.#take(thread);
         this.#replace(p);
-      } catch {
-        this.#replace(p, {...p, failed: true});
+      } catch (e) {
+        this.#replace(p, {...p, failed: e as Failure});
       }
       this.#underWay--;
       this.#tell();
     });
   }
 
+  /** The id of the thread of a key. */
+  #annotationId(key: string): string | undefined {
+    return [...this.#threads.keys()].find((a) => (this.#keys.get(a) ?? a) === key);
+  }
+
   #request({id, name, thread, commentId, text, target, resolved}: Pending): object {
     const {documentId} = this;
-    const annotationId = [...this.#threads.keys()].find((a) => (this.#keys.get(a) ?? a) === thread);
+    const annotationId = this.#annotationId(thread);
     switch (name) {
       case 'add-thread':
         return {documentId, requestId: id, text, ...(target && {targetElement: target})};
@@ -154,7 +198,13 @@ export class Store {
     const known = this.#threads.get(thread.annotationId);
     const next = later(known, thread);
     this.#threads.set(thread.annotationId, next);
-    return next !== known;
+    if (next === known) return false;
+    for (const c of next.comments) this.#know(c.from, ...(c.taggedUserContacts ?? []).map((t) => t.contact ?? t));
+    return true;
+  }
+
+  #know(...people: Person[]): void {
+    for (const p of people) if (p.name) this.#names.set(p.userId, p);
   }
 
   /** Reads what is new; the whole document the first time, and now and then. */
@@ -165,20 +215,22 @@ export class Store {
     let since = 0;
     let unread = new Set<string>();
     for (let pageToken = ''; ; ) {
-      let page;
+      let page: Answers['threads'];
       if (this.#underWay) return; // what comes may be what is being sent
+      const body = {documentId, ...(!whole && {since: this.#since}), ...(pageToken && {pageToken})};
       try {
-        page = await ask(this.endpoint, 'threads', {documentId, ...(!whole && {since: this.#since}), ...(pageToken && {pageToken})});
+        // A walk that the server holds up goes on where it is.
+        page = await (pageToken ? patient(() => ask(this.endpoint, 'threads', body)) : ask(this.endpoint, 'threads', body));
       } catch (e) {
-        this.denied = e instanceof Failure && (e.status === 'PERMISSION_DENIED' || e.status === 'UNAUTHENTICATED');
-        this.#end();
+        if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
       if (this.#underWay) return;
-      let changed = this.denied || !this.loaded || this.canWrite !== page.canWrite || this.user.userId !== page.user.userId;
-      this.denied = false;
+      let changed = !this.loaded || this.canWrite !== page.canWrite || this.user.userId !== page.user.userId;
       this.user = page.user;
       this.canWrite = page.canWrite;
+      this.#know(page.user);
+      this.drafts.of(page.user.userId);
       since ||= page.since;
       if (page.unread) unread = new Set(page.unread);
       for (const {annotationId: id} of page.threads) {
@@ -193,7 +245,10 @@ export class Store {
       pageToken = page.nextPageToken;
       if (!pageToken && whole) {
         for (const id of this.#threads.keys()) {
-          if (!seen.has(id) && this.#threads.delete(id)) changed = true;
+          const key = this.#keys.get(id) ?? id;
+          if (seen.has(id) || this.#pending.some((p) => p.thread === key)) continue;
+          this.#threads.delete(id);
+          changed = true;
         }
       }
       if (!pageToken) break;
@@ -201,11 +256,15 @@ export class Store {
     }
     this.#since = since;
     this.#looks++;
-    this.#end();
+    this.loaded = true;
+    this.#tell();
   }
 
-  #end(): void {
-    this.loaded = true;
+  /** The reader may see nothing any more. */
+  #forget(): void {
+    this.#threads.clear();
+    this.loaded = this.canWrite = false;
+    this.#looks = 0;
     this.#tell();
   }
 }
@@ -220,8 +279,5 @@ export function storeOf(endpoint: string, documentId: string): Store {
   return store;
 }
 
-/** The people whom a text's tokens name, of those known. */
-export function tagsOf(text: string, people: Person[]): Tag[] {
-  const ids = new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]));
-  return people.filter((p) => ids.has(p.userId)).map((p) => ({userId: p.userId, contact: p}));
-}
+/** Why a document's threads are not shown. */
+export const stateOf = ({failure}: Store): string => (failure ? `${texts.notLoaded} ${whyOf(failure)}` : texts.loading);

@@ -1,3 +1,5 @@
+import type {Failure} from './protocol.js';
+
 const count = (n: number, one: string, many: string) => `${n} ${n === 1 ? one : many}`;
 
 /** Every text that the elements show. setTexts replaces some, or all. */
@@ -12,7 +14,32 @@ export const texts = {
   gone: (n: number) => `${count(n, 'thread', 'threads')} whose place is gone`,
   loading: 'Loading comments',
   stale: 'The comments are not up to date. Trying again …',
-  denied: 'You may not see the comments of this document.',
+  notLoaded: 'The comments could not be loaded.',
+  /** Why something failed, by the status of the failure and the handler's words; minutes until it may be tried again, 0 where that is not known. */
+  why: (status: string, message: string, minutes: number): string => {
+    switch (status) {
+      case 'OFFLINE':
+        return 'You are offline.';
+      case 'UNAUTHENTICATED':
+        return 'You are not signed in.';
+      case 'PERMISSION_DENIED':
+        return 'You have no permission for this.';
+      case 'NOT_FOUND':
+        return 'It is not there any more.';
+      case 'FAILED_PRECONDITION':
+      case 'INVALID_ARGUMENT':
+        return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+      case 'RESOURCE_EXHAUSTED':
+        return minutes ? `That was too much at once: try again in ${count(minutes, 'minute', 'minutes')}.` : 'That was too much at once.';
+    }
+    return 'The server does not answer.';
+  },
+  missing: 'The thread is not there any more.',
+  close: 'Close',
+  draft: 'Draft',
+  continueDraft: (text: string) => `Continue: “${text.slice(0, 80)}”`,
+  left: (n: number) => (n < 0 ? `${count(-n, 'character', 'characters')} too many` : `${count(n, 'character', 'characters')} left`),
+  tooLong: 'The text is too long to be sent.',
   thread: (author: string) => `Thread of ${author}`,
   goTo: (quote: string) => `Go to the text: ${quote}`,
   wholeDocument: 'On the whole document',
@@ -56,6 +83,7 @@ export const texts = {
   markAllRead: 'Mark all as read',
   unread: 'Unread',
   older: 'Show older',
+  inboxNotLoaded: 'The inbox could not be loaded.',
   inboxStale: 'The inbox is not up to date. Trying again …',
   now: 'just now',
   preferences: 'What you are told of this document',
@@ -63,6 +91,9 @@ export const texts = {
   channels: {inbox: 'In the inbox', email: 'By mail'},
   choices: {ALL: 'everything', MINE: 'what concerns me', NONE: 'nothing'} as Record<string, string>,
 };
+
+/** Why something failed. */
+export const whyOf = (f: Failure): string => texts.why(f.status, f.message, Math.ceil(f.retryAfter / 60_000));
 
 /** Replaces texts, for another language or another tone. Call it before the elements are first shown. */
 export function setTexts(own: Partial<typeof texts>): void {

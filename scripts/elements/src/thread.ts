@@ -6,11 +6,13 @@ import {avatar} from './avatar.js';
 import './composer.js';
 import type {Composer} from './composer.js';
 import {contentOf, plainOf} from './content.js';
+import {editOf, replyTo} from './drafts.js';
+import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
 import {isResolved, nameOf, type Tag} from './protocol.js';
-import {storeOf, type Store} from './store.js';
+import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
-import {texts} from './texts.js';
+import {texts, whyOf} from './texts.js';
 import {moment, timeOf} from './time.js';
 
 /**
@@ -27,10 +29,10 @@ export class ThreadElement extends LitElement {
   /** The document, for a thread by itself. */
   @property() document = '';
   /** The id of the thread, for a thread by itself. */
-  @property({attribute: 'thread'}) threadId = '';
+  @property() thread = '';
 
   @property({attribute: false}) store?: Store;
-  @property({attribute: false}) thread: ShownThread | undefined;
+  @property({attribute: false}) shown: ShownThread | undefined;
   /** All comments are seen, and the reader may answer. */
   @property({type: Boolean, reflect: true}) open = false;
 
@@ -38,6 +40,11 @@ export class ThreadElement extends LitElement {
   @state() private deleting = 0;
   @query('collab-composer.reply') private composer?: Composer;
   #end: (() => void) | undefined;
+
+  constructor() {
+    super();
+    new KeepFocus(this, 'article', () => this);
+  }
 
   static override styles = [
     base,
@@ -66,6 +73,8 @@ export class ThreadElement extends LitElement {
       article > .actions { margin-left: 38px; }
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
       .reply { margin-top: 8px; }
+      article:focus { outline: none; }
+      article:focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
     `,
   ];
 
@@ -74,7 +83,10 @@ export class ThreadElement extends LitElement {
     if (!this.document) return;
     this.store = storeOf(this.endpoint, this.document);
     this.open = true;
-    const take = () => (this.thread = this.store!.threads.find((t) => t.annotationId === this.threadId));
+    const take = () => {
+      this.shown = this.store!.threads.find((t) => t.annotationId === this.thread);
+      this.requestUpdate(); // what the store says of itself may have changed, too
+    };
     this.#end = this.store.watch(take);
     take();
   }
@@ -84,21 +96,30 @@ export class ThreadElement extends LitElement {
     this.#end?.();
   }
 
+  /** Puts the focus on what opens the thread, where it is closed, else on the thread. */
+  override focus(): void {
+    (this.renderRoot.querySelector<HTMLElement>('.reveal') ?? this.renderRoot.querySelector('article'))?.focus();
+  }
+
   /** What is open on a page that is seen has been seen. */
   protected override updated(): void {
-    if (this.open && this.thread?.unread && !document.hidden) this.store!.read(this.thread);
+    if (this.open && this.shown?.unread && !document.hidden) this.store!.read(this.shown);
   }
 
   override render() {
-    const t = this.thread;
+    const t = this.shown;
     const store = this.store;
-    if (!t || !store) return nothing;
+    if (!store) return nothing;
+    if (!t) {
+      if (!this.document) return nothing;
+      return html`<p class=${store.loaded || store.failure ? 'error' : 'soft'} role="status">${store.loaded ? texts.missing : stateOf(store)}</p>`;
+    }
     const [first, ...rest] = t.comments as [ShownComment, ...ShownComment[]];
     const resolved = isResolved(t);
     const quote = t.targetElement?.targetText;
     const change = t.pending.find((p) => p.name === 'resolve-thread');
     return html`
-      <article part="thread" aria-label=${texts.thread(nameOf(first.from))} @click=${this.#clicked}>
+      <article part="thread" tabindex="-1" aria-label=${texts.thread(nameOf(first.from))} @click=${this.#clicked}>
         <header class="row" part="thread-header">
           ${t.unread ? html`<span class="dot"><span class="said">${texts.unread}</span></span>` : nothing}
           <div class="grow">
@@ -109,7 +130,7 @@ export class ThreadElement extends LitElement {
                 : html`<span class="soft">${texts.wholeDocument}</span>`}
           </div>
           ${store.canWrite && t.annotationId
-            ? html`<button type="button" class="line" part="resolve" ?disabled=${!!change && !change.failed} @click=${() => store.send({name: 'resolve-thread', thread: t.key, resolved: !resolved})}>
+            ? html`<button type="button" class="line" part="resolve" aria-disabled=${!!change && !change.failed} @click=${() => this.#resolve(t, change)}>
                 ${resolved ? texts.reopen : texts.resolve}
               </button>`
             : nothing}
@@ -120,7 +141,8 @@ export class ThreadElement extends LitElement {
         ${t.commentsTruncated && this.open ? html`<p class="soft">${texts.truncated}</p>` : nothing}
         ${this.open ? this.#reply(t, store) : rest.length || store.canWrite ? html`
           <div class="row actions">
-            <button type="button" aria-expanded="false" @click=${this.#reveal}>${rest.length ? texts.showReplies(rest.length) : texts.reply}</button>
+            <button type="button" class="reveal" aria-expanded="false" @click=${this.#reveal}>${rest.length ? texts.showReplies(rest.length) : texts.reply}</button>
+            ${store.drafts.get(replyTo(t.annotationId)) ? html`<span>${texts.draft}</span>` : nothing}
           </div>` : nothing}
       </article>`;
   }
@@ -134,7 +156,7 @@ export class ThreadElement extends LitElement {
 
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
-    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} label=${texts.writeReply}
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply}
       .done=${(text: string, tags: Tag[]) => void store.send({name: 'add-comment', thread: t.key, text, tags})}></collab-composer>`;
   }
 
@@ -148,7 +170,7 @@ export class ThreadElement extends LitElement {
         <div class="row"><span class="name" part="author">${nameOf(c.from)}</span>${timeOf(c.createdAt)}
           ${c.lastUpdated > c.createdAt ? html`<span class="soft" title=${moment(c.lastUpdated)}>${texts.edited}</span>` : nothing}</div>
         <div class="body ${p && !p.failed ? 'waiting' : ''}">
-          ${editing ? this.#editor(c) : contentOf(c, this.store!.user.userId, () => this.requestUpdate())}
+          ${editing ? this.#editor(c) : contentOf(c, this.store!, () => this.requestUpdate())}
           ${!p || editing ? nothing : p.failed ? this.#failure(p) : html`<span class="soft">${texts.sending}</span>`}
           ${mine && !p && !editing && this.open ? this.#actions(c) : nothing}
         </div>
@@ -159,42 +181,58 @@ export class ThreadElement extends LitElement {
     if (this.deleting === c.commentId) {
       return html`<div class="row actions" role="group" aria-label=${texts.reallyDelete}><span>${texts.reallyDelete}</span>
         <button type="button" class="error confirm" @click=${() => this.#delete(c)}>${texts.delete}</button>
-        <button type="button" @click=${() => (this.deleting = 0)}>${texts.keep}</button></div>`;
+        <button type="button" @click=${() => this.#keep(c)}>${texts.keep}</button></div>`;
     }
     const time = moment(c.createdAt);
     return html`<div class="row actions">
-      <button type="button" aria-label=${texts.editOf(time)} @click=${() => this.#edit(c)}>${texts.edit}</button>
-      <button type="button" aria-label=${texts.deleteOf(time)} @click=${() => this.#ask(c)}>${texts.delete}</button></div>`;
+      <button type="button" id="edit${c.commentId}" aria-label=${texts.editOf(time)} @click=${() => this.#edit(c)}>${texts.edit}</button>
+      <button type="button" id="delete${c.commentId}" aria-label=${texts.deleteOf(time)} @click=${() => this.#ask(c)}>${texts.delete}</button>
+      ${this.store!.drafts.get(editOf(this.shown!.annotationId, c.commentId)) ? html`<span class="soft">${texts.draft}</span>` : nothing}</div>`;
   }
 
   #editor(c: ShownComment): TemplateResult {
     return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save}
-      .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []} .cancel=${() => (this.editing = 0)}
+      .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
+      .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
       .done=${(text: string, tags: Tag[]) => {
         this.editing = 0;
-        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.thread!.key, commentId: c.commentId, text, tags});
+        if (text !== c.commentText || c.commentHtml) this.store!.send({name: 'edit-comment', thread: this.shown!.key, commentId: c.commentId, text, tags});
       }}></collab-composer>`;
   }
 
   #failure(p: Pending): TemplateResult {
-    return html`<div class="row" role="alert"><span class="error">${texts.failed[p.name]}</span>
+    return html`<div class="row" role="alert"><span class="error">${texts.failed[p.name]} ${whyOf(p.failed!)}</span>
       <button type="button" class="link" @click=${() => this.store!.retry(p)}>${texts.tryAgain}</button>
       <button type="button" class="link" @click=${() => this.store!.discard(p)}>${texts.discard}</button></div>`;
   }
 
   #edit(c: ShownComment): void {
     this.editing = c.commentId;
-    void this.updateComplete.then(() => this.renderRoot.querySelector<Composer>('.edit')?.focus());
+    this.#show('.edit');
+  }
+
+  /** Puts the focus on an element, once it is there. */
+  #show(selector: string): void {
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(selector)?.focus());
   }
 
   #ask(c: ShownComment): void {
     this.deleting = c.commentId;
-    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>('.confirm')?.focus());
+    this.#show('.confirm');
+  }
+
+  #keep(c: ShownComment): void {
+    this.deleting = 0;
+    this.#show(`#delete${c.commentId}`);
   }
 
   #delete(c: ShownComment): void {
     this.deleting = 0;
-    this.store!.send({name: 'delete-comment', thread: this.thread!.key, commentId: c.commentId});
+    this.store!.send({name: 'delete-comment', thread: this.shown!.key, commentId: c.commentId});
+  }
+
+  #resolve(t: ShownThread, change: Pending | undefined): void {
+    if (!change || change.failed) this.store!.send({name: 'resolve-thread', thread: t.key, resolved: !isResolved(t)});
   }
 
   #goto = (e: Event): void => {
@@ -213,6 +251,12 @@ export class ThreadElement extends LitElement {
   };
 
   #tell(name: string): void {
-    this.dispatchEvent(new CustomEvent(name, {bubbles: true, composed: true, detail: {thread: this.thread}}));
+    this.dispatchEvent(new CustomEvent(name, {bubbles: true, composed: true, detail: {thread: this.shown}}));
+  }
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'collab-thread': ThreadElement;
   }
 }

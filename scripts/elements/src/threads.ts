@@ -1,17 +1,21 @@
 import {css, html, LitElement, nothing, type PropertyValues, type TemplateResult} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
+import {keyed} from 'lit/directives/keyed.js';
 import {repeat} from 'lit/directives/repeat.js';
 
 import {Marks, Places} from './anchor.js';
 import './composer.js';
 import type {Composer} from './composer.js';
+import {newThread, type Draft} from './drafts.js';
+import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
 import {isResolved, nameOf, type Tag, type Target} from './protocol.js';
-import {storeOf, type Store} from './store.js';
+import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
 import './preferences.js';
 import './thread.js';
+import type {ThreadElement} from './thread.js';
 
 /** The part of an address behind # that opens a thread: #collab-thread=ID. */
 const HASH = /^#collab-thread=(.+)$/;
@@ -37,6 +41,7 @@ export class ThreadsElement extends LitElement {
   @state() private draft: {target?: Target | undefined} | undefined;
   @state() private selected: Target | null = null;
   @state() private said = '';
+  @state() private missing = false; // a thread that was asked for is not there
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
 
@@ -48,6 +53,20 @@ export class ThreadsElement extends LitElement {
   #changes = new MutationObserver(() => this.#moved());
   #wanted = ''; // id of the thread to open once it is there
   #known: Set<string> | undefined; // comments that were seen
+  #opener: HTMLElement | null = null; // had the focus before the composer
+
+  constructor() {
+    super();
+    new KeepFocus(this, 'li', (index) => {
+      const threads = this.renderRoot.querySelectorAll<ThreadElement>('li > collab-thread');
+      return threads[Math.min(Math.max(index, 0), threads.length - 1)] ?? this.#start;
+    });
+  }
+
+  /** Where the keyboard begins: the button that writes, else the one of the threads that are seen. */
+  get #start(): HTMLElement | null {
+    return this.renderRoot.querySelector<HTMLElement>('header > .main') ?? this.renderRoot.querySelector('[aria-pressed=true]');
+  }
 
   static override styles = [
     base,
@@ -63,6 +82,7 @@ export class ThreadsElement extends LitElement {
       .draft p { border-left: 3px solid var(--_quote); padding: 1px 8px; margin-bottom: 6px; color: var(--_soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       .float { position: fixed; z-index: 3; box-shadow: 0 3px 12px rgb(0 0 0 / .3); }
       .note { color: var(--_soft); padding: 6px 0; }
+      .kept { display: block; width: 100%; margin-bottom: 8px; text-align: left; border-style: dashed; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
       summary { color: var(--_soft); margin-bottom: 4px; }
     `,
   ];
@@ -115,7 +135,12 @@ export class ThreadsElement extends LitElement {
   /** The threads have changed: finds places, says what is new. */
   #changed(): void {
     const store = this.#store!;
+    const open = this.shown.find((t) => t.key === this.active)?.annotationId;
     this.shown = store.threads;
+    if (open && store.loaded && !store.has(open)) {
+      this.missing = true;
+      this.#activate('');
+    }
     this.#locate();
     if (store.loaded) {
       const fresh = this.shown.flatMap((t) => t.comments).filter((c) => c.commentId && !this.#known?.has(`${c.commentId}`));
@@ -124,7 +149,7 @@ export class ThreadsElement extends LitElement {
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
-    if (this.#wanted && store.loaded) this.open(this.#wanted);
+    if (this.#wanted && store.loaded) this.missing = !this.open(this.#wanted);
     this.requestUpdate(); // what the store says of itself may have changed, too
   }
 
@@ -165,19 +190,21 @@ export class ThreadsElement extends LitElement {
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
         <header class="row" part="header">
           <h2>${texts.comments}</h2>
-          <div class="row filter" role="group" aria-label=${texts.comments}>
+          ${store.loaded ? html`<div class="row filter" role="group" aria-label=${texts.comments}>
             <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}</button>
             <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}</button>
-          </div>
+          </div>` : nothing}
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>` : nothing}
         </header>
-        ${store.denied ? html`<p class="error" role="alert">${texts.denied}</p>` : store.failing ? html`<p class="error" role="status">${texts.stale}</p>` : nothing}
+        ${store.failure ? html`<p class="error" role="alert">${store.loaded ? texts.stale : stateOf(store)}</p>` : nothing}
+        ${this.missing ? html`<p class="note" role="alert">${texts.missing} <button type="button" class="link" @click=${() => (this.missing = false)}>${texts.close}</button></p>` : nothing}
+        ${store.canWrite ? store.drafts.threads.map((d) => this.#kept(d)) : nothing}
         ${this.draft ? this.#draft(store, this.draft) : nothing}
-        ${!store.loaded ? html`<p class="note" role="status">${texts.loading}</p>` : list.length || gone.length || store.denied || this.draft ? nothing
+        ${!store.loaded && !store.failure ? html`<p class="note" role="status">${stateOf(store)}</p>` : !store.loaded || list.length || gone.length || this.draft ? nothing
           : html`<p class="note">${this.resolved ? texts.noneResolved : texts.noneOpen}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
-        ${store.loaded && !store.denied ? html`<collab-preferences endpoint=${this.endpoint} document=${this.document} exportparts="preferences"></collab-preferences>` : nothing}
+        ${store.loaded ? html`<collab-preferences endpoint=${this.endpoint} document=${this.document} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
         @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>
@@ -185,20 +212,40 @@ export class ThreadsElement extends LitElement {
   }
 
   #item(t: ShownThread, store: Store): TemplateResult {
-    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .thread=${t} .store=${store} ?open=${t.key === this.active}
+    return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active}
       exportparts="thread, thread-header, quote, resolve, comment, author, avatar, text, mention, composer, textarea, submit"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
-      <collab-composer class="new" exportparts="textarea, submit" .store=${store} label=${texts.writeComment}
-        .cancel=${() => (this.draft = undefined)}
+      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit" .store=${store} .place=${newThread(target)} .target=${target}
+        label=${texts.writeComment} .close=${this.#close}
         .done=${(text: string, tags: Tag[]) => {
           this.draft = undefined;
           this.resolved = false;
           this.#activate(store.send({name: 'add-thread', text, tags, target}).thread);
-        }}></collab-composer></div>`;
+          this.#focusActive();
+        }}></collab-composer>`)}</div>`;
+  }
+
+  /** A draft of a new thread that is not being written. */
+  #kept({text, target}: Draft): unknown {
+    if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
+    return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${texts.continueDraft(text.trim())}</button>`;
+  }
+
+  /** Ends the writing of a thread. The focus goes back to where it began. */
+  #close = (): void => {
+    this.draft = undefined;
+    void this.updateComplete.then(() => {
+      if (this.#opener?.isConnected && this.#opener.checkVisibility()) this.#opener.focus();
+      else this.#start?.focus();
+    });
+  };
+
+  #focusActive(): void {
+    void this.updateComplete.then(() => this.renderRoot.querySelector<ThreadElement>('li.active > collab-thread')?.focus());
   }
 
   protected override updated(): void {
@@ -216,6 +263,7 @@ export class ThreadsElement extends LitElement {
 
   /** Begins a thread: on a target, such as {elementId: 'chart'}, or on the whole document. */
   compose(target?: Target): void {
+    if (!this.draft) this.#opener = focused();
     this.draft = {target};
     this.active = '';
     void this.updateComplete.then(() => {
@@ -227,6 +275,7 @@ export class ThreadsElement extends LitElement {
   /** Opens the thread of an id and shows it, once it is there. It is false where the threads are known, and it is not among them. */
   open(annotationId: string): boolean {
     const thread = this.shown.find((t) => t.annotationId === annotationId);
+    if (thread) this.missing = false;
     this.#wanted = thread || this.#store?.loaded ? '' : annotationId;
     if (!thread) return !!this.#wanted;
     this.resolved = isResolved(thread);
@@ -257,15 +306,23 @@ export class ThreadsElement extends LitElement {
 
   #hash = (): void => {
     const m = HASH.exec(location.hash);
-    if (m) this.open(decodeURIComponent(m[1]!));
+    if (m) void this.#want(decodeURIComponent(m[1]!));
   };
+
+  /** Opens a thread that was asked for from elsewhere, or says that it is not there, after a look. It resolves to whether it is. */
+  async #want(annotationId: string): Promise<boolean> {
+    if (this.open(annotationId)) return true;
+    await this.#store!.look();
+    if (!this.#store!.failure) this.missing = !this.open(annotationId);
+    return !this.missing;
+  }
 
   /** An inbox on the page was asked for a thread. */
   #asked = (e: Event): void => {
     const {documentId, annotationId} = (e as CustomEvent).detail;
     if (documentId !== this.document) return;
     e.preventDefault();
-    if (annotationId) this.open(annotationId);
+    if (annotationId) void this.#want(annotationId).then((there) => there && this.#focusActive());
   };
 
   #selection = (): void => {
@@ -316,4 +373,10 @@ function caret(x: number, y: number): Range | null {
     return range;
   }
   return (document as Document).caretRangeFromPoint(x, y);
+}
+
+declare global {
+  interface HTMLElementTagNameMap {
+    'collab-threads': ThreadsElement;
+  }
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import {test} from 'node:test';
+import {mock, test} from 'node:test';
 
 import {build} from 'esbuild';
 
 // The parts that need no page, as a module.
 const {outputFiles} = await build({
-  stdin: {contents: "export * from './src/overlay.ts'; export {tagsOf} from './src/store.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/poll.ts'; export * from './src/drafts.ts'; export {Failure} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
-const {added, ago, later, overlay, tagsOf} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
+const {added, ago, Drafts, Failure, later, overlay, Poll, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
 
 const ann = {userId: 'ann', name: 'Ann'};
 const thread = (lastUpdated, ...comments) => ({
@@ -30,12 +30,12 @@ test('what is pending is shown as if it were done', () => {
 
 test('what failed is seen to have failed', () => {
   const t = thread('1', 'one', 'two');
-  const failed = {failed: true};
+  const failed = {failed: new Failure('UNAVAILABLE')};
   assert.deepEqual(shown(t, pending('delete-comment', {commentId: 1, ...failed})), ['one', 'two']);
   assert.equal(overlay(t, 'a1', [pending('resolve-thread', {resolved: true, ...failed})], ann).status.type, 'default');
   const edited = overlay(t, 'a1', [pending('edit-comment', {commentId: 2, text: 'zwei', tags: [], ...failed})], ann).comments[1];
   assert.equal(edited.commentText, 'zwei');
-  assert.equal(edited.pending.failed, true);
+  assert.equal(edited.pending.failed, failed.failed);
 });
 
 test('an edit takes the place of HTML', () => {
@@ -62,6 +62,103 @@ test('of two states the later is known, and the same one stays the same object',
 
 test('tags are of those whom tokens name', () => {
   assert.deepEqual(tagsOf('{{ann}} {{bob}} {{ann}}', [ann, {userId: 'cleo'}]), [{userId: 'ann', contact: ann}]);
+});
+
+test('who is mentioned is written by name, and sent by id', () => {
+  const people = [ann, {userId: 'lee', name: 'Ann Lee'}, {userId: 'bo1', name: 'Bo'}, {userId: 'bo2', name: 'Bo'}, {userId: 'x.y'}];
+  const text = '{{ann}} and {{lee}}, {{bo1}} {{bo2}} {{x.y}}';
+  assert.equal(withNames(text, people), '@Ann and @Ann Lee, @Bo (bo1) @Bo (bo2) @x.y');
+  assert.equal(withTokens(withNames(text, people), people), text);
+  assert.equal(withTokens('@Anna @Ann.', people), '@Anna {{ann}}.');
+});
+
+/** A page whose events are its own. */
+function page() {
+  const listeners = {};
+  const on = (name, f) => (listeners[name] ??= new Set()).add(f);
+  globalThis.addEventListener = on;
+  globalThis.removeEventListener = (name, f) => listeners[name]?.delete(f);
+  globalThis.document = {hidden: false, documentElement: {lang: 'en'}, addEventListener: on, removeEventListener: globalThis.removeEventListener};
+  return (name) => listeners[name]?.forEach((f) => f());
+}
+
+test('a look waits as the server asks, whatever wants it sooner, and goes on every five seconds', async () => {
+  const send = page();
+  mock.timers.enable({apis: ['setTimeout', 'Date']});
+  try {
+    let looks = 0;
+    const answers = [new Failure('RESOURCE_EXHAUSTED', '', 60_000)];
+    const poll = new Poll(async () => {
+      const failure = answers[looks++];
+      if (failure) throw failure;
+    }, () => {});
+    const pass = async (ms) => {
+      mock.timers.tick(ms);
+      for (let i = 0; i < 10; i++) await Promise.resolve();
+    };
+    poll.start();
+    await pass(0);
+    assert.equal(poll.failure, answers[0]);
+    send('visibilitychange');
+    await pass(59_999);
+    assert.equal(looks, 1);
+    await pass(1);
+    assert.deepEqual([looks, poll.failure], [2, undefined]);
+    await pass(5_000);
+    assert.equal(looks, 3);
+    document.hidden = true;
+    send('visibilitychange');
+    await pass(60_000);
+    assert.equal(looks, 3);
+    document.hidden = false;
+    send('visibilitychange');
+    await pass(0);
+    assert.equal(looks, 4);
+    poll.stop();
+    await pass(60_000);
+    assert.equal(looks, 4);
+  } finally {
+    mock.timers.reset();
+  }
+});
+
+test('a look that is asked for while one is under way comes after it', async () => {
+  page();
+  const ends = [];
+  const poll = new Poll(() => new Promise((done) => ends.push(done)), () => {});
+  poll.start();
+  const asked = [poll.now(), poll.now()];
+  assert.equal(ends.length, 1);
+  ends[0]();
+  await new Promise(setImmediate);
+  assert.equal(ends.length, 2);
+  ends[1]();
+  await Promise.all(asked);
+  poll.stop();
+});
+
+test('drafts outlive the page, for the one who wrote them', () => {
+  const send = page();
+  const kept = new Map();
+  globalThis.sessionStorage = {getItem: (k) => kept.get(k) ?? null, setItem: (k, v) => kept.set(k, v), removeItem: (k) => kept.delete(k)};
+  const failed = ['reply t2', {text: 'failed', people: []}];
+  const before = new Drafts('d', () => [failed]);
+  before.of('ann');
+  before.set('reply t1', {text: 'Yes', people: [ann]});
+  before.set('new {}', {text: 'New', people: []});
+  before.set('edit t1 1', {text: 'x', people: []});
+  before.set('edit t1 1', {text: ' ', people: []});
+  send('pagehide');
+  const after = new Drafts('d', () => []);
+  after.set('new {}', {text: 'Newer', people: []});
+  after.of('ann');
+  assert.deepEqual(['reply t1', 'reply t2', 'edit t1 1', 'new {}'].map((p) => after.get(p)?.text), ['Yes', 'failed', undefined, 'Newer']);
+  assert.deepEqual(after.threads.map((d) => d.text), ['Newer']);
+  after.of('bob');
+  assert.equal(after.get('reply t1'), undefined);
+  const other = new Drafts('d', () => []);
+  other.of('bob');
+  assert.equal(other.get('reply t1'), undefined);
 });
 
 test('times are told from now', () => {

@@ -1,0 +1,77 @@
+import type {Pending} from './overlay.js';
+import {withNames} from './mentions.js';
+import type {Person, Target} from './protocol.js';
+
+/** What the reader wrote and did not send: the text as they see it, whom it may mention, and the place of a new thread. */
+export interface Draft {
+  text: string;
+  people: Person[];
+  target?: Target | undefined;
+}
+
+/** The places where something is written. */
+export const newThread = (target?: Target): string => `new ${JSON.stringify(target ?? {})}`;
+export const replyTo = (annotationId: string): string => `reply ${annotationId}`;
+export const editOf = (annotationId: string, commentId: number): string => `edit ${annotationId} ${commentId}`;
+
+/**
+ * The drafts of a document by place, until they are sent or discarded. The tab keeps them over a reload and over other pages, in its session
+ * storage; where it has none, they end with the page.
+ */
+export class Drafts {
+  readonly #all = new Map<string, Draft>();
+  #user = '';
+
+  /** name names them in the storage; unsent are those of the reader's doings that failed, by place. */
+  constructor(readonly name: string, readonly unsent: () => [string, Draft][]) {
+    addEventListener('pagehide', this.#keep);
+    document.addEventListener('visibilitychange', this.#keep);
+  }
+
+  get(place: string): Draft | undefined {
+    return this.#all.get(place);
+  }
+
+  /** Keeps a draft, or forgets it where it has no text. */
+  set(place: string, draft?: Draft): void {
+    if (draft?.text.trim()) this.#all.set(place, draft);
+    else this.#all.delete(place);
+  }
+
+  /** Those of new threads. */
+  get threads(): Draft[] {
+    return [...this.#all].flatMap(([place, draft]) => (place.startsWith('new ') ? draft : []));
+  }
+
+  /** Says who the reader is: what somebody else wrote in this tab is forgotten. */
+  of(user: string): void {
+    if (user === this.#user) return;
+    if (this.#user) this.#all.clear();
+    this.#user = user;
+    try {
+      const kept = JSON.parse(sessionStorage.getItem(this.name) ?? '{}') as {user?: string; drafts?: [string, Draft][]};
+      if (kept.user === user) for (const [place, draft] of kept.drafts ?? []) if (!this.#all.has(place)) this.#all.set(place, draft);
+    } catch {
+      // There is no storage, or something else in it.
+    }
+  }
+
+  #keep = (): void => {
+    if (!this.#user) return;
+    const drafts = [...new Map([...this.unsent(), ...this.#all])];
+    try {
+      if (drafts.length) sessionStorage.setItem(this.name, JSON.stringify({user: this.#user, drafts}));
+      else sessionStorage.removeItem(this.name);
+    } catch {
+      // There is no storage, or it is full.
+    }
+  };
+}
+
+/** The draft, with its place, of what the reader sent and the server did not take; nothing for what has no text. */
+export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
+  if (p.text === undefined) return [];
+  const people = (p.tags ?? []).map((t) => t.contact ?? t);
+  const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
+  return [[place, {text: withNames(p.text, people), people, target: p.target}]];
+}

@@ -1,0 +1,16 @@
+import type {InboxElement} from './inbox.js';
+import type {ThreadElement} from './thread.js';
+import type {ThreadsElement} from './threads.js';
+
+/** What a framework may set on an element: these attributes, and those of every element, which Base has. */
+type Set<Base, Own, Needed extends keyof Own> = Base & Partial<Own> & Pick<Own, Needed>;
+
+/**
+ * The elements by name, for the types of a framework's templates. Base is what the framework takes on every element, such as
+ * React.HTMLAttributes<HTMLElement> & React.RefAttributes<HTMLElement>.
+ */
+export interface Elements<Base = object> {
+  'collab-threads': Set<Base, Pick<ThreadsElement, 'endpoint' | 'document' | 'for'>, 'document'>;
+  'collab-thread': Set<Base, Pick<ThreadElement, 'endpoint' | 'document' | 'thread'>, 'document' | 'thread'>;
+  'collab-inbox': Set<Base, Pick<InboxElement, 'endpoint' | 'href'>, never>;
+}

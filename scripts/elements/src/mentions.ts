@@ -1,0 +1,27 @@
+import {nameOf, type Person, type Tag} from './protocol.js';
+
+/** How a person is called in a text that is being written: with the id where another one has the same name. */
+export function labelOf(p: Person, people: Person[]): string {
+  const same = people.some((q) => q.userId !== p.userId && nameOf(q) === nameOf(p));
+  return same && p.name ? `${p.name} (${p.userId})` : nameOf(p);
+}
+
+/** A text with names in the place of tokens. */
+export function withNames(text: string, people: Person[]): string {
+  return people.reduce((t, p) => t.replaceAll(`{{${p.userId}}}`, `@${labelOf(p, people)}`), text);
+}
+
+/** A text with tokens in the place of names. The longest come first: "@Ann Lee" is not "@Ann" and " Lee". */
+export function withTokens(text: string, people: Person[]): string {
+  for (const p of [...people].sort((a, b) => labelOf(b, people).length - labelOf(a, people).length)) {
+    const name = labelOf(p, people).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    text = text.replace(new RegExp(`@${name}(?![\\p{L}\\p{N}])`, 'gu'), () => `{{${p.userId}}}`);
+  }
+  return text;
+}
+
+/** The people whom a text's tokens name, of those known. */
+export function tagsOf(text: string, people: Person[]): Tag[] {
+  const ids = new Set(Array.from(text.matchAll(/\{\{([^{}]+)\}\}/g), (m) => m[1]));
+  return people.filter((p) => ids.has(p.userId)).map((p) => ({userId: p.userId, contact: p}));
+}
