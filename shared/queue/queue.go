@@ -148,7 +148,7 @@ func leftOut(batch []types.SendMessageBatchRequestEntry, failed []types.BatchRes
 type Message struct {
 	Text     string
 	Sent     time.Time
-	Receives int // how often it was taken, this time included
+	Receives int    // how often it was taken, this time included
 	Handle   string // SQS deletes and releases it by this
 }
 
