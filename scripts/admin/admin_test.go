@@ -833,10 +833,10 @@ func TestQuarantine(t *testing.T) {
 		t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON",
 		"acme | e1 | TIME | its handling ended three times with the process",
 	)
-	if lines := c.must(t, "quarantine", "show", "acme", "e1"); len(lines) != 1 || !strings.Contains(strings.Join(lines[0], " "), `"id":"e1"`) {
-		t.Errorf("shown as %v", lines)
+	if out, _, _ := c.run(t, "event", "show", "acme", "e1"); !strings.Contains(out, `"id": "e1"`) {
+		t.Errorf("shown as %s", out)
 	}
-	c.fails(t, "event \"e2\" does not exist", "quarantine", "show", "acme", "e2")
+	c.fails(t, "event \"e2\" does not exist", "event", "show", "acme", "e2")
 	expect(t, c.must(t, "quarantine", "retry", "acme", "e1"), "retried | e1")
 	c.fails(t, "event \"e1\" of account \"acme\" is not in the quarantine", "quarantine", "retry", "acme", "e1")
 	expect(t, c.must(t, "quarantine", "list"), "ACCOUNT | EVENT | SINCE | REASON")

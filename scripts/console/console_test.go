@@ -247,7 +247,6 @@ func TestPages(t *testing.T) {
 		{"/webhook", "account=acct&webhook=hook&state=pending", []string{"None of those"}},
 		{"/delivery", "account=acct&webhook=hook&event=" + first, []string{"answered 500", "12 ms", "&#34;annotationId&#34;: &#34;thread&#34;"}},
 		{"/pending", "", []string{first, "job-1", "new"}},
-		{"/quarantine/event", "account=acct&event=" + w.lastEvent(t), []string{"comment_annotation.added"}},
 		{"/quarantine", "", []string{"it ends &lt;b&gt;the process", w.lastEvent(t)}},
 		{"/dead-letters", "", []string{"dead-event", "events"}},
 		{"/job", "account=acct&job=job-1", []string{"waiting"}},

@@ -131,7 +131,7 @@ async function main() {
   await look('pending', '/console/pending');
   await look('quarantine', '/console/quarantine');
   const dead = await look('dead-letters', '/console/dead-letters');
-  await dead.getByRole('button', {name: 'Send them again'}).first().click();
+  await dead.getByRole('button', {name: 'Send those of events again'}).first().click();
   await dead.getByRole('button', {name: 'Do it'}).click();
   await dead.getByText('were sent again').waitFor();
   await visit(at('/find', {...inOrganization, id: plan}));

@@ -86,26 +86,19 @@ func createAccount(ctx context.Context, r *Run, p *newAccount) error {
 	return createKey(ctx, r, &inAccount{id(p.ID)})
 }
 
-func disableAccount(ctx context.Context, r *Run, p *inAccount) error {
-	r.done("Account %q is disabled: its credentials are refused within 60 s.", p.Account)
-	r.next("`admin account enable %s` accepts them again.", Word(p.Account))
-	return r.setDisabled(ctx, p, true)
-}
-
-func enableAccount(ctx context.Context, r *Run, p *inAccount) error {
-	r.done("Account %q is enabled: its credentials are accepted within 60 s.", p.Account)
-	return r.setDisabled(ctx, p, false)
-}
-
-func (r *Run) setDisabled(ctx context.Context, p *inAccount, disabled bool) error {
-	a, err := r.directory.ChangeAccount(ctx, string(p.Account), func(a *collab.Account) error {
-		a.Disabled = disabled
-		return nil
-	})
-	if err == nil {
-		r.facts("Account", a.ID, "State", state(a.Disabled))
+// setAccount disables an account or enables it.
+func setAccount(disabled bool, done string) func(context.Context, *Run, *inAccount) error {
+	return func(ctx context.Context, r *Run, p *inAccount) error {
+		a, err := r.directory.ChangeAccount(ctx, string(p.Account), func(a *collab.Account) error {
+			a.Disabled = disabled
+			return nil
+		})
+		if err == nil {
+			r.facts("Account", a.ID, "State", state(a.Disabled))
+			r.done(done, p.Account)
+		}
+		return err
 	}
-	return err
 }
 
 func deleteAccount(ctx context.Context, r *Run, p *inAccount) error {

@@ -42,11 +42,21 @@ func (r *Run) open(ctx context.Context, p *inOrganization) (collab.OrganizationR
 	return r.directory.FindOrganization(ctx, string(p.Account), string(p.Organization), false)
 }
 
-func showOrganization(ctx context.Context, r *Run, p *inOrganization) error {
-	org, err := r.open(ctx, p)
-	if err != nil {
-		return err
+// opened is an operation on an organization that is there, disabled or not.
+func opened[P any, W interface {
+	*P
+	within() *inOrganization
+}](run func(context.Context, *Run, collab.OrganizationRef, *P) error) func(context.Context, *Run, *P) error {
+	return func(ctx context.Context, r *Run, p *P) error {
+		org, err := r.open(ctx, W(p).within())
+		if err != nil {
+			return err
+		}
+		return run(ctx, r, org, p)
 	}
+}
+
+func showOrganization(ctx context.Context, r *Run, org collab.OrganizationRef, p *inOrganization) error {
 	r.Title = "Organization " + org.Organization
 	list, err := r.directory.Organizations(ctx, org.Account, []string{org.Organization})
 	if err != nil {
@@ -110,25 +120,17 @@ func (r *Run) within(path, name, id string, further ...string) Cell {
 	return link(id, r.at(path, theOrganization, append(further, name, id)...))
 }
 
-func disableOrganization(ctx context.Context, r *Run, p *inOrganization) error {
-	r.done("Organization %q is disabled: every operation on it is refused within 5 s.", p.Organization)
-	r.next("`admin organization enable %s %s` allows them again.", Word(p.Account), Word(p.Organization))
-	return r.setOrganizationDisabled(ctx, p, true)
-}
-
-func enableOrganization(ctx context.Context, r *Run, p *inOrganization) error {
-	r.done("Organization %q is enabled: operations on it are allowed within 5 s.", p.Organization)
-	return r.setOrganizationDisabled(ctx, p, false)
-}
-
-func (r *Run) setOrganizationDisabled(ctx context.Context, p *inOrganization, disabled bool) error {
-	ids := []string{string(p.Organization)}
-	data := map[string]any{"organizationIds": ids, "disabled": disabled}
-	if err := r.change(ctx, p.Account, "/v2/organizations/access/disablestate/update", data); err != nil {
+// setOrganization disables an organization or enables it.
+func setOrganization(disabled bool, done string) func(context.Context, *Run, *inOrganization) error {
+	return func(ctx context.Context, r *Run, p *inOrganization) error {
+		data := map[string]any{"organizationIds": []string{string(p.Organization)}, "disabled": disabled}
+		err := r.change(ctx, p.Account, "/v2/organizations/access/disablestate/update", data)
+		if err == nil {
+			r.facts("Organization", p.Organization, "State", state(disabled))
+			r.done(done, p.Organization)
+		}
 		return err
 	}
-	r.facts("Organization", p.Organization, "State", state(disabled))
-	return nil
 }
 
 const restored = "%s %q is as it was, within 5 s everywhere. Nobody hears of that: neither people nor webhooks."
@@ -145,11 +147,7 @@ func restoreOrganization(ctx context.Context, r *Run, p *inOrganization) error {
 	return err
 }
 
-func restoreFolder(ctx context.Context, r *Run, p *inFolder) error {
-	org, err := r.open(ctx, &p.inOrganization)
-	if err != nil {
-		return err
-	}
+func restoreFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFolder) error {
 	done, err := r.directory.RestoreFolder(ctx, org, string(p.Folder))
 	if done.Folders > 0 {
 		r.facts("Folder", p.Folder, "Folders", done.Folders, "Documents", done.Documents, "Left", done.Left)
@@ -167,11 +165,7 @@ func restoreFolder(ctx context.Context, r *Run, p *inFolder) error {
 	return err
 }
 
-func restoreDocument(ctx context.Context, r *Run, p *inDocument) error {
-	org, err := r.open(ctx, &p.inOrganization)
-	if err != nil {
-		return err
-	}
+func restoreDocument(ctx context.Context, r *Run, org collab.OrganizationRef, p *inDocument) error {
 	if err := r.directory.RestoreDocument(ctx, org, string(p.Document)); err != nil {
 		return err
 	}
@@ -183,11 +177,7 @@ func restoreDocument(ctx context.Context, r *Run, p *inDocument) error {
 	return err
 }
 
-func showFolder(ctx context.Context, r *Run, p *inFolder) error {
-	org, err := r.open(ctx, &p.inOrganization)
-	if err != nil {
-		return err
-	}
+func showFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFolder) error {
 	above, err := r.directory.FoldersAbove(ctx, org, []string{string(p.Folder)})
 	if err != nil {
 		return err
@@ -204,11 +194,7 @@ func showFolder(ctx context.Context, r *Run, p *inFolder) error {
 	return r.addContents(ctx, org, f.ID)
 }
 
-func listMembers(ctx context.Context, r *Run, p *inOrganization) error {
-	org, err := r.open(ctx, p)
-	if err != nil {
-		return err
-	}
+func listMembers(ctx context.Context, r *Run, org collab.OrganizationRef, p *inOrganization) error {
 	r.Title = "Members"
 	read := lazily(r, func(after string) iter.Seq2[collab.Member, error] {
 		return r.directory.ListMembers(ctx, org, after, pageSize)
@@ -225,11 +211,7 @@ type aUser struct {
 	Document string `help:"A document: what the user may do with it, and prefers."`
 }
 
-func showUser(ctx context.Context, r *Run, p *aUser) error {
-	org, err := r.open(ctx, &p.inOrganization)
-	if err != nil {
-		return err
-	}
+func showUser(ctx context.Context, r *Run, org collab.OrganizationRef, p *aUser) error {
 	id := string(p.User)
 	r.Title = "User " + id
 	found, err := r.directory.Members(ctx, org, []string{id})

@@ -26,9 +26,7 @@ type inOrganization struct {
 	Organization id `arg:"" help:"Organization."`
 }
 
-func (p inOrganization) ref() collab.OrganizationRef {
-	return collab.OrganizationRef{Account: string(p.Account), Organization: string(p.Organization)}
-}
+func (p *inOrganization) within() *inOrganization { return p }
 
 type inFolder struct {
 	inOrganization

@@ -100,15 +100,6 @@ func listQuarantine(ctx context.Context, r *Run, _ *struct{}) error {
 	}))
 }
 
-func showQuarantined(ctx context.Context, r *Run, p *inEvent) error {
-	r.Title = "Event " + string(p.Event)
-	body, err := r.outbox.EventBody(ctx, p.ref())
-	if err == nil {
-		r.facts("Event", string(body))
-	}
-	return err
-}
-
 func retryQuarantined(ctx context.Context, r *Run, p *inEvent) error {
 	if err := r.outbox.Retry(ctx, p.ref()); err != nil {
 		return err
@@ -198,14 +189,14 @@ func (r *Run) addDeadLetters(ctx context.Context, part *Part, name string, most 
 
 // deadLetter is a dead letter as a row.
 func deadLetter(name string, m queue.Message) []Cell {
-	readable, _ := decode(name, []queue.Message{m})
+	events, lanes := letter(name, m)
 	sent := Time(m.Sent.UnixMilli())
-	switch {
-	case len(readable.events) > 0:
-		e := readable.events[0]
+	if len(events) > 0 {
+		e := events[0]
 		return row(name, sent, accountLink(e.Account), link(e.ID, eventAt(e.Account, e.ID)), "")
-	case len(readable.lanes) > 0:
-		l := readable.lanes[0]
+	}
+	if len(lanes) > 0 {
+		l := lanes[0]
 		hook := link(l.WebhookID, address("/webhook", "account", l.Account, "webhook", l.WebhookID))
 		return row(name, sent, accountLink(l.Account), "", hook)
 	}
@@ -264,42 +255,39 @@ func (r *Run) redrive(ctx context.Context, name string) (moved, unreadable int, 
 		if err != nil || len(messages) == 0 {
 			return moved, len(left), err
 		}
-		readable, others := decode(name, messages)
-		left = append(left, others...)
-		if err = live.SendEvents(ctx, readable.events...); err == nil {
-			err = live.SendLanes(ctx, 0, readable.lanes...)
+		var readable []queue.Message
+		var events []queue.Event
+		var lanes []queue.Lane
+		for _, m := range messages {
+			e, l := letter(name, m)
+			if events, lanes = append(events, e...), append(lanes, l...); len(e)+len(l) > 0 {
+				readable = append(readable, m)
+			} else {
+				left = append(left, m)
+			}
+		}
+		if err = live.SendEvents(ctx, events...); err == nil {
+			err = live.SendLanes(ctx, 0, lanes...)
 		}
 		if err == nil {
-			err = dead.Delete(ctx, readable.messages...)
+			err = dead.Delete(ctx, readable...)
 		}
 		if err != nil {
-			left = append(left, readable.messages...)
+			left = append(left, readable...)
 			return moved, 0, err
 		}
-		moved += len(readable.messages)
+		moved += len(readable)
 	}
 }
 
-// letters are messages with what they say.
-type letters struct {
-	messages []queue.Message
-	events   []queue.Event
-	lanes    []queue.Lane
-}
-
-// decode divides messages of a queue into those that can be read and others.
-func decode(name string, messages []queue.Message) (readable letters, others []queue.Message) {
-	for _, m := range messages {
-		if name == keys.EventsQueue {
-			if e, err := queue.DecodeEvent(m.Text); err == nil {
-				readable.messages, readable.events = append(readable.messages, m), append(readable.events, e)
-				continue
-			}
-		} else if l, err := queue.DecodeLane(m.Text); err == nil {
-			readable.messages, readable.lanes = append(readable.messages, m), append(readable.lanes, l)
-			continue
+// letter is what a message of a queue says: an event or a lane; neither where it cannot be read.
+func letter(name string, m queue.Message) (events []queue.Event, lanes []queue.Lane) {
+	if name == keys.EventsQueue {
+		if e, err := queue.DecodeEvent(m.Text); err == nil {
+			events = []queue.Event{e}
 		}
-		others = append(others, m)
+	} else if l, err := queue.DecodeLane(m.Text); err == nil {
+		lanes = []queue.Lane{l}
 	}
-	return readable, others
+	return events, lanes
 }

@@ -64,21 +64,26 @@ const (
 	providerSetting = "permission-provider" // has a secret next to its value
 )
 
-// toggle is a setting of two values; the second one sets the flag.
-func toggle(name, unset, set, does string, flag func(*settings) *bool) setting {
+// choice is a setting of two values: the default, which is stored as the zero value, and the other one, which is stored as set.
+func choice[T comparable](name, usual, other, does string, set T, of func(*settings) *T) setting {
 	return setting{
-		name: name, does: does, values: []string{unset, set},
+		name: name, does: does, values: []string{usual, other},
 		get: func(s settings) string {
-			if *flag(&s) {
-				return set
+			if *of(&s) == set {
+				return other
 			}
-			return unset
+			return usual
 		},
 		set: func(s *settings, value string) error {
-			if value != set && value != unset {
-				return fmt.Errorf("%s must be %s or %s, not %q", name, unset, set, value)
+			var zero T
+			switch value {
+			case usual:
+				*of(s) = zero
+			case other:
+				*of(s) = set
+			default:
+				return fmt.Errorf("%s must be %s or %s, not %q", name, usual, other, value)
 			}
-			*flag(s) = value == set
 			return nil
 		},
 	}
@@ -136,25 +141,24 @@ func amount(name, does string, usual, most int64, of func(*settings) *int64) set
 // allSettings returns the settings. One of the operator that is nil shows them alone.
 func allSettings(o *Operator, secret []byte) []setting {
 	return []setting{
-		toggle("advanced-queries", "on", "off", "Off, operations that search beyond a document are refused.",
+		choice("advanced-queries", "on", "off", "Off, operations that the reference says need advanced queries are refused.", true,
 			func(s *settings) *bool { return &s.AdvancedQueriesOff }),
-		toggle("notification-preferences", "on", "off", "Off, the operations on notification preferences are refused.",
+		choice("notification-preferences", "on", "off", "Off, the operations on notification preferences are refused.", true,
 			func(s *settings) *bool { return &s.NotificationPreferencesOff }),
-		{
-			"default-access", "Who sees a document where neither it nor a folder above says so: members of its organization, or everybody.",
-			[]string{string(collab.AccessOrganizationPrivate), string(collab.AccessPublic)}, getDefaultAccess, setDefaultAccess,
-		},
-		toggle("events", "triggered", "all", "Webhooks hear of changes whose request has triggerNotification, or of all changes.",
+		choice("default-access", string(collab.AccessOrganizationPrivate), string(collab.AccessPublic),
+			"Who sees a document where neither it nor a folder above says so: members of its organization, or everybody.",
+			collab.AccessPublic, func(s *settings) *collab.Access { return &s.DefaultAccess }),
+		choice("events", "triggered", "all", "Webhooks hear of changes whose request has triggerNotification, or of all changes.", true,
 			func(s *settings) *bool { return &s.AllEvents }),
-		toggle("mail-grouping", "on", "off", "On, what happens in a thread within five minutes is one mail to each person.",
+		choice("mail-grouping", "on", "off", "On, what happens in a thread within five minutes is one mail to each person.", true,
 			func(s *settings) *bool { return &s.MailGroupingOff }),
-		toggle("mail-recipients", "anyone", "members", "Mails go to every address that requests name, or to addresses of members alone.",
+		choice("mail-recipients", "anyone", "members", "Mails go to every address that requests name, or to addresses of members alone.", true,
 			func(s *settings) *bool { return &s.MailToMembersOnly }),
-		text("mail-from-name", "The name of whom mails are from. none is the deployment's.", collab.CheckMailName,
+		text("mail-from-name", "Whom mails are from. With none it is that of the deployment.", collab.CheckMailName,
 			func(s *settings) *string { return &s.MailLook.FromName }),
-		text("mail-product", "The name of the product in mails. none is the deployment's.", collab.CheckMailName,
+		text("mail-product", "What mails call the product. With none it is that of the deployment.", collab.CheckMailName,
 			func(s *settings) *string { return &s.MailLook.Product }),
-		text("mail-link", "Where mails lead: a URL, with {organizationId}, {documentId} and {annotationId}. none is the deployment's.",
+		text("mail-link", "Where mails lead: a URL, in which {organizationId}, {documentId} and {annotationId} stand for ids. With none it is that of the deployment.",
 			collab.CheckMailLink, func(s *settings) *string { return &s.MailLook.Link }),
 		amount("write-units-per-second", "How many write units of the table requests may use a second, averaged over 10.",
 			collab.WriteUnitsPerSecond, 0, func(s *settings) *int64 { return &s.WriteUnitsPerSecond }),
@@ -167,7 +171,7 @@ func allSettings(o *Operator, secret []byte) []setting {
 		amount("webhook-endpoints", "How many webhooks the account may have.", collab.WebhookEndpoints, collab.MaxWebhooks,
 			func(s *settings) *int64 { return &s.WebhookEndpoints }),
 		{
-			providerSetting, "The URL that is asked who may hear of a document, with its bearer secret. none asks nobody.", nil, getProvider,
+			providerSetting, "Your own service that says who may see a document, by its URL and bearer secret.", nil, getProvider,
 			func(s *settings, value string) error { return setProvider(o, s, value, secret) },
 		},
 	}
@@ -178,22 +182,6 @@ func SettingsHelp() string {
 	return strings.Join(collab.Map(allSettings(nil, nil), func(s setting) string {
 		return s.name + "=" + cmp.Or(strings.Join(s.values, "|"), "VALUE")
 	}), ", ")
-}
-
-func getDefaultAccess(s settings) string {
-	return cmp.Or(string(s.DefaultAccess), string(collab.AccessOrganizationPrivate))
-}
-
-func setDefaultAccess(s *settings, value string) error {
-	switch access := collab.Access(value); access {
-	case collab.AccessOrganizationPrivate:
-		s.DefaultAccess = ""
-		return nil
-	case collab.AccessPublic:
-		s.DefaultAccess = access
-		return nil
-	}
-	return fmt.Errorf("default-access must be %s or %s, not %q", collab.AccessOrganizationPrivate, collab.AccessPublic, value)
 }
 
 // getProvider shows the URL alone: the secret is not shown.
