@@ -632,7 +632,7 @@ func TestWebhook(t *testing.T) {
 	c := newCLI(t)
 	ctx := t.Context()
 	c.must(t, "account", "create", "acme")
-	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON | DESCRIPTION")
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | DESCRIPTION")
 	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
 		if err := c.outbox.AddWebhook(ctx, "acme", collab.MaxWebhooks, w); err != nil {
 			t.Fatal(err)
@@ -648,8 +648,8 @@ func TestWebhook(t *testing.T) {
 	if _, _, err := c.outbox.ReleaseLane(ctx, *lane, false); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | REASON | DESCRIPTION",
-		"a | resting | 5 | TIME | https://a.example.com |  | ", "b | disabled | 0 | never | https://b.example.com | answered 410 Gone | ")
+	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | DESCRIPTION",
+		"a | resting | 5 | TIME | https://a.example.com | ", "b | disabled: answered 410 Gone | 0 | never | https://b.example.com | ")
 
 	endpoint := collab.EndpointRef{LaneRef: lane.LaneRef}
 	var events []string

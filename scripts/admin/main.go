@@ -1,5 +1,5 @@
-// Command admin is the operator's: its commands are the rows of package operator's table, and the pages that show them. `admin --help` lists
-// them.
+// Command admin is the operator's: its commands are the rows of package operator's table, and one that serves the console. `admin --help`
+// lists them.
 //
 // Results go to standard output: as a table where that is a terminal, else as lines with tabs between the values, with --json as JSON.
 // Lists begin with a line that names their values. What to do next goes to standard error. The exit code is 0 for success, 1 for failure,

@@ -1,5 +1,5 @@
-// Package console serves the table of package operator as pages: what shows something has an address, and what changes something a form, whose
-// question is answered before.
+// Package console serves the table of package operator as pages: what shows something has an address, and what changes something a form,
+// which asks before.
 package console
 
 import (
@@ -150,7 +150,8 @@ func (s *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(ctx)
 	site := r.Header.Get("Sec-Fetch-Site")
 	if http.NewCrossOriginProtection().Check(r) != nil || !slices.Contains([]string{"", "same-origin", "none"}, site) {
-		s.refuse(w, r, "Another page led here", "Pages of others may not read or change what is here. If the link is one that you were sent, go on yourself.")
+		s.refuse(w, r, "Another page led here",
+			"Pages of others may not read or change what is here. If the link is one that you were sent, go on yourself.")
 		return
 	}
 	s.mux.ServeHTTP(w, r)

@@ -639,7 +639,7 @@ func TestChanges(t *testing.T) {
 	for _, test := range []struct{ setting, value, want string }{
 		{"mails-per-day", "<many>", `name="value" value="&lt;many&gt;"`},
 		{"events", "none", `role="alert">events must be triggered or all`},
-		{"permission-provider", "http://x", `name="value" value="http://x" autocomplete="off"></label> <label><span>its bearer secret</span> ` +
+		{"permission-provider", "http://x", `name="value" value="http://x" autocomplete="off" autofocus></label> <label><span>its bearer secret</span> ` +
 			`<input type="password" name="secret" value="" `},
 	} {
 		a := w.post("settings/set", "account", "acct", "setting", test.setting, "value", test.value, "secret", "hidden")

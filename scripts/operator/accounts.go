@@ -118,7 +118,7 @@ func listKeys(ctx context.Context, r *Run, p *inAccount) error {
 	further := r.offer("key create", "Make an API key …", "account")
 	part := &Part{
 		Title: "API keys", Columns: []string{"Key", "Valid tokens"}, Offers: []*Offer{further},
-		Empty: fmt.Sprintf("There is none yet: `admin key create %s` makes one.", Word(p.Account)),
+		Empty: fmt.Sprintf("There is none yet: `admin key create %s` makes one.", word(p.Account)),
 	}
 	read := after(func(after string, n int) ([]string, error) {
 		return r.directory.APIKeys(ctx, string(p.Account), after, n)
@@ -158,7 +158,7 @@ func deleteKey(ctx context.Context, r *Run, p *ofKey) error {
 	}
 	r.facts("Deleted", p.Key)
 	r.done("The API key %s is deleted: it is refused within 60 s.", p.Key)
-	r.next("`admin key create %s` makes another one.", Word(account))
+	r.next("`admin key create %s` makes another one.", word(account))
 	r.Then = address("/account", "account", account)
 	return nil
 }

@@ -221,7 +221,9 @@ func showUser(ctx context.Context, r *Run, org collab.OrganizationRef, p *aUser)
 	part := r.facts("Member", bad("no"))
 	m, member := found[id]
 	if member {
-		part.Rows = facts("Member since", Time(m.CreatedAt), "Role", string(m.Role), "Name", collab.Deref(m.Name), "Address", collab.Deref(m.Email))
+		part.Rows = facts(
+			"Member since", Time(m.CreatedAt), "Role", string(m.Role), "Name", collab.Deref(m.Name), "Address", collab.Deref(m.Email),
+		)
 	}
 	off, err := r.directory.Unsubscribed(ctx, org, []collab.User{{UserID: id, Email: m.Email}})
 	if err != nil {
@@ -230,7 +232,9 @@ func showUser(ctx context.Context, r *Run, org collab.OrganizationRef, p *aUser)
 	if off[id] {
 		part.Rows = append(part.Rows, row("Mail", bad("has unsubscribed")))
 	}
-	for _, add := range []func(context.Context, collab.OrganizationRef, *aUser) error{r.addPreferences, r.addAccess, r.addHoldings, r.addInbox} {
+	for _, add := range []func(context.Context, collab.OrganizationRef, *aUser) error{
+		r.addPreferences, r.addAccess, r.addHoldings, r.addInbox,
+	} {
 		if err := add(ctx, org, p); err != nil {
 			return err
 		}
@@ -341,53 +345,54 @@ type search struct {
 
 // find looks for an id: of an account or a key, and in an account and an organization.
 func find(ctx context.Context, r *Run, p *search) error {
-	id, acct := string(p.ID), p.Account
+	wanted, acct := string(p.ID), p.Account
 	part := &Part{Columns: []string{"It is", "Id"}, Empty: "Nothing that was looked at has it: look in its account or organization."}
 	r.add(part)
-	if id == "" {
+	if wanted == "" {
 		part.Empty = "Which id?"
 		return nil
 	}
-	r.Title = "Find " + id
+	r.Title = "Find " + wanted
 	for _, of := range []struct {
 		what, href string
 		within     bool // an account
 		read       func() error
 	}{
-		{"an account", address("/account", "account", id), false, func() error { _, err := r.directory.Account(ctx, id); return err }},
-		{"an API key", address("/key", "key", id), false, func() error { _, err := r.directory.APIKey(ctx, id); return err }},
-		{"an organization", r.at("/organization", "account", "organization", id), true, func() error {
-			_, err := r.directory.FindOrganization(ctx, acct, id, false)
+		{"an account", address("/account", "account", wanted), false, func() error { _, err := r.directory.Account(ctx, wanted); return err }},
+		{"an API key", address("/key", "key", wanted), false, func() error { _, err := r.directory.APIKey(ctx, wanted); return err }},
+		{"an organization", r.at("/organization", "account", "organization", wanted), true, func() error {
+			_, err := r.directory.FindOrganization(ctx, acct, wanted, false)
 			return err
 		}},
-		{"an event", eventAt(acct, id), true, func() error {
-			_, err := r.outbox.EventBody(ctx, collab.EventRef{Account: acct, ID: id})
+		{"an event", eventAt(acct, wanted), true, func() error {
+			_, err := r.outbox.EventBody(ctx, collab.EventRef{Account: acct, ID: wanted})
 			return err
 		}},
-		{"a webhook", r.at("/webhook", "account", "webhook", id), true, func() error { _, err := r.outbox.Webhook(ctx, acct, id); return err }},
-		{"a job", r.at("/job", "account", "job", id), true, func() error { _, err := r.outbox.JobProgress(ctx, acct, id); return err }},
+		{"a webhook", r.at("/webhook", "account", "webhook", wanted), true, func() error {
+			_, err := r.outbox.Webhook(ctx, acct, wanted)
+			return err
+		}},
+		{"a job", r.at("/job", "account", "job", wanted), true, func() error { _, err := r.outbox.JobProgress(ctx, acct, wanted); return err }},
 	} {
 		if of.within && acct == "" {
 			continue
 		}
 		if err := of.read(); err == nil {
-			part.Rows = append(part.Rows, row(of.what, link(id, of.href)))
+			part.Rows = append(part.Rows, row(of.what, link(wanted, of.href)))
 		} else if collab.CodeOf(err) != collab.NotFound {
 			return err
 		}
 	}
-	switch in := (&inOrganization{inAccount{idOf(acct)}, idOf(p.Organization)}); {
+	switch in := (&inOrganization{inAccount{id(acct)}, id(p.Organization)}); {
 	case acct == "":
 		return nil
 	case p.Organization == "":
 		r.aboveAccount(in.Account)
 		return nil
 	default:
-		return r.findWithin(ctx, part, in, id)
+		return r.findWithin(ctx, part, in, wanted)
 	}
 }
-
-func idOf(text string) id { return id(text) }
 
 // findWithin looks for an id in an organization.
 func (r *Run) findWithin(ctx context.Context, part *Part, in *inOrganization, id string) error {

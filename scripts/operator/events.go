@@ -160,20 +160,23 @@ func listWebhooks(ctx context.Context, r *Run, p *inAccount) error {
 		return err
 	}
 	part := &Part{
-		Columns: []string{"Webhook", "State", "Failures", "Failing since", "URL", "Reason", "Description"},
+		Columns: []string{"Webhook", "State", "Failures", "Failing since", "URL", "Description"},
 		Empty:   "There is none: a back end adds one by POST /v2/webhooks/add.",
 	}
 	r.add(part)
 	list, err := r.outbox.Webhooks(ctx, string(p.Account))
 	for _, h := range list {
 		hook, since := link(h.ID, r.at("/webhook", "account", "webhook", h.ID)), Time(h.Health.FailingSince)
-		part.Rows = append(part.Rows, row(hook, webhookState(h), h.Health.Failures, since, h.URL, h.DisabledReason, h.Description))
+		part.Rows = append(part.Rows, row(hook, webhookState(h), h.Health.Failures, since, h.URL, h.Description))
 	}
 	return err
 }
 
 func webhookState(h collab.Webhook) Cell {
-	if !h.Disabled && h.Health.Resting() {
+	switch {
+	case h.Disabled && h.DisabledReason != "":
+		return bad("disabled: " + h.DisabledReason)
+	case !h.Disabled && h.Health.Resting():
 		return bad("resting")
 	}
 	return state(h.Disabled)
@@ -232,7 +235,7 @@ func showWebhook(ctx context.Context, r *Run, p *deliveriesOf) error {
 		{Name: "since", Label: "Sent since (UTC)", Kind: "datetime-local"}, {Name: "state", Label: "State", Values: states()},
 	}
 	r.facts(
-		"URL", h.URL, "Description", h.Description, "State", webhookState(h), "Disabled because", h.DisabledReason, "Event types", types,
+		"URL", h.URL, "Description", h.Description, "State", webhookState(h), "Event types", types,
 		"Failures since the last success", h.Health.Failures, "Failing since", Time(h.Health.FailingSince),
 		"Posted to again not before", Time(lanes[0].Pause), "Secrets that sign", len(h.SigningSecrets(r.directory.Millis())),
 		"Created", Time(h.CreatedAt), "Changed", Time(h.LastUpdated),

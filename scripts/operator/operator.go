@@ -22,7 +22,7 @@ import (
 type Config struct {
 	Service  *app.Service
 	Queue    func(ctx context.Context, name string) (*queue.Queue, error) // by its name in package keys
-	CheckURL func(string) error                                           // reports the rule that the URL of a permission provider breaks, as a predicate
+	CheckURL func(string) error                                           // the rule that a permission provider's URL breaks, as a predicate
 	Random   io.Reader
 }
 

@@ -217,8 +217,8 @@ func (f field) set(text string) error {
 	return err
 }
 
-// Word returns a text as one word of a shell's command line.
-func Word[T ~string](text T) string {
+// word returns a text as one word of a shell's command line.
+func word[T ~string](text T) string {
 	s := string(text)
 	if s != "" && strings.Trim(s, wordCharacters+".:/@") == "" {
 		return s

@@ -130,8 +130,8 @@ type Run struct {
 // Command begins a run whose lists are whole.
 func (o *Operator) Command() *Run { return &Run{Operator: o, usage: new(collab.Usage)} }
 
-// Page begins a run for a page, whose lists have up to 25 entries, and links to what follows. It takes no more than MaxUnits. A change stops
-// at a time, and offers to go on.
+// Page begins a run for a page, whose lists have up to 25 entries, and links to what follows. It takes no more than MaxUnits. A change
+// stops at the time until, and offers to go on.
 func (o *Operator) Page(values url.Values, until time.Time) *Run {
 	return &Run{Operator: o, values: values, until: until, usage: new(collab.Usage)}
 }

@@ -28,8 +28,8 @@ func (r *Run) readSettings(ctx context.Context, account id) (s settings, err err
 	return s, err
 }
 
-// changeSettings changes the settings of an account, and returns them as they are then. change may be called again; its error leaves them as
-// they are. The permission provider, which is stored apart from the others, is written last.
+// changeSettings changes the settings of an account, and returns them as they are then. change may be called again; its error leaves them
+// as they are. The permission provider, which is stored apart from the others, is written last.
 func (r *Run) changeSettings(ctx context.Context, account id, change func(*settings) error) (after settings, err error) {
 	before, err := r.directory.PermissionProvider(ctx, string(account))
 	if err != nil {
@@ -216,7 +216,7 @@ func getSettings(ctx context.Context, r *Run, p *inAccount) error {
 	s, err := r.readSettings(ctx, p.Account)
 	if err == nil {
 		r.addSettings(s)
-		r.next("`admin settings set %s NAME=VALUE` changes one.", Word(p.Account))
+		r.next("`admin settings set %s NAME=VALUE` changes one.", word(p.Account))
 	}
 	return err
 }
