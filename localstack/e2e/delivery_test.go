@@ -241,7 +241,7 @@ func (d *deployment) makeDue(t *testing.T, event string) {
 			if w.ID != event {
 				continue
 			}
-			if moved, err := o.MoveWork(t.Context(), w, now.UnixMilli()); err != nil || !moved {
+			if moved, err := o.Postpone(t.Context(), w, now.UnixMilli()); err != nil || !moved {
 				t.Fatalf("moved %t, %v", moved, err)
 			}
 			return

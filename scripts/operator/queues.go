@@ -55,7 +55,7 @@ func listPending(ctx context.Context, r *Run, _ *struct{}) error {
 		for _, w := range all {
 			id := link(w.ID, address("/"+kind.page, "account", w.Account, kind.page, w.ID))
 			age := span(max(0, r.directory.Now().Sub(time.UnixMilli(w.Since))))
-			part.Rows = append(part.Rows, row(Time(w.Since), age, accountLink(w.Account), id, stage(w), Time(w.Next), w.Moves))
+			part.Rows = append(part.Rows, row(Time(w.Since), age, accountLink(w.Account), id, stage(w), Time(w.Next), w.Postponed))
 		}
 	}
 	return nil

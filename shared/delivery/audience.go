@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
-	"collabdata/shared/store/outbox"
 )
 
 // person is somebody whom an event concerns.
@@ -17,19 +16,19 @@ type person struct {
 	hint        string // the address that the event's thread has, which may be old; "" for none
 }
 
-// audience returns a page of the people whom an event concerns, up to outbox.RecipientPageSize in the order of their ids, and the cursor of
+// audience returns a page of the people whom an event concerns, at most PageSize in the order of their ids, and the cursor of
 // the next page, "" for the last: "@" and the last id of this one. Whoever caused the event is among them.
 func (r *eventRun) audience(ctx context.Context, cursor string) (people []person, next string, err error) {
 	after := strings.TrimPrefix(cursor, "@")
 	if r.event.NotifyAll {
-		for m, err := range r.Directory.ListMembers(ctx, r.document.OrganizationRef, after, outbox.RecipientPageSize) {
+		for m, err := range r.Directory.ListMembers(ctx, r.document.OrganizationRef, after, r.PageSize) {
 			if err != nil {
 				return nil, "", err
 			}
 			if !m.Holds(r.millis()) {
 				continue
 			}
-			if people = append(people, person{User: m.User}); len(people) > outbox.RecipientPageSize {
+			if people = append(people, person{User: m.User}); len(people) > r.PageSize {
 				break
 			}
 		}
@@ -40,8 +39,8 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 		}
 		people = slices.DeleteFunc(named(r.event, thread), func(p person) bool { return p.UserID <= after })
 	}
-	if len(people) > outbox.RecipientPageSize {
-		people = people[:outbox.RecipientPageSize]
+	if len(people) > r.PageSize {
+		people = people[:r.PageSize]
 		next = "@" + people[len(people)-1].UserID
 	}
 	return people, next, nil

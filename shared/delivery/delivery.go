@@ -1,15 +1,15 @@
-// Package delivery is what becomes of an event: who is concerned, what each of them is told over which channel, and how webhook endpoints
-// get their posts. Every step may be repeated: it is kept what was worked out and what was done, so that a run which ends anywhere is
-// finished by another.
+// Package delivery delivers events: to webhook endpoints, to the inboxes of people, by mail.
 //
-// An event's delivery goes through the stages of outbox.Stage, which its pending work tells: once it is done there is none. First a
-// delivery to each webhook endpoint is added to the endpoint's lane, and lanes that nobody works on are woken by a message. Then recipients
-// are worked out page by page, outbox.RecipientPageSize at a time: preferences and permissions are asked once, what they gave is kept, and
-// the page's inboxes are served; a message of its own asks for the next page. Last, in the same pages, come the mails. Those about a thread
-// wait for others on it, unless the account wants none of that; the relay brings the event back when it is time.
+// An event goes through the stages of event.go, and the table holds at which it stands. First each webhook endpoint gets a delivery in its
+// lane, and lanes without a holder are woken by a message. A notification to everyone goes into the list for all. Then, page by page, the
+// rules of decide.go decide for each person whom the event concerns which channels reach them; the decision is stored, and inboxes are
+// served; each further page has a message of its own. Last, in the same pages, mails are sent. Mails about a thread wait for later events on
+// it, unless the account does not want that. When an event is done its work is deleted.
 //
-// Messages only wake: the pending work, the recipients, the claims on mails, the lanes and the deliveries in the table say what there is to
-// do, so doubled, late and disordered messages do no harm.
+// A lane is posted to by one holder at a time (lane.go, post.go).
+//
+// Every stage may be repeated, and a run that ends anywhere is finished by another. Messages only wake: what is to be done is in the table,
+// so messages that are doubled, late or out of order do no harm.
 package delivery
 
 import (
@@ -73,7 +73,7 @@ type Mailer interface {
 	Send(ctx context.Context, n mail.Notice) error
 }
 
-// Options are what a Deliverer is made of.
+// Options are what New makes a Deliverer of.
 type Options struct {
 	Directory Directory
 	Threads   Threads
@@ -83,9 +83,10 @@ type Options struct {
 	Mailer    Mailer // nil: no mail is sent
 
 	MailWindow time.Duration // 0 is the constant MailWindow
+	PageSize   int           // most recipients that one message serves; 0 is outbox.RecipientPageSize
 
-	Guard   *webhook.Guard        // what webhooks and permission providers may be reached at
-	Client  webhook.ClientOptions // how they are called; the time-out is the webhooks', that of permission providers is fixed
+	Guard   *webhook.Guard        // the addresses that webhooks and permission providers may have
+	Client  webhook.ClientOptions // how they are called; permission providers have a time-out of their own
 	Metrics *metrics.Metrics      // nil for none
 	Log     *slog.Logger
 	Now     func() time.Time
@@ -102,27 +103,27 @@ type Deliverer struct {
 	ledger   *quota.Ledger
 }
 
-// How long what was read is taken for what it was, and how much of it.
+// The cache of accounts.
 const (
-	accountFor = time.Second
-	mostKnown  = 1_000
+	accountTTL   = time.Second
+	mostAccounts = 1_000
 )
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	o.MailWindow = cmp.Or(o.MailWindow, MailWindow)
+	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, outbox.RecipientPageSize)
 	provider := o.Client
 	provider.Timeout, provider.Answer, provider.Posted = providerTimeout, providerAnswer, nil
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
-		accounts: cache.New[string, collab.Account](mostKnown),
+		accounts: cache.New[string, collab.Account](mostAccounts),
 		ledger:   &quota.Ledger{Store: o.Directory, Now: o.Now, Log: o.Log},
 	}
 }
 
-// Take does what the message of either queue asks for; receives is how often it was taken, 1 for the first time. After an error the message
-// is to come again. A panic is an error.
+// Take handles a message of either queue. receives counts how often it was received, 1 for the first time. After an error, or a panic, which
+// it returns as one, the message must be received again.
 func (d *Deliverer) Take(ctx context.Context, text string, receives int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -153,14 +154,14 @@ func (d *Deliverer) random() (float64, error) {
 	return float64(binary.BigEndian.Uint64(b[:])>>11) / (1 << 53), nil
 }
 
-// maxHops bounds the messages that lead to one another, each sent by the taker of the one before: behind it the relay goes on, within a
-// minute. Lambda does not invoke a function again that messages have made invoke itself about 16 times.
+// maxHops bounds a chain of messages, each sent while the one before was handled. After that the relay goes on, within a minute: Lambda stops
+// a function that has invoked itself through messages about 16 times.
 const maxHops = 12
 
-// concurrency bounds the calls for one event that are under way.
+// concurrency bounds the calls for one event at the same time.
 const concurrency = 8
 
-// each runs f for 0 to n-1, up to limit side by side, and returns the first error; the others go on.
+// each calls f for 0 to n-1, at most limit at the same time, and returns the first error. It does not stop at one.
 func each(n, limit int, f func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(limit)

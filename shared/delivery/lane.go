@@ -14,15 +14,15 @@ const (
 	quickPosts = 50               // while it answers within quick
 	quick      = time.Second      //
 	laneTime   = 10 * time.Second // after which a run begins no further posts
-	quickRound = 4 * quickPosts   // of them are begun before it is looked what came of all
-	reserve    = 8 * time.Second  // of a run's time, for the posts of a round before the last, and for what follows
-	leaseRest  = 5 * time.Second  // of its lease, at which a run ends whatever it waits for
+	quickRound = 4 * quickPosts   // posts to a quick endpoint until their results are read
+	reserve    = 8 * time.Second  // of a run's time, for the last round but one and for the release
+	leaseRest  = 5 * time.Second  // of its lease that is left when a run gives up waiting
 	lanePage   = 100              // deliveries read at once
 	quickPage  = 500              // while the endpoint answers quickly
 
 	probeEvery = 30 * time.Second // while an endpoint rests
-	shortWait  = 45 * time.Second // a delayed message bridges it: the relay looks every minute only
-	parkFor    = 10 * time.Minute // until it is looked again whether an account or an organization is still disabled
+	shortWait  = 45 * time.Second // at most is bridged by a delayed message, as the relay looks only once a minute
+	parkFor    = 10 * time.Minute // until the next look at a disabled account or organization
 )
 
 // laneRun is the work of one holder of a lane.
@@ -32,17 +32,17 @@ type laneRun struct {
 	endpoint collab.EndpointRef
 	hook     collab.Webhook
 	began    time.Time
-	settings *collab.Settings // of the account, nil until they were read
+	settings *collab.Settings // of the account; nil until they are read
 
-	list   []collab.Delivery // read and not posted yet
-	more   bool              // there are others to post
-	next   collab.Millis     // the first of those that wait is to be posted then, 0 for none
-	parked collab.Millis     // the account is disabled: look again then
-	width  int               // posts at a time
+	list   []collab.Delivery // read, not posted yet
+	more   bool              // the table has others that are due
+	next   collab.Millis     // when the first of the waiting deliveries is due, 0 for none
+	parked collab.Millis     // when to look again, as the account is disabled; 0 when it is not
+	width  int               // posts at the same time
 }
 
-// Lane works on the lane of a webhook endpoint, unless somebody else does: posts what is due for some time, and leaves the rest to a
-// further message, or where it waits to the relay. The message wakes only: what there is to do is what the table says.
+// Lane posts what is due in the lane of a webhook endpoint for laneTime, unless the lane has another holder. It leaves the rest to a further
+// message, or to the relay.
 func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	l, err := d.Outbox.ClaimLane(ctx, m.LaneRef, m.Token)
 	if err != nil || l == nil {
@@ -70,10 +70,10 @@ func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
 	return err
 }
 
-// skip passes over what can't be read.
+// skip counts and logs an item that can't be read, and is left out.
 func (d *Deliverer) skip(ctx context.Context) func(error) { return d.Metrics.PassOver(ctx, d.Log) }
 
-// work posts until nothing is due, or the run's time is over.
+// work posts until nothing is due or the run's time is over.
 func (r *laneRun) work(ctx context.Context) error {
 	r.list, r.more, r.parked = nil, true, 0
 	for !r.hook.Disabled && r.lane.Pause <= r.millis() {
@@ -105,7 +105,7 @@ func (r *laneRun) work(ctx context.Context) error {
 	return nil
 }
 
-// read reads the deliveries to post next: those whose time has come, then new ones.
+// read reads the deliveries to post next: waiting ones that are due, then new ones.
 func (r *laneRun) read(ctx context.Context) error {
 	most := lanePage
 	switch {
@@ -123,7 +123,7 @@ func (r *laneRun) read(ctx context.Context) error {
 	return err
 }
 
-// due is when there is something to post again, 0 for never.
+// due returns when the next post is due, 0 for never.
 func (r *laneRun) due() collab.Millis {
 	switch {
 	case r.hook.Disabled:
@@ -138,8 +138,8 @@ func (r *laneRun) due() collab.Millis {
 	return 0
 }
 
-// release ends the run, and reports false where somebody has asked it to look again. What there is to do goes on by a message: at once, or
-// delayed for a short while. For longer, or behind maxHops messages, it is left to the relay.
+// release ends the run. It reports false, and the run must look again, where something was added meanwhile. A message continues what is due
+// now or within shortWait; the relay continues the rest, and everything after maxHops messages.
 func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	now, at := r.millis(), r.due()
 	more := at != 0 && at <= now && hops < maxHops
@@ -165,8 +165,7 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 	return true, err
 }
 
-// lookAgain goes on with a lane to which somebody has added something, or whose endpoint was changed, and reports whether the lane is still
-// held.
+// lookAgain reads the lane and its endpoint again, as something was added or changed. It reports whether this run still holds the lane.
 func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 	before := r.lane
 	l, err := r.Outbox.ClaimLane(ctx, r.lane.LaneRef, r.lane.Holder)
@@ -184,7 +183,7 @@ func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 	return true, nil
 }
 
-// readHook reads the lane's endpoint, and reports whether it is there. The lane of one that is not is deleted.
+// readHook reads the lane's endpoint, and reports whether it exists. If not, it deletes the lane.
 func (r *laneRun) readHook(ctx context.Context) (found bool, err error) {
 	r.hook, err = r.Outbox.Webhook(ctx, r.lane.Account, r.lane.WebhookID)
 	if collab.CodeOf(err) == collab.NotFound {

@@ -14,7 +14,6 @@ import (
 	"collabdata/shared/delivery"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -256,7 +255,8 @@ func TestChains(t *testing.T) {
 	})
 	a.webhook("hook", r.URL+"/hook")
 	longest := 0
-	p := w.start()
+	const page = 20
+	p := w.start(func(o *delivery.Options) { o.PageSize = page })
 	p.taken = func(text string) {
 		l, laneErr := queue.DecodeLane(text)
 		ev, eventErr := queue.DecodeEvent(text)
@@ -277,7 +277,7 @@ func TestChains(t *testing.T) {
 	}
 	up.Store(true)
 	longest = 0
-	const people = (bound + 2) * outbox.RecipientPageSize
+	const people = (bound + 2) * page
 	all := make([]collab.User, 0, people)
 	for i := range people {
 		all = append(all, collab.User{UserID: fmt.Sprintf("u%04d", i)})

@@ -120,7 +120,7 @@ func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), concurrency, func(i int) error { return f(list[i]) })
 }
 
-// dropMail gives up the mail about an event to a recipient, unless it was sent: later ones do not take it along.
+// dropMail marks the mail to a recipient as sent, without sending it, so that no later mail includes the event.
 func (r *eventRun) dropMail(ctx context.Context, p outbox.Recipient) error {
 	thread := r.thread(p)
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, true, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
@@ -130,8 +130,8 @@ func (r *eventRun) dropMail(ctx context.Context, p outbox.Recipient) error {
 	return r.Outbox.MailSent(ctx, thread, claimed)
 }
 
-// sendMail sends a recipient the mail about an event, unless it was sent. Unless alone is true it takes along later events on the thread
-// about which no mail was sent yet.
+// sendMail sends a recipient the mail about the event, unless it was sent. Unless alone is true, it includes later events on the thread that
+// no mail has been sent about.
 func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool) error {
 	thread := r.thread(p)
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, alone, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
@@ -158,7 +158,7 @@ func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool)
 	return r.Outbox.MailSent(ctx, thread, claimed)
 }
 
-// withoutText returns the code of an error of the mail service, whose text may name addresses.
+// withoutText returns the code of an error of the mail service without its text, which may hold addresses.
 func withoutText(err error) error {
 	var failure interface{ ErrorCode() string }
 	if errors.As(err, &failure) {

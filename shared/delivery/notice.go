@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	recentComments = 3  // shown as context
-	keptRendered   = 50 // events whose rendering a run remembers
+	recentComments = 3  // shown in a mail before the new ones
+	keptRendered   = 50 // events that a run keeps rendered
 
 	maxBody = 1_000 // bytes of a comment that a notification shows
 	maxName = 200   // bytes of the name of what was changed
 )
 
-// notices are what mails about a thread say, rendered once for all recipients.
+// notices is the content of mails about a thread, rendered once for all recipients.
 type notices struct {
 	mu     sync.Mutex
 	secret []byte // signs the tokens to unsubscribe by
@@ -30,13 +30,13 @@ type notices struct {
 	events map[string]*rendered
 }
 
-// rendered is what a mail says of an event.
+// rendered is an event's content in a mail.
 type rendered struct {
-	headline func(collab.User) string // as a recipient reads it
+	headline func(collab.User) string // for a recipient
 	event    mail.Event               // without its headline
 }
 
-// notice returns the mail that tells a recipient of events.
+// notice returns the mail about events to a recipient.
 func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []string) (mail.Notice, error) {
 	r.notices.mu.Lock()
 	defer r.notices.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []stri
 	return n, nil
 }
 
-// mailSecret returns the secret that signs an account's tokens to unsubscribe by.
+// mailSecret returns the secret that signs an account's tokens to unsubscribe, and makes it at the first time.
 func (r *eventRun) mailSecret(ctx context.Context, acct string) ([]byte, error) {
 	if secret, err := r.Directory.MailSecret(ctx, acct); err != nil || secret != nil {
 		return secret, err
@@ -82,7 +82,7 @@ func (r *eventRun) mailSecret(ctx context.Context, acct string) ([]byte, error) 
 	return r.Directory.KeepMailSecret(ctx, acct, fresh)
 }
 
-// threadNotice returns what all mails about the thread of the work's event have in common.
+// threadNotice returns what all mails about the event's thread have in common.
 func (r *eventRun) threadNotice(ctx context.Context) (*mail.Notice, error) {
 	n := &mail.Notice{
 		Account: r.event.Account, Look: r.settings.MailLook, OrganizationID: r.event.OrganizationID, DocumentID: r.event.DocumentID,
@@ -103,7 +103,7 @@ func (r *eventRun) threadNotice(ctx context.Context) (*mail.Notice, error) {
 	return n, err
 }
 
-// rendered returns what mails say of the work's event or another on its thread, nil for one that is not there any more.
+// rendered returns the content of an event on the thread; nil for one that is deleted or withdrawn.
 func (r *eventRun) rendered(ctx context.Context, id string) (*rendered, error) {
 	if t := r.notices.events[id]; t != nil {
 		return t, nil
@@ -141,7 +141,7 @@ func (r *eventRun) rendered(ctx context.Context, id string) (*rendered, error) {
 	return t, nil
 }
 
-// mailHeadline returns what a mail says of an event on a thread to each recipient: what happened to whom, and where.
+// mailHeadline returns the headline of an event on a thread for each recipient: who did what, and where.
 func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 	actor, where := "Somebody", ""
 	if ev.Actor != nil {
@@ -183,7 +183,7 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 	}
 }
 
-// earlier returns the last comments of the thread before those of the event.
+// earlier returns the last comments of the thread before the event's own.
 func (r *eventRun) earlier(ctx context.Context) ([]collab.EventComment, error) {
 	ev := r.event
 	if ev.AnnotationID == "" || len(ev.RecentComments) > 0 {
@@ -199,7 +199,7 @@ func (r *eventRun) earlier(ctx context.Context) ([]collab.EventComment, error) {
 	return list, err
 }
 
-// notificationOf returns the notification that tells of an event: the one that it is about, or one that is made of it and always the same.
+// notificationOf returns the notification that an event carries, or else the one made of it, which is always the same.
 func notificationOf(ev *collab.Event) collab.Notification {
 	if ev.Notification != nil {
 		return *ev.Notification

@@ -14,7 +14,7 @@ import (
 	"collabdata/shared/webhook"
 )
 
-// result is what became of a delivery that was taken.
+// result is the outcome of one delivery.
 type result struct {
 	kept    collab.DeliveryAttempt
 	attempt *webhook.Attempt // nil: nothing was posted
@@ -22,8 +22,8 @@ type result struct {
 	err     error
 }
 
-// post posts deliveries of the list in their order, some side by side, takes them off it, and notes what became of them. Once one has
-// failed or was slow it begins no more.
+// post posts deliveries of the list in their order, at most width at the same time, removes them from the list, and records their results.
+// It begins no more once one has failed or was slow.
 func (r *laneRun) post(ctx context.Context) error {
 	resting := r.lane.Health.Resting()
 	side, round := r.width, r.width
@@ -73,113 +73,114 @@ func (r *laneRun) post(ctx context.Context) error {
 	return nil
 }
 
-// quick reports that nothing speaks against many posts at a time.
-func (r *result) quick() bool {
-	return r.err == nil && (r.attempt == nil || r.attempt.Outcome == webhook.Delivered && r.kept.Duration < quick.Milliseconds())
+// quick reports whether the endpoint answered as one that may get many posts at the same time.
+func (res *result) quick() bool {
+	return res.err == nil && (res.attempt == nil || res.attempt.Outcome == webhook.Delivered && res.kept.Duration < quick.Milliseconds())
 }
 
-// recordHealth notes how the endpoint answered, and disables one that is gone or has only failed for too long.
-func (s *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
-	now := s.millis()
+// recordHealth records how the endpoint answered, and disables one that is gone or has failed for too long.
+func (r *laneRun) recordHealth(ctx context.Context, a *webhook.Attempt) error {
+	now := r.millis()
 	if a.Outcome == webhook.Delivered {
-		s.lane.Health, s.lane.Pause = collab.WebhookHealth{}, 0
+		r.lane.Health, r.lane.Pause = collab.WebhookHealth{}, 0
 		return nil
 	}
-	s.lane.Health.Fail(now)
-	s.lane.Pause = max(s.lane.Pause, now+a.RetryAfter.Milliseconds())
-	if s.lane.Health.Resting() {
-		s.lane.Pause = max(s.lane.Pause, now+probeEvery.Milliseconds())
+	r.lane.Health.Fail(now)
+	r.lane.Pause = max(r.lane.Pause, now+a.RetryAfter.Milliseconds())
+	if r.lane.Health.Resting() {
+		r.lane.Pause = max(r.lane.Pause, now+probeEvery.Milliseconds())
 	}
 	switch {
-	case s.hook.Disabled:
+	case r.hook.Disabled:
 		return nil
 	case a.Outcome == webhook.Gone:
-		defer func() { s.hook.Disabled = true }()
-		return s.disable(ctx, s.lane.Account, s.hook, "the endpoint "+a.Reason)
-	case s.lane.Health.Hopeless(now):
-		defer func() { s.hook.Disabled = true }()
-		return s.disable(ctx, s.lane.Account, s.hook, "the endpoint has only failed for 5 days; last it "+a.Reason)
+		defer func() { r.hook.Disabled = true }()
+		return r.disable(ctx, r.lane.Account, r.hook, "the endpoint "+a.Reason)
+	case r.lane.Health.Hopeless(now):
+		defer func() { r.hook.Disabled = true }()
+		return r.disable(ctx, r.lane.Account, r.hook, "the endpoint has only failed for 5 days; last it "+a.Reason)
 	}
 	return nil
 }
 
-// deliver posts one delivery and writes what comes next. A panic is a failed attempt of this one alone.
-func (s *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (r result) {
-	r.after = del
-	at := s.Now()
+// deliver posts one delivery and stores its new state. A panic counts as a failed attempt of this delivery.
+func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool) (res result) {
+	res.after = del
+	at := r.Now()
 	func() {
 		defer func() {
 			if p := recover(); p != nil {
-				r.attempt, r.err = nil, nil
-				s.fail(ctx, &r, at, resting, webhook.Attempt{Outcome: webhook.Failed, Reason: "could not be posted"})
-				s.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("event", del.EventID), slog.String("cause", fmt.Sprint(p)))
+				res.attempt, res.err = nil, nil
+				r.record(ctx, &res, at, resting, webhook.Attempt{Outcome: webhook.Failed, Reason: "could not be posted"})
+				r.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("event", del.EventID), slog.String("cause", fmt.Sprint(p)))
 			}
 		}()
-		s.attempt(ctx, del, at, resting, &r)
+		r.attempt(ctx, del, at, resting, &res)
 	}()
-	if r.err != nil {
-		return r
+	if res.err != nil {
+		return res
 	}
-	r.err = s.Outbox.SaveDelivery(ctx, s.endpoint, del, r.after)
-	return r
+	res.err = r.Outbox.SaveDelivery(ctx, r.endpoint, del, res.after)
+	return res
 }
 
-// attempt posts a delivery, and tells in r what became of it.
-func (s *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, r *result) {
-	if !s.hook.Wants(del.Type) { // not any more
-		r.after.State = collab.DeliveryCanceled
+// attempt posts a delivery once, and sets the result.
+func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time, resting bool, res *result) {
+	if !r.hook.Wants(del.Type) { // not any more
+		res.after.State = collab.DeliveryCanceled
 		return
 	}
-	ev, err := s.Outbox.Event(ctx, s.lane.Account, del.EventID)
+	ev, err := r.Outbox.Event(ctx, r.lane.Account, del.EventID)
 	switch {
 	case errors.Is(err, collab.ErrUnreadable):
-		s.skip(ctx)(err)
+		r.skip(ctx)(err)
 		fallthrough
 	case collab.CodeOf(err) == collab.NotFound:
-		r.after.State = collab.DeliveryCanceled
-		s.Metrics.Add(metrics.DeliveryFailures, metrics.Webhook, 1)
+		res.after.State = collab.DeliveryCanceled
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Webhook, 1)
 		return
 	case err != nil:
-		r.err = err
+		res.err = err
 		return
 	}
-	_, enabled, err := s.enabled(ctx, s.lane.Account, ev.OrganizationID)
+	_, enabled, err := r.enabled(ctx, r.lane.Account, ev.OrganizationID)
 	if err != nil || !enabled {
-		r.err = err
-		r.after.NextAttempt = at.Add(parkFor).UnixMilli()
+		res.err = err
+		res.after.NextAttempt = at.Add(parkFor).UnixMilli()
 		return
 	}
-	body, err := Payload(ctx, s.Outbox, ev)
+	body, err := Payload(ctx, r.Outbox, ev)
 	if err != nil {
-		r.err = err
+		res.err = err
 		return
 	}
-	a, err := s.poster.Deliver(ctx, at, webhook.Message{
-		URL: s.hook.URL, ID: del.EventID, Secrets: s.hook.SigningSecrets(at.UnixMilli()), Body: body,
+	a, err := r.poster.Deliver(ctx, at, webhook.Message{
+		URL: r.hook.URL, ID: del.EventID, Secrets: r.hook.SigningSecrets(at.UnixMilli()), Body: body,
 	})
 	if err != nil {
-		r.err = err
+		res.err = err
 		return
 	}
 	if a.Err != nil {
-		s.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", s.lane.Account),
-			slog.String("webhook", s.hook.ID), slog.String("event", del.EventID), slog.Any("cause", a.Err))
+		r.Log.LogAttrs(ctx, slog.LevelInfo, "webhook not reached", slog.String("account", r.lane.Account),
+			slog.String("webhook", r.hook.ID), slog.String("event", del.EventID), slog.Any("cause", a.Err))
 	}
-	r.attempt = &a
-	s.fail(ctx, r, at, resting, a)
+	res.attempt = &a
+	r.record(ctx, res, at, resting, a)
 }
 
-// fail keeps an attempt and sets what comes next: an end, or the next step of the ladder. While an endpoint rests nothing is given up.
-func (s *laneRun) fail(ctx context.Context, r *result, at time.Time, resting bool, a webhook.Attempt) {
-	r.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: s.Now().Sub(at).Milliseconds()}
-	r.after.Keep(r.kept)
-	r.after.Tries++
-	random, err := s.random()
+// record adds an attempt to the result's delivery, whose new state is final or waits for the next step of the ladder. While an endpoint rests
+// no delivery is given up.
+func (r *laneRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
+	res.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds()}
+	res.after.Keep(res.kept)
+	res.after.Tries++
+	random, err := r.random()
 	if err != nil {
-		r.err = err
+		res.err = err
 		return
 	}
-	tries := r.after.Tries
+	tries := res.after.Tries
 	if resting {
 		tries = min(tries, webhook.Attempts-1)
 	}
@@ -187,11 +188,11 @@ func (s *laneRun) fail(ctx context.Context, r *result, at time.Time, resting boo
 	figure := metrics.DeliveryRetries
 	switch {
 	case a.Outcome == webhook.Delivered:
-		r.after.State, figure = collab.DeliveryDelivered, metrics.Deliveries
+		res.after.State, figure = collab.DeliveryDelivered, metrics.Deliveries
 	case !more:
-		r.after.State, figure = collab.DeliveryExhausted, metrics.DeliveryFailures
+		res.after.State, figure = collab.DeliveryExhausted, metrics.DeliveryFailures
 	default:
-		r.after.NextAttempt = s.Now().Add(delay).UnixMilli()
+		res.after.NextAttempt = r.Now().Add(delay).UnixMilli()
 	}
-	s.Metrics.Add(figure, metrics.Webhook, 1)
+	r.Metrics.Add(figure, metrics.Webhook, 1)
 }

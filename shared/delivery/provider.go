@@ -12,14 +12,14 @@ import (
 	"collabdata/shared/collab"
 )
 
-// How a permission provider is asked. The form of questions and answers is described in the reference, shared/api/openapi/introduction.md.
+// How a permission provider is asked. The reference has the form of question and answer: shared/api/openapi/introduction.md.
 const (
 	providerTimeout = 2 * time.Second
 	providerTries   = 3
 	providerPause   = 100 * time.Millisecond // before the second try; twice as long before the third
-	providerUsers   = 50                     // in one question
-	providerAnswer  = 100_000                // bytes that are read of an answer: all of these users, with six bytes for each of their ids' 256
-	providerCalls   = 4                      // side by side
+	providerUsers   = 50                     // of one question
+	providerAnswer  = 100_000                // bytes of an answer: each of these users with an id of 256 bytes, each escaped to six
+	providerCalls   = 4                      // at the same time
 )
 
 type permissionQuestion struct {
@@ -32,8 +32,8 @@ type permissionAnswer struct {
 	UserIDs []string `json:"userIds"`
 }
 
-// askProvider returns those of the users who may see a document, as the account's permission provider says. The error says that some
-// questions had no answer; users of these are not among those returned.
+// askProvider returns those of the users who may see a document, by the answer of the account's permission provider. After an error some
+// questions had no answer: their users are not returned.
 func (d *Deliverer) askProvider(
 	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {

@@ -11,14 +11,14 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the account's quota wait at least shortHold, so that many events cost little while they wait, and at most longHold, so that
-// they go soon when the quota is raised; the moment varies by up to another shortHold.
+// Mails over the account's quota wait at least shortHold, so that waiting events cost little, and at most longHold, so that they leave soon
+// after the quota is raised. Up to another shortHold is added at random.
 const (
 	shortHold = 10 * time.Minute
 	longHold  = time.Hour
 )
 
-// heldUntil is when the mails of one page of recipients may be tried, as the account has used up its quota; 0 for now.
+// heldUntil returns until when a page of mails waits, as the account has used up its quota; 0 where it has not.
 func (r *eventRun) heldUntil(ctx context.Context) (collab.Millis, error) {
 	if r.Mailer == nil {
 		return 0, nil
@@ -37,8 +37,8 @@ func (r *eventRun) heldUntil(ctx context.Context) (collab.Millis, error) {
 	return r.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 
-// metered returns a context in which it is counted what is used of the table, and what charges an account for that, and for mails. What is
-// used stays admitted: the account's next requests wait for it.
+// metered returns a context that counts what is used of the table, and a function that charges an account for that and for mails. Nothing is
+// refused: the account's next requests wait for what was used.
 func (d *Deliverer) metered(ctx context.Context) (context.Context, func(acct string, s collab.Settings, mails float64)) {
 	usage := collab.UsageOf(ctx)
 	if usage == nil {

@@ -6,7 +6,7 @@ import (
 	"collabdata/shared/collab"
 )
 
-// account reads an account. An answer holds for accountFor.
+// account reads an account. An answer holds for accountTTL.
 func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
 	now := d.Now()
 	if a, ok := d.accounts.Get(id, now); ok {
@@ -14,7 +14,7 @@ func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, err
 	}
 	a, err := d.Directory.Account(ctx, id)
 	if err == nil {
-		d.accounts.Put(id, a, now.Add(accountFor))
+		d.accounts.Put(id, a, now.Add(accountTTL))
 	}
 	return a, err
 }

@@ -60,7 +60,7 @@ func (r *eventRun) wake(ctx context.Context, lanes []outbox.Lane) error {
 	return err
 }
 
-// disable disables an endpoint, as it was when it answered, and tells of it.
+// disable disables an endpoint, unless it was changed since it was read, and raises an event about that.
 func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhook, reason string) error {
 	seed := make([]byte, 16)
 	if _, err := io.ReadFull(d.Random, seed); err != nil {

@@ -52,7 +52,7 @@ func clean(text string, names tagged) string {
 // cleaner writes HTML whose elements are all closed, as a browser would read it.
 type cleaner struct {
 	out  strings.Builder
-	left int         // bytes that may be written, beside the end tags of what is open
+	left int         // bytes that may be written, without the end tags of open elements
 	open []atom.Atom // elements
 }
 

@@ -105,8 +105,8 @@ func taggedNames(taggedUserContacts collab.JSON) tagged {
 func (names tagged) in(text string) string {
 	b := collab.NewBounded(maxText)
 	for !b.Full() {
-		before, behind, found := strings.Cut(text, "{{")
-		id, rest, closed := strings.Cut(behind, "}}")
+		before, after, found := strings.Cut(text, "{{")
+		id, rest, closed := strings.Cut(after, "}}")
 		if !found || !closed {
 			b.WriteString(text)
 			break

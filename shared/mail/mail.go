@@ -197,8 +197,8 @@ func tagValue(account string) string {
 	return "sha256-" + hex.EncodeToString(hash[:16])
 }
 
-// headers returns the headers beside those that SES makes. A mail whose link to unsubscribe by is too long for a header, as long ids may
-// make it, has it in its text alone.
+// headers returns the headers that SES does not make. A link to unsubscribe that is too long for a header, as long ids may make it, is in the
+// text alone.
 func headers(unsubscribe string) []types.MessageHeader {
 	header := func(name, value string) types.MessageHeader { return types.MessageHeader{Name: &name, Value: &value} }
 	list := []types.MessageHeader{header("Auto-Submitted", "auto-generated")} // RFC 3834: not to be answered by machines

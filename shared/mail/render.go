@@ -25,9 +25,9 @@ const (
 	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
 )
 
-// Notice is what one mail tells one person: one event or several on one thread, or a notification.
+// Notice is the content of one mail to one person: events on one thread, or a notification.
 type Notice struct {
-	To             collab.User // who is told; Email is where it is sent to
+	To             collab.User // the recipient, with an address in Email
 	Account        string
 	Look           collab.MailLook // the account's: what is empty is as the deployment has it
 	OrganizationID string
@@ -49,7 +49,7 @@ type Event struct {
 	Truncated bool      // texts were cut, or comments left out
 }
 
-// Comment is a comment as mails show it: the same for everyone who is told of it.
+// Comment is a comment as mails show it, the same to every recipient.
 type Comment struct {
 	ID     int64
 	Author string
@@ -182,7 +182,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	return Content{FromName: look.FromName, Subject: v.Subject, Text: text.String(), HTML: html.String(), Unsubscribe: v.Unsubscribe}, nil
 }
 
-// firstComment returns the id of the first comment that a mail tells of, 0 for none.
+// firstComment returns the id of the first new comment of a mail, 0 for none.
 func firstComment(events []Event) int64 {
 	for _, e := range events {
 		if len(e.Comments) > 0 {

@@ -94,7 +94,7 @@ func group(acct string) *string {
 	return aws.String(hex.EncodeToString(sum[:16]))
 }
 
-// send sends entries in batches, side by side.
+// send sends entries in batches, several at the same time.
 func (q *Queue) send(ctx context.Context, delay time.Duration, entries []types.SendMessageBatchRequestEntry) error {
 	if delay > MaxDelay {
 		return fmt.Errorf("queue: a delay of %v is longer than %v", delay, MaxDelay)

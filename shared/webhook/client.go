@@ -42,7 +42,7 @@ type ClientOptions struct {
 	Resolver *net.Resolver  // nil: the system's
 	RootCAs  *x509.CertPool // nil: the system's
 
-	Posted func(url string, a Answer, err error) // told of every post, where it is set; by several at the same time
+	Posted func(url string, a Answer, err error) // called after each post, by several goroutines; nil for nothing
 }
 
 // NewClient returns a client that reaches what the guard allows.
@@ -91,7 +91,7 @@ type Answer struct {
 
 // PostError says that there was no complete answer.
 type PostError struct {
-	Reason string // for the owner of the endpoint: names no address and no resolver, and does not tell why a name led nowhere
+	Reason string // for the owner of the endpoint: without addresses, resolvers, and why a name led nowhere
 	Err    error  // for the log
 }
 
@@ -131,7 +131,7 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "collabdata")
-	req.Header["Idempotency-Key"] = nil // not sent: tells the transport that it may send again when a kept connection has gone stale
+	req.Header["Idempotency-Key"] = nil // not sent: with it the transport sends again when a kept connection has gone stale
 
 	transport := c.https
 	if req.URL.Scheme == "http" {
@@ -152,7 +152,7 @@ func (c *Client) roundTrip(ctx context.Context, url string, header http.Header, 
 	return Answer{Status: res.StatusCode, Header: res.Header, Body: text}, nil
 }
 
-// reason tells the owner of an endpoint why there was no answer. A name that does not resolve, one that leads to a refused address and
+// reason says why there was no answer, for the endpoint's owner. A name that does not resolve, one that leads to a refused address and
 // one where nothing listens read the same, so that nobody learns the names of a private network.
 func (c *Client) reason(bounded context.Context, err error) string {
 	dial, dialling := errors.AsType[*net.OpError](err)

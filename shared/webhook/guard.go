@@ -23,7 +23,7 @@ type Guard struct {
 	unicast netip.Prefix // what IANA has set aside for the public IPv6 Internet
 }
 
-// NewGuard returns a guard that lets the listed private ranges through, beside public addresses.
+// NewGuard returns a guard that lets public addresses and the listed private ranges through.
 func NewGuard(allowed []netip.Prefix) *Guard {
 	g := &Guard{allowed: allowed, unicast: netip.MustParsePrefix("2000::/3")}
 	for _, block := range []string{
@@ -83,7 +83,7 @@ func ParseRanges(list string) ([]netip.Prefix, error) {
 var errRefusedAddress = errors.New("the address is private, local or reserved")
 
 // checkAddr refuses an address that may not be called; plain says that it would be over http. Of an IPv6 address that stands for an
-// IPv4 address both must be allowed: to list a range of translated addresses does not open what lies behind.
+// IPv4 address both must be allowed: to list a range of translated addresses does not open the addresses that they stand for.
 func (g *Guard) checkAddr(addr netip.Addr, plain bool) error {
 	addr = addr.Unmap() // the IPv4-mapped spelling is the IPv4 address itself
 	if plain && !g.listed(addr) || !g.open(addr) {
@@ -114,7 +114,7 @@ func contains(blocks []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// translated returns the IPv4 addresses that an IPv6 address stands for, and the invalid address where one can't be told.
+// translated returns the IPv4 addresses that an IPv6 address stands for, and the invalid address where that can't be known.
 func translated(addr netip.Addr) []netip.Addr {
 	if !addr.Is6() {
 		return nil
@@ -145,7 +145,7 @@ func translated(addr netip.Addr) []netip.Addr {
 }
 
 // CheckURL reports the rule that an endpoint's URL breaks, or nil: https, or http where ranges are listed; a public or listed host; any
-// port. It resolves no name: the address behind a name is checked when it is dialled. The error's text is for the caller.
+// port. It resolves no name: the address of a name is checked when it is dialled. The error's text is for the caller.
 func (g *Guard) CheckURL(text string) error {
 	if len(text) > MaxURL {
 		return fmt.Errorf("must be at most %d bytes", MaxURL)
@@ -202,7 +202,7 @@ func (g *Guard) checkHost(host string, bracketed, plain bool) error {
 	return nil
 }
 
-// isNumber reports whether the last label of a host makes it an IPv4 address, as the URL Standard of WHATWG tells.
+// isNumber reports whether the last label of a host makes it an IPv4 address, by the URL Standard of WHATWG.
 func isNumber(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""

@@ -61,8 +61,8 @@ type EventNotification struct {
 	CreatedAt      collab.Timestamp       `json:"createdAt,omitzero"`
 }
 
-// Payload returns the body that tells endpoints of an event, the same bytes for the same event: at most MaxPayload bytes, and what a
-// clicked notification sends back besides, whole. An event too large for it is shortened, without those it notifies, and says `truncated:
+// Payload returns the body of an event's posts, the same bytes for the same event: at most MaxPayload bytes, without what a clicked
+// notification sends back, which is whole. An event too large for it is shortened, without those it notifies, and says `truncated:
 // true`.
 func Payload(ev *collab.Event) ([]byte, error) {
 	var sentBack collab.JSON
@@ -132,7 +132,7 @@ func orNull(id string) *string {
 	return &id
 }
 
-// Fields returns the fields of EventData that payloads of a type may have, beside those that all have.
+// Fields returns the fields of EventData that payloads of a type may have in addition to those that all have.
 func Fields(t collab.EventType) []string {
 	switch t {
 	case collab.AnnotationAdded, collab.CommentAdded:

@@ -1,5 +1,5 @@
-// Package webhook tells back ends what happened: payloads by event type, signed as Standard Webhooks 1.0.0 says, posted through a client
-// that reaches no address but public ones and those that the deployment lists, and retried on a ladder.
+// Package webhook posts events to back ends: payloads by event type, signed as in Standard Webhooks 1.0.0, through a client that reaches only
+// public addresses and those that the deployment lists, retried on a ladder.
 //
 // The payloads are described in the reference, the OpenAPI document of package api.
 package webhook
@@ -38,8 +38,8 @@ type Attempt struct {
 	Err        error         // the cause where there was no answer, for the log
 }
 
-// Deliver posts a message once, signed for the time at. The error is for what says nothing of the endpoint: the context ended, which
-// errors.Is tells, or a secret is malformed.
+// Deliver posts a message once, signed for the time at. It fails where that is not for the endpoint to answer for: the context ended (the
+// error wraps its cause), or a secret is malformed.
 func (c *Client) Deliver(ctx context.Context, at time.Time, m Message) (Attempt, error) {
 	header, err := sign(m.ID, at, m.Body, m.Secrets)
 	if err != nil {

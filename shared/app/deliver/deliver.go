@@ -32,7 +32,7 @@ type Config struct {
 
 	Mail          mail.Options          // a From of "" sends none
 	MailWindow    time.Duration         // how long mails about one thread wait for one another; 0 for delivery.MailWindow
-	PrivateRanges []netip.Prefix        // where webhooks may be posted to and permission providers asked, beside public addresses
+	PrivateRanges []netip.Prefix        // where webhooks and permission providers may be, in addition to public addresses
 	Calls         webhook.ClientOptions // how; the zero value is for use, others for tests
 
 	Metrics *metrics.Metrics // nil for none

@@ -57,7 +57,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	return c, err
 }
 
-// newHandler returns what does the work of a batch of messages, side by side. It answers which of them are to come again.
+// newHandler returns the handler of a batch of messages, all handled at the same time. It answers which of them failed.
 func newHandler(c Config) (func(context.Context, events.SQSEvent) (events.SQSEventResponse, error), error) {
 	d, err := New(c)
 	if err != nil {

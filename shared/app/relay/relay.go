@@ -1,4 +1,4 @@
-// Package relay puts together the function that sends pending work to the queues again.
+// Package relay makes the function that sends due pending work to the queues.
 package relay
 
 import (
@@ -34,15 +34,8 @@ func Serve() {
 // fromEnvironment returns the relay that the function's variables and those of the SDK describe.
 func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), out io.Writer) (*pending.Relay, error) {
 	v := env.Reader{Lookup: lookup}
-	table, events, webhooks, stage := v.Required(
-		"TABLE_NAME",
-	), v.Required(
-		"EVENTS_QUEUE_URL",
-	), v.Required(
-		"WEBHOOKS_QUEUE_URL",
-	), v.Required(
-		"STAGE",
-	)
+	table, stage := v.Required("TABLE_NAME"), v.Required("STAGE")
+	events, webhooks := v.Required("EVENTS_QUEUE_URL"), v.Required("WEBHOOKS_QUEUE_URL")
 	if err := v.Err(); err != nil {
 		return nil, err
 	}

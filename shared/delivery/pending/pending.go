@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	portion     = 200             // entries that are read at once; an account that has more goes on when the others have had their turn
-	portionTime = 5 * time.Second // for which a portion is moved on: a call that is never answered costs no more
-	sendTime    = 5 * time.Second // for which it is sent
-	concurrency = 16              // calls for a portion that are under way
+	portion     = 200             // entries read at once; an account with more continues after the others' turns
+	portionTime = 5 * time.Second // to postpone a portion: a call that is never answered costs no more
+	sendTime    = 5 * time.Second // to send it
+	concurrency = 16              // calls at the same time for a portion
 
-	endsBefore = 12 * time.Second // before the run's time is over no further portion is begun
+	endsBefore = 12 * time.Second // of a run that are left when it begins no further portion
 	longest    = time.Minute      // a run
 
-	firstMove  = 2 * time.Minute // until what was sent is sent again; twice as long each time
-	lastMove   = time.Hour
-	parkedMove = 9 * time.Minute // what is parked, or due later, is looked at in every tenth minute
+	firstWait  = 2 * time.Minute // from a message to the next about the same work; it doubles each time
+	lastWait   = time.Hour
+	parkedWait = 9 * time.Minute // parked and later work is looked at in every tenth minute
 
 	longQueue = 1_000 // messages that wait
-	longShare = 50    // messages that a run sends to a long queue, of each account and kind
+	longShare = 50    // messages to a long queue in a run, of each account and kind
 )
 
 // Store is what the relay needs of the table. Package outbox documents the methods.
@@ -42,7 +42,7 @@ type Store interface {
 	Work(
 		ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 	) (list []outbox.Work, next string, err error)
-	MoveWork(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
+	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
 	WakeLane(ctx context.Context, l outbox.Lane) (token string, err error)
@@ -70,12 +70,12 @@ type Relay struct {
 	Now      func() time.Time
 }
 
-// kinds of pending work. They are worked on side by side, so that none waits for another.
+// kinds of pending work. They run at the same time, so that none waits for another.
 var kinds = [...]collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork, collab.JobWork, collab.LaterWork}
 
-// Run sends what is due until nothing is, or its time is used, accounts in turn, and reports the age of the oldest pending work. To a queue
-// in which many messages wait it sends a few of each account: their others stay due. Work is moved on before it is sent, so it is lost by
-// nobody's end.
+// Run sends messages about due work, accounts in turn, until nothing is due or its time is over, and reports the age of the oldest work. To a
+// long queue it sends at most longShare of each account; the rest stays due. It postpones work before it sends it, so a run that dies loses
+// none.
 func (r *Relay) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longest)
 	defer cancel()
@@ -116,17 +116,17 @@ func (r *Relay) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// inTime reports whether a further portion may be begun.
+// inTime reports whether there is time for a further portion.
 func inTime(ctx context.Context) bool {
 	deadline, _ := ctx.Deadline()
 	return ctx.Err() == nil && time.Until(deadline) > endsBefore
 }
 
-// kindRun is what a run does of one kind of work.
+// kindRun is a run's part for one kind of work.
 type kindRun struct {
 	*Relay
 	kind  collab.WorkKind
-	share int // messages of an account at most
+	share int // most messages of one account
 
 	sentOf map[string]int // by account
 
@@ -135,15 +135,15 @@ type kindRun struct {
 	errs   []error
 }
 
-// turn is a position in a shard from which there is more.
+// turn is where a shard is read on.
 type turn struct {
 	shard int
 	from  string
-	acct  string // of this account alone; "" for all accounts
+	acct  string // only this account's; "" for all accounts
 }
 
-// run goes through the shards, portion by portion, until nothing is left or the time is used. Where a portion ends within an account, what
-// is left of that waits until all others have had their turn.
+// run reads the shards, portion by portion, until nothing is left or the time is over. Where a portion ends within an account, the rest of
+// that account waits for the others' turns.
 func (k *kindRun) run(ctx context.Context) {
 	var turns []turn
 	for shard := range keys.DueShards {
@@ -172,7 +172,7 @@ func (k *kindRun) run(ctx context.Context) {
 	}
 }
 
-// due returns what of a list is to be sent.
+// due returns the entries to send now.
 func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	now := k.Now().UnixMilli()
 	var due []outbox.Work
@@ -186,7 +186,7 @@ func (k *kindRun) due(list []outbox.Work) []outbox.Work {
 	return due
 }
 
-// send moves work on, and sends what was moved, even where other calls have failed or were not answered.
+// send postpones work and sends messages about what it postponed, even where other calls failed or had no answer.
 func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	var mu sync.Mutex
 	var events []queue.Event
@@ -203,7 +203,7 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 			if k.kind == collab.LaneWork {
 				lane.Token, err = k.Store.WakeLane(moving, outbox.Lane{LaneRef: lane.LaneRef})
 			} else {
-				moved, err = k.move(moving, w)
+				moved, err = k.postpone(moving, w)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -212,13 +212,13 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 				k.errs = append(k.errs, err)
 			case lane.Token != "":
 				lanes = append(lanes, lane)
-			case moved && k.kind != collab.LaterWork: // of its new kind it is sent in its account's turn
+			case moved && k.kind != collab.LaterWork: // it is sent as a job, in its account's turn
 				events = append(events, queue.Event{EventRef: w.EventRef, Kind: w.Kind, Again: true})
 			}
 			return nil
 		})
 	}
-	_ = moves.Wait() // they note their errors
+	_ = moves.Wait() // each adds its error to errs
 	sending, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	if len(events) > 0 {
@@ -230,28 +230,28 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 	k.sent += len(events) + len(lanes)
 }
 
-// move moves an event on before it is sent, and reports whether it is to be. Work that has expired is dropped.
-func (k *kindRun) move(ctx context.Context, w outbox.Work) (bool, error) {
+// postpone sets when work is sent next, and reports whether it is to be sent now. It deletes work that has expired.
+func (k *kindRun) postpone(ctx context.Context, w outbox.Work) (bool, error) {
 	now := k.Now()
 	if w.Expires != 0 && w.Expires <= now.Unix() {
 		return false, k.Store.Finish(ctx, w)
 	}
-	wait := lastMove
+	wait := lastWait
 	switch {
 	case k.kind == collab.LaterWork:
 		to := w
 		to.Kind, to.Since, to.Next = collab.JobWork, now.UnixMilli(), now.UnixMilli()
 		return k.Store.Advance(ctx, w, to)
 	case k.kind == collab.ParkedWork:
-		wait = parkedMove
-	case w.Moves < 5:
-		wait = firstMove << w.Moves
+		wait = parkedWait
+	case w.Postponed < 5:
+		wait = firstWait << w.Postponed
 	}
-	return k.Store.MoveWork(ctx, w, now.Add(wait).UnixMilli())
+	return k.Store.Postpone(ctx, w, now.Add(wait).UnixMilli())
 }
 
-// share is how many messages of each account and kind a run sends to a queue: few while that is long, as most of what is pending has a
-// message in it then, which its account waits for.
+// share returns how many messages of each account and kind a run sends to a queue: few while it is long, as most pending work then has a
+// message in it.
 func (r *Relay) share(ctx context.Context, q interface {
 	Waiting(ctx context.Context) (int, error)
 }) (int, error) {

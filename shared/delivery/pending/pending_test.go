@@ -208,7 +208,7 @@ func TestBackoff(t *testing.T) {
 	if fmt.Sprint(times) != want {
 		t.Errorf("sent after %v, want %s", times, want)
 	}
-	if at, err := w.store.Pending(t.Context(), ref, collab.EventWork); err != nil || at == nil || at.Moves != int64(len(times)) {
+	if at, err := w.store.Pending(t.Context(), ref, collab.EventWork); err != nil || at == nil || at.Postponed != int64(len(times)) {
 		t.Errorf("%+v, %v", at, err)
 	}
 	w.add(31 * 24 * time.Hour)

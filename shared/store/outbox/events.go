@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	firstDue = 2 * time.Minute // from an event's write until the relay sends it again
+	firstDue = 2 * time.Minute // from an event's write until the relay sends it
 
-	inlinePeople = 8_000   // bytes of people that an event carries itself
-	partPeople   = 200_000 // bytes of people in an item beside it
+	inlinePeople = 8_000   // bytes of people in the event's own item
+	partPeople   = 200_000 // bytes of people in each further item
 )
 
-// eventItem is an event, or a part of its people.
+// eventItem is an event, or some of its people.
 type eventItem[T any] struct {
 	Body    store.Encoded[T] `dynamodbav:"body"`
 	Expires int64            `dynamodbav:"ttl"`
@@ -27,8 +27,8 @@ func newEventItem[T any](v T, expires int64) eventItem[T] {
 	return eventItem[T]{store.Encoded[T]{Value: v}, expires}
 }
 
-// Commit carries out writes of a request with those that record events, nil for none: all or none. refused is not nil where a condition of
-// the writes did not hold; then nothing was written.
+// Commit carries out the writes of a request and records its events (nil: none) in one transaction. refused is not nil when a condition did
+// not hold: then nothing was written.
 func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store.Write, events ...*collab.Event) (refused *store.Refusal, err error) {
 	outbox, err := s.Record(ctx, events...)
 	if err != nil {
@@ -41,11 +41,11 @@ func (s *Store) Commit(ctx context.Context, req *request.Request, writes []store
 	return refused, err
 }
 
-// Record returns the writes that record events, nil for none, in the transaction of their data: each event, and the work that is due until
-// it was delivered. People who are too many for an event are put ahead; nothing points to them until the event is there.
+// Record returns the writes that record events (nil: none), to be carried out in one transaction with their data: each event, and its
+// pending work. Where an event has too many people for its item it writes them first: nothing refers to them until the event exists.
 func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Write, error) {
 	var writes []store.Write
-	var ahead []store.Item
+	var people []store.Item
 	for _, ev := range events {
 		if ev == nil {
 			continue
@@ -60,7 +60,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		if parts := peopleParts(stored.People); parts != nil {
 			stored.People = nil
 			for n, part := range parts {
-				ahead = append(ahead, store.ItemOf(keys.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
+				people = append(people, store.ItemOf(keys.EventPeople(ev.Account, ev.ID, n), newEventItem(part, expires)))
 			}
 		}
 		if err := stored.Shorten(collab.MaxEventBytes); err != nil {
@@ -73,10 +73,10 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 		it := store.ItemOf(keys.Event(ev.Account, ev.ID), newEventItem(&stored, expires))
 		writes = append(writes, store.Put(it), store.Put(store.ItemOf(workKey(work), work)))
 	}
-	return writes, store.Each(ctx, len(ahead), func(ctx context.Context, i int) error { return s.Put(ctx, ahead[i]) })
+	return writes, store.Each(ctx, len(people), func(ctx context.Context, i int) error { return s.Put(ctx, people[i]) })
 }
 
-// peopleParts divides people into lists that an item takes; nil when the event itself takes them.
+// peopleParts divides people into lists that fit into an item; nil when they fit into the event's own.
 func peopleParts(people []collab.User) [][]collab.User {
 	size := func(u collab.User) int {
 		text, err := collab.EncodeJSON(u)
@@ -105,13 +105,13 @@ func peopleParts(people []collab.User) [][]collab.User {
 	return parts
 }
 
-// Event reads an event of the outbox, with all its people; NOT_FOUND when it is not there or no more.
+// Event reads an event with all its people; NOT_FOUND when it does not exist, or has expired.
 func (s *Store) Event(ctx context.Context, acct, id string) (*collab.Event, error) {
 	k := keys.Event(acct, id)
-	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd}} // it never changes
+	q := store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: keys.EventPeopleEnd}} // eventually consistent, as it never changes
 	items, err := s.Query(ctx, q)
 	if err == nil && len(items) == 0 {
-		q.Strong = true // it may be younger than what was read
+		q.Strong = true // it may have been written a moment ago
 		items, err = s.Query(ctx, q)
 	}
 	if err != nil {

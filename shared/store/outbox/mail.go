@@ -14,16 +14,16 @@ import (
 // maxMailEvents bounds how many events become one mail.
 const maxMailEvents = 25
 
-// MailThread is a thread as one person gets mail about it. Annotation is "" for events that belong to none.
+// MailThread is one person's mails about a thread. Annotation is "" for events without one.
 type MailThread struct {
 	collab.DocumentRef
 	Annotation string
 	User       string
 }
 
-// mailItem is a mail to a user about an event.
+// mailItem is the mail to a user about an event.
 type mailItem struct {
-	Lease   collab.Millis `dynamodbav:"until,omitempty"` // it is claimed until then
+	Lease   collab.Millis `dynamodbav:"until,omitempty"` // of the claim
 	SentAt  collab.Millis `dynamodbav:"sa,omitempty"`
 	Expires int64         `dynamodbav:"ttl"`
 }
@@ -32,16 +32,15 @@ func mailKey(t MailThread, event string) keys.Key {
 	return keys.MailEntry(t.DocumentRef, t.Annotation, t.User, event)
 }
 
-// AddMail records that a mail about an event is to be sent, so that an earlier one on the same thread may take it along. A repeat changes
-// nothing.
+// AddMail records that a mail about an event will be sent, so that an earlier one on the thread may include it. A repeat changes nothing.
 func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
 	_, err := s.Create(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
 	return err
 }
 
-// ClaimMail claims the mail about an event until lease, and unless alone is true those about the latest other events of the thread that are
-// still to be sent. It returns the events claimed, oldest first: none when the mail was sent. It fails with ABORTED when another has
-// claimed it. Of the others those that can't be read are passed over, and told to skip.
+// ClaimMail claims the mail about an event until lease and, unless alone is true, unsent mails about the latest other events on the thread,
+// maxMailEvents in all. It returns the claimed events, oldest first; none when the mail was sent. It fails with ABORTED while another run has
+// claimed it. Other mails that can't be read go to skip.
 func (s *Store) ClaimMail(
 	ctx context.Context, t MailThread, event string, alone bool, lease collab.Millis, skip func(error),
 ) ([]string, error) {
@@ -91,7 +90,7 @@ func (s *Store) ClaimMail(
 	return claimed, nil
 }
 
-// writeMails updates the mails about events, all or none, where all conditions hold.
+// writeMails updates the mails about events in one transaction.
 func (s *Store) writeMails(
 	ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder,
 ) (*store.Refusal, error) {
@@ -102,13 +101,13 @@ func (s *Store) writeMails(
 	return s.Write(ctx, writes...)
 }
 
-// MailSent records that the mail about events that were claimed was sent.
+// MailSent records that the mail about claimed events was sent.
 func (s *Store) MailSent(ctx context.Context, t MailThread, events []string) error {
 	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.SentAt), expression.Value(s.Millis())))
 	return err
 }
 
-// FreeMail lets go of a claim: the mail was not sent.
+// FreeMail ends the claim on a mail that was not sent.
 func (s *Store) FreeMail(ctx context.Context, t MailThread, events []string) error {
 	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 	return err

@@ -34,9 +34,9 @@ func listed(org collab.OrganizationRef, n collab.Notification) store.Item {
 	return store.NewItem(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID))
 }
 
-// AddNotification records a notification of an organization with the event that sends it, both or neither. created is false, and
-// nothing has changed, when another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is
-// larger than collab.MaxItemBytes.
+// AddNotification records a notification and the event that sends it in one transaction. created is false, and nothing has changed, when
+// another event has sent a notification with this id. It fails with INVALID_ARGUMENT when the notification is larger than
+// collab.MaxItemBytes.
 func (s *Store) AddNotification(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
 ) (created bool, err error) {

@@ -10,12 +10,12 @@ import (
 
 // Quarantined is an event in the quarantine.
 type Quarantined struct {
-	Work                 // as its delivery stood
+	Work                 // where its delivery stands
 	At     collab.Millis `dynamodbav:"ca"`
 	Reason string        `dynamodbav:"why"`
 }
 
-// Quarantine puts a pending event into the quarantine, where nothing is done to it, unless another run has moved it on.
+// Quarantine moves an event from the pending work into the quarantine, unless another run has advanced it.
 func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}
 	q.Expires = expiry(q.At)
@@ -23,8 +23,8 @@ func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	return err
 }
 
-// Quarantined returns up to most events in the quarantine, 0 for as many as one read holds, by account, from behind a position, "" for the
-// first; next is the position of the others, "" for none. Those that can't be read are told to skip.
+// Quarantined lists at most most events in the quarantine (0: as many as one read holds), by account, after a position ("" for the first).
+// next is the position of the next page, "" at the end. Events that can't be read go to skip.
 func (s *Store) Quarantined(ctx context.Context, after string, most int, skip func(error)) (list []Quarantined, next string, err error) {
 	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.Quarantine, Keys: store.Everything.After(after), Limit: most})
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Store) Quarantined(ctx context.Context, after string, most int, skip fu
 	return list, next, nil
 }
 
-// EventBody returns the JSON of an event as it is stored, for people; NOT_FOUND when it is not there or no more.
+// EventBody returns the stored JSON of an event, for people to read; NOT_FOUND when it does not exist.
 func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON, error) {
 	it, err := s.Get(ctx, keys.Event(ref.Account, ref.ID))
 	if err == nil && it == nil {
@@ -57,7 +57,8 @@ func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON
 	return collab.JSON(it.Text(keys.Body)), err
 }
 
-// Retry takes an event out of the quarantine: it goes on where it stood, and the relay sends it. NOT_FOUND when it is not there.
+// Retry moves an event from the quarantine back into the pending work, where its delivery stood; the relay sends it. NOT_FOUND when it is not
+// in the quarantine.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	k := keys.Quarantined(ref.Account, ref.ID)
 	q, exists, err := store.Read[Quarantined](ctx, s.Table, k)
@@ -68,7 +69,7 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 		return err
 	}
 	w := q.Work
-	w.EventRef, w.Next, w.Moves, w.Deaths, w.Began = ref, s.Millis(), 0, 0, 0
+	w.EventRef, w.Next, w.Postponed, w.Deaths, w.Began = ref, s.Millis(), 0, 0, 0
 	_, err = s.Write(ctx, store.Delete(k), store.Put(store.ItemOf(workKey(w), w)))
 	return err
 }

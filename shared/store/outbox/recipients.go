@@ -8,11 +8,11 @@ import (
 	"collabdata/shared/store"
 )
 
-// Recipient is a person whom an event is to reach, as it was worked out once.
+// Recipient is a person whom an event reaches, as it was decided.
 type Recipient struct {
 	collab.User
 	Inbox bool `json:"inbox,omitempty"` // an entry in the person's inbox
-	Mail  bool `json:"mail,omitempty"`  // a mail to the person's e-mail address, which is known then
+	Mail  bool `json:"mail,omitempty"`  // a mail to the person's address, which is set then
 }
 
 // MailMode says when the mails about an event are sent.
@@ -21,18 +21,18 @@ type MailMode string
 // The modes.
 const (
 	MailNone  MailMode = ""     // there are none
-	MailNow   MailMode = "now"  // once everyone's inbox has the notification
+	MailNow   MailMode = "now"  // after all inboxes are served
 	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
 )
 
-// RecipientPage are some of the recipients of an event, at most RecipientPageSize.
+// RecipientPage is a page of the recipients of an event, at most RecipientPageSize.
 type RecipientPage struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
-	Next       string      `json:"next,omitempty"`     // the cursor of the next page, "" when this is the last
-	MailMode   MailMode    `json:"mailMode,omitempty"` // the same in every page
+	Next       string      `json:"next,omitempty"`     // the cursor of the next page, "" for none
+	MailMode   MailMode    `json:"mailMode,omitempty"` // the same on every page
 }
 
-// RecipientPageSize is the most recipients that are worked out and served at once.
+// RecipientPageSize is the most recipients of a page.
 const RecipientPageSize = 200
 
 // recipientPageItem is a page of an event's recipients.
@@ -41,13 +41,13 @@ type recipientPageItem struct {
 	Expires int64                         `dynamodbav:"ttl"`
 }
 
-// RecipientPage reads the page of an event's recipients that begins at a cursor; nil when it has not been worked out.
+// RecipientPage reads the page of an event's recipients that begins at a cursor; nil when it is not decided yet.
 func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*RecipientPage, error) {
 	it, _, err := store.Read[recipientPageItem](ctx, s.Table, keys.RecipientPage(ref.Account, ref.ID, cursor))
 	return it.Body.Value, err
 }
 
-// KeepRecipientPage keeps a page of an event's recipients, unless it was kept before, and returns the one that is kept.
+// KeepRecipientPage stores a page of an event's recipients, unless one is stored already, and returns the stored one.
 func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *RecipientPage) (*RecipientPage, error) {
 	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, expiry(s.Millis())}
 	there, err := s.Create(ctx, store.ItemOf(keys.RecipientPage(ref.Account, ref.ID, cursor), page))

@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Pending work says how far the delivery of an event has come. Once that is done there is none.
+// Pending work is stored while an event's delivery is not done.
 
-// Stage is how far the delivery of an event has come.
+// Stage is the part of an event's delivery that comes next.
 type Stage string
 
 // The stages of a delivery, in their order.
@@ -28,19 +28,19 @@ const (
 	StageDone       Stage = "done"    // there is no work any more
 )
 
-// Work is an entry of the pending work: an event whose delivery is not done, with how far that has come, or a lane, whose ID is then its
-// webhook endpoint's. A lane has neither Stage nor Cursor nor what follows Next.
+// Work is an entry of the pending work: an event and where its delivery stands, or a lane, whose ID is that of its webhook endpoint. A lane
+// has neither Stage nor Cursor nor the fields after Next.
 type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
 	Stage           Stage           `dynamodbav:"stg"`
-	Cursor          string          `dynamodbav:"cur"`  // with which of the recipients the stage goes on; "" is the first
-	Since           collab.Millis   `dynamodbav:"at"`   // when it was first to be done
-	Next            collab.Millis   `dynamodbav:"next"` // when it is sent again
-	Moves           int64           `dynamodbav:"try"`  // how often the relay has moved that on
-	Deaths          int64           `dynamodbav:"dead"` // attempts that never reported an end
-	Began           collab.Millis   `dynamodbav:"run"`  // when the last attempt that is counted began; 0 once it has reported its end
-	Expires         int64           `dynamodbav:"ttl"`  // when it is pointless, in seconds since epoch
+	Cursor          string          `dynamodbav:"cur"`  // of the page of recipients that comes next, "" for the first
+	Since           collab.Millis   `dynamodbav:"at"`   // when it was first due
+	Next            collab.Millis   `dynamodbav:"next"` // when the relay sends it
+	Postponed       int64           `dynamodbav:"try"`  // how often the relay has postponed Next
+	Deaths          int64           `dynamodbav:"dead"` // attempts that reported no end
+	Began           collab.Millis   `dynamodbav:"run"`  // when the last counted attempt began; 0 once it has reported its end
+	Expires         int64           `dynamodbav:"ttl"`  // in seconds since epoch
 }
 
 func workKey(w Work) keys.Key {
@@ -62,13 +62,13 @@ func readWork(kind collab.WorkKind, it store.Item) (w Work, err error) {
 		return w, store.Unreadable(it.Key(), err)
 	}
 	w.Kind = kind
-	w.Since = cmp.Or(w.Since, w.Next) // a lane that nobody has woken is to be
+	w.Since = cmp.Or(w.Since, w.Next) // for a lane without a message
 	return w, nil
 }
 
-// Work returns up to most entries of a shard of the pending work of a kind, 0 to keys.DueShards-1, by account and id, from a position on,
-// "" for the first; and the position behind them, "" for none. LaterWork comes by its time, and once that has come alone. Entries that
-// can't be read are passed over, and told to skip. Eventually consistent.
+// Work lists at most most entries of a kind in a shard (0 to keys.DueShards-1), by account and id, from a position ("" for the first). next
+// is the position after them, "" at the end. LaterWork is listed by its time, and only when that has come. Entries that can't be read go to
+// skip. Eventually consistent.
 func (s *Store) Work(
 	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
 ) (list []Work, next string, err error) {
@@ -95,17 +95,17 @@ func (s *Store) Work(
 	return list, next, nil
 }
 
-// Pending reads the pending work of an event among a kind; nil when the delivery of the event is done, or its work is among another kind.
+// Pending reads the work of an event; nil when its delivery is done, or the work is of another kind.
 func (s *Store) Pending(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	it, err := s.Get(ctx, workKey(Work{EventRef: ref, Kind: kind}))
 	return pending(kind, it, err)
 }
 
-// RunTime is longer than a run of deliver: an attempt that began before, and has not reported its end, has none.
+// RunTime is longer than a run of deliver: an attempt that began earlier and has not reported its end has died.
 const RunTime = 100 * time.Second
 
-// CountAttempt is Pending, and counts an attempt that has not reported an end: see Work. One that may be under way still is counted for the
-// others that begin meanwhile.
+// CountAttempt is Pending, and counts an attempt in Deaths until ReportEnd. Attempts that begin within RunTime of a counted one are not
+// counted.
 func (s *Store) CountAttempt(ctx context.Context, ref collab.EventRef, kind collab.WorkKind) (*Work, error) {
 	began, now := expression.Name(keys.Began), s.Millis()
 	it, refused, err := s.WriteOne(ctx, store.Update(
@@ -130,27 +130,27 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 // isThere is the condition that an item is there.
 var isThere = expression.AttributeExists(expression.Name(keys.PK))
 
-// ReportEnd notes that an attempt at the delivery of an event has ended, whatever it led to, where that is pending still.
+// ReportEnd records that an attempt at a delivery has ended, successful or not, if the work is still there.
 func (s *Store) ReportEnd(ctx context.Context, w Work) error {
 	_, err := s.Write(ctx, store.Update(workKey(w),
 		expression.Set(expression.Name(keys.Deaths), expression.Value(0)).Remove(expression.Name(keys.Began)), isThere))
 	return err
 }
 
-// where is what an item of work says of how far the delivery has come.
+// where returns the attributes of a work's item that say where its delivery stands.
 func where(w Work) store.Item {
 	it := store.NewItem(workKey(w))
 	it[keys.Stage], it[keys.Cursor] = store.Text(string(w.Stage)), store.Text(w.Cursor)
 	return it
 }
 
-// deleteWork deletes the work of a delivery that has come no further.
+// deleteWork deletes work whose delivery still stands there.
 func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Stage, keys.Cursor) }
 
-// Advance moves the delivery of an event on; the relay sends it at Next, or where that is 0 in firstDue, as a message is sent for it now.
-// It reports false, and nothing has changed, when the delivery is not where it was: another run has moved it on, or done it.
+// Advance stores where a delivery stands now. The relay sends it at Next, or firstDue from now where that is 0. It reports false and changes
+// nothing when the delivery does not stand at from any more: another run has advanced or finished it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
-	to.Next, to.Moves, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
+	to.Next, to.Postponed, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
 	writes := []store.Write{store.Change(where(from), it, mark, keys.Stage, keys.Cursor)}
 	if to.Kind != from.Kind {
@@ -161,17 +161,16 @@ func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	return err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// Finish ends the delivery of an event, unless another run has moved it on.
+// Finish deletes the work of an event, unless another run has advanced it.
 func (s *Store) Finish(ctx context.Context, w Work) error {
 	_, err := s.Write(ctx, deleteWork(w))
 	return err
 }
 
-// MoveWork has the relay send a pending event again at a later time. It reports false when another run of the relay has moved it, or it is
-// done.
-func (s *Store) MoveWork(ctx context.Context, w Work, to collab.Millis) (bool, error) {
+// Postpone sets when the relay sends work next. It reports false when another run of the relay has done so, or the work is done.
+func (s *Store) Postpone(ctx context.Context, w Work, to collab.Millis) (bool, error) {
 	moved, mark := w, s.NewMark()
-	moved.Next, moved.Moves = to, w.Moves+1
+	moved.Next, moved.Postponed = to, w.Postponed+1
 	refused, err := s.Write(ctx, store.Change(store.ItemOf(workKey(w), w), store.ItemOf(workKey(w), moved), mark, keys.Next))
 	return err == nil && (refused == nil || refused.By(mark)), err
 }

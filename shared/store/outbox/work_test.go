@@ -80,12 +80,12 @@ func testWork(t *testing.T, s *Store) {
 
 	waiting := s.pending(t)[0]
 	for i, want := range []bool{true, false} {
-		if moved, err := s.MoveWork(ctx, waiting, start.Since+7_000); err != nil || moved != want {
+		if moved, err := s.Postpone(ctx, waiting, start.Since+7_000); err != nil || moved != want {
 			t.Errorf("moved %d: %v, %v", i, moved, err)
 		}
 	}
 	next(start.Since + 7_000)
-	works(Work{Kind: collab.ParkedWork, Since: start.Since, Moves: 1})
+	works(Work{Kind: collab.ParkedWork, Since: start.Since, Postponed: 1})
 	spread := parked
 	spread.Stage, spread.Cursor, spread.Next = StageRecipients, "200", 0
 	advance(parked, spread, true) // although the relay has moved it
@@ -121,7 +121,7 @@ func testWork(t *testing.T, s *Store) {
 	// Whatever comes later brings nothing back.
 	advance(later, mail, false)
 	advance(later, parked, false)
-	if moved, err := s.MoveWork(ctx, later, 1); err != nil || moved {
+	if moved, err := s.Postpone(ctx, later, 1); err != nil || moved {
 		t.Errorf("moved what is done: %v, %v", moved, err)
 	}
 	if at, err := s.CountAttempt(ctx, ref, later.Kind); at != nil || err != nil {
