@@ -10,13 +10,13 @@ import (
 // width is how long a line of openapi.json is where it can be broken.
 const width = 140
 
-// layout writes a value: on one line where it fits behind what the line has already, else with each member or item on lines of its own.
+// layout writes a value: on one line where it fits after what the line has already, else with each member or item on lines of its own.
 func layout(b *bytes.Buffer, text jsontext.Value, depth int) error {
 	line := jsontext.Value(bytes.Clone(text))
 	if err := line.Format(jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true)); err != nil {
 		return err
 	}
-	column := b.Len() - bytes.LastIndexByte(b.Bytes(), '\n')
+	column := b.Len() - bytes.LastIndexByte(b.Bytes(), '\n') - 1
 	if kind := text.Kind(); column+len(line) <= width || kind != '{' && kind != '[' {
 		b.Write(line)
 		return nil
