@@ -181,9 +181,12 @@ var effects = map[string]effect{
 // deliver puts a notification into the inbox of a user.
 func (d *deployment) deliver(user, id string) {
 	d.Helper()
-	org := collab.OrganizationRef{Account: "acme", Organization: "o"}
-	n := collab.Notification{ID: id, DocumentID: user, CreatedAt: 1}
-	_, err := d.service.Outbox.AddAudience(d.Context(), org, n, id, user)
+	doc, err := d.service.Directory.OpenDocument(d.Context(), "acme", "o", user, collab.CreateFlags{})
+	if err != nil {
+		d.Fatal(err)
+	}
+	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
+	_, err = d.service.Outbox.AddAudience(d.Context(), org, n, id, user)
 	if err == nil {
 		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})
 	}

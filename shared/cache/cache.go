@@ -33,6 +33,14 @@ func (c *Cache[K, V]) Get(k K, now time.Time) (value V, ok bool) {
 	return value, false
 }
 
+// Last returns the value that a key had last, even if its time is over.
+func (c *Cache[K, V]) Last(k K) (value V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[k]
+	return e.value, ok
+}
+
 // Forget forgets the value of a key.
 func (c *Cache[K, V]) Forget(k K) {
 	c.mu.Lock()

@@ -44,28 +44,28 @@ const (
 type OrganizationRef struct {
 	Account      string // the account behind the API key: never from a request's body
 	Organization string
-	// Incarnation is how often an organization of this id was deleted before: what lies below has it in its keys. So one write on the
-	// organization leaves all of it behind, and what is added again is new and empty.
-	Incarnation int
+	// Incarnation tells the organization from those that had its id before: see Lifetime. It is in the keys of all that is in it. So one
+	// write on its item puts all of that out of reach, and what is added again is new and empty.
+	Incarnation int64
 }
 
-// Document names a document of the organization, in its first incarnation.
+// Document names a document of the organization without an incarnation, as the keys of its item do.
 func (r OrganizationRef) Document(id string) DocumentRef {
 	return DocumentRef{OrganizationRef: r, Document: id}
 }
 
 // DocumentRef names a document of an organization.
 type DocumentRef struct {
-	OrganizationRef
-	Document    string
-	Incarnation int // as that of the organization
+	OrganizationRef `json:"organization"` // else its incarnation would not be in the JSON
+	Document        string
+	Incarnation     int64 // as that of the organization
 }
 
 // FolderRef names a folder of an organization.
 type FolderRef struct {
-	OrganizationRef
-	Folder      string
-	Incarnation int // as that of the organization: part of the keys of grants on it
+	OrganizationRef `json:"organization"` // else its incarnation would not be in the JSON
+	Folder          string
+	Incarnation     int64 // as that of the organization: part of the keys of grants on it
 }
 
 // Annotation is the head of a comment annotation: all of it but its comments. Its objects are kept as the JSON text that was sent. The

@@ -60,7 +60,7 @@ type Event struct {
 	Account        string    `json:"account"`
 	OrganizationID string    `json:"organizationId"`
 	DocumentID     string    `json:"documentId,omitempty"`
-	Incarnation    [2]int    `json:"incarnation,omitzero"` // of organization and document
+	Incarnation    [2]int64  `json:"incarnation,omitzero"` // of organization and document
 	AnnotationID   string    `json:"annotationId,omitempty"`
 	FolderID       string    `json:"folderId,omitempty"` // folder.deleted
 	Time           Millis    `json:"time"`
@@ -86,7 +86,7 @@ type Event struct {
 func In(doc DocumentRef) Event {
 	return Event{
 		Account: doc.Account, OrganizationID: doc.Organization, DocumentID: doc.Document,
-		Incarnation: [2]int{doc.OrganizationRef.Incarnation, doc.Incarnation},
+		Incarnation: [2]int64{doc.OrganizationRef.Incarnation, doc.Incarnation},
 	}
 }
 

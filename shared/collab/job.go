@@ -27,7 +27,7 @@ type Job struct {
 type JobThing struct {
 	Kind        Thing  `json:"kind"`
 	ID          string `json:"id"`
-	Incarnation int    `json:"incarnation,omitempty"`
+	Incarnation int64  `json:"incarnation,omitempty"`
 }
 
 // Thing is a kind of what has a Lifetime.

@@ -49,7 +49,7 @@ func EffectivePreferences(document, organization Preferences) Preferences {
 type Notification struct {
 	ID           string          `json:"notificationId"`
 	DocumentID   string          `json:"documentId"`
-	Incarnation  int             `json:"incarnation,omitempty"` // of the document
+	Incarnation  int64           `json:"incarnation,omitempty"` // of the document
 	ActionUser   User            `json:"actionUser"`
 	Headline     string          `json:"displayHeadlineMessageTemplate"`
 	TemplateData map[string]JSON `json:"displayHeadlineMessageTemplateData,omitempty"` // text, numbers, booleans, user objects

@@ -11,20 +11,18 @@ type Organization struct {
 	Lifetime
 }
 
-// Lifetime says which of the lives that organizations, folders and documents have under one id an item is of: see OrganizationRef.
+// Lifetime tells organizations, folders and documents apart that had one id, one after the other: see OrganizationRef.
 type Lifetime struct {
-	Incarnation int    `dynamodbav:"inc,omitempty"`
+	Incarnation int64  `dynamodbav:"inc,omitempty"` // the time in milliseconds when it was added: no other of its id has it
 	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 where it is not deleted
 	Deletion    string `dynamodbav:"dby,omitempty"` // mark of the request that deleted it last; it stays when what was deleted is restored
 	Until       Millis `dynamodbav:"und,omitempty"` // until when it can be restored; 0 from when it cannot: its sweep has begun then
 }
 
-// Next is the incarnation that is there, or will be when the id is added again.
-func (l Lifetime) Next() int {
-	if l.DeletedAt != 0 {
-		return l.Incarnation + 1
-	}
-	return l.Incarnation
+// Begin makes it that of something that is added at a time, after what had the id before and is deleted: the zero value for nothing, or
+// where a job has swept it since.
+func (l *Lifetime) Begin(before Lifetime, now Millis) {
+	*l = Lifetime{Incarnation: max(now, before.Incarnation+1)}
 }
 
 // Folder is one folder of an organization.

@@ -467,15 +467,13 @@ type account struct {
 func (w *world) account(settings ...func(*collab.Settings)) *account {
 	w.Helper()
 	a := &account{world: w, id: strings.ToLower(rand.Text())}
-	a.doc = collab.OrganizationRef{Account: a.id, Organization: "org"}.Document("doc")
 	c := collab.Account{ID: a.id}
 	for _, set := range settings {
 		set(&c.Settings)
 	}
 	w.must(w.directory.AddAccount(w.Context(), c))
-	_, err := w.directory.OpenDocument(
-		w.Context(), a.doc.Account, a.doc.Organization, a.doc.Document, collab.CreateFlags{Organization: true, Document: true},
-	)
+	var err error
+	a.doc, err = w.directory.OpenDocument(w.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	return a
 }
@@ -512,9 +510,14 @@ func (a *account) provider(url, secret string) {
 // put makes the document of an id, or changes it.
 func (a *account) put(document string, change func(*collab.Document)) {
 	a.Helper()
-	err := storetest.ChangeDocument(a.Context(), a.directory, a.doc.OrganizationRef.Document(document), func(d *collab.Document) {
+	apply := func(_ int, d *collab.Document) error {
 		change(d)
-	})
+		return nil
+	}
+	err := a.directory.AddDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
+	if collab.CodeOf(err) == collab.AlreadyExists {
+		err = a.directory.ChangeDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
+	}
 	a.must(err)
 }
 
@@ -528,9 +531,9 @@ func (a *account) request() *request.Request { return storetest.Request(a.Now())
 
 // event returns an event of the account that happens now.
 func (a *account) event(kind collab.EventType) *collab.Event {
-	return &collab.Event{
-		ID: a.request().IDs.Next(), Type: kind, Account: a.id, OrganizationID: "org", DocumentID: "doc", Time: a.millis(), Notify: true,
-	}
+	ev := collab.In(a.doc)
+	ev.ID, ev.Type, ev.Time, ev.Notify = a.request().IDs.Next(), kind, a.millis(), true
+	return &ev
 }
 
 // comment records that ann commented on a thread and tagged users; nothing is sent.
@@ -562,11 +565,8 @@ func (a *account) notification(change func(*collab.Event)) *collab.Event {
 	a.Helper()
 	ev := a.event(collab.NotificationAdded)
 	n := collab.Notification{
-		ID:         ev.ID,
-		DocumentID: "doc",
-		ActionUser: collab.User{UserID: "ann"},
-		Headline:   "{actionUser} to {recipientUser}",
-		CreatedAt:  ev.Time,
+		ID: ev.ID, DocumentID: "doc", Incarnation: a.doc.Incarnation,
+		ActionUser: collab.User{UserID: "ann"}, Headline: "{actionUser} to {recipientUser}", CreatedAt: ev.Time,
 	}
 	ev.Actor, ev.Notification = &n.ActionUser, &n
 	change(ev)

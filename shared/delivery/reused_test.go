@@ -29,7 +29,7 @@ func TestReusedAccount(t *testing.T) {
 	w.must(w.directory.DeleteAccount(t.Context(), a.id))
 	w.add(time.Minute)
 	w.must(w.directory.AddAccount(t.Context(), collab.Account{ID: a.id, CreatedAt: w.millis()}))
-	_, err = w.directory.OpenDocument(t.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
+	a.doc, err = w.directory.OpenDocument(t.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	after := a.comment("thread", a.user("cid"))
 	w.send(after)

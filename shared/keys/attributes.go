@@ -21,7 +21,7 @@ const (
 	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document, as the next three
 	Deletion    = "dby"   // mark of the request that deleted it
 	Until       = "und"   // milliseconds: until when it can be restored
-	Incarnation = "inc"   // none for the first
+	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
 	Parent      = "par"   // folder of a document or folder
 	Added       = "n"     // folders, ever
 	Moved       = "mvd"   // folders, ever

@@ -8,8 +8,8 @@
 // are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
 // parent.
 //
-// Below an organization and a document, and in grants on a folder, their part has the number of the incarnation behind a `!` from the
-// second on: what was deleted and added again under its id lies elsewhere. The keys below leave it out.
+// Below an organization and a document, and in grants on a folder, their part has their incarnation after a `!`: what was deleted and
+// added again under its id lies elsewhere. The keys below leave it out.
 //
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
 // what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`).
@@ -194,20 +194,19 @@ func Join(parts ...string) string {
 	return b.String()
 }
 
-// part is a part of a key that names something in an incarnation, of which the first is not written. Behind the `!`, which no escaped part
-// has, stands the number.
-func part(id string, incarnation int) string {
+// part is a part of a key that names something in an incarnation: after a `!`, which no escaped part has, in base 36 to be short.
+func part(id string, incarnation int64) string {
 	if incarnation == 0 {
 		return Escape(id)
 	}
-	return Escape(id) + "!" + strconv.Itoa(incarnation)
+	return Escape(id) + "!" + strconv.FormatInt(incarnation, 36)
 }
 
 // parsePart is the inverse of part.
-func parsePart(text string) (id string, incarnation int, err error) {
-	escaped, number, later := strings.Cut(text, "!")
-	if id, err = Unescape(escaped); err == nil && later {
-		if incarnation, err = strconv.Atoi(number); err == nil && (incarnation < 1 || part(id, incarnation) != text) {
+func parsePart(text string) (id string, incarnation int64, err error) {
+	escaped, number, found := strings.Cut(text, "!")
+	if id, err = Unescape(escaped); err == nil && found {
+		if incarnation, err = strconv.ParseInt(number, 36, 64); err == nil && (incarnation < 1 || part(id, incarnation) != text) {
 			err = fmt.Errorf("not a part of a key: %q", text)
 		}
 	}

@@ -25,9 +25,9 @@ func longest(fill string) map[string]Key {
 		return id
 	}
 	id := long(collab.MaxID)
-	org := collab.OrganizationRef{Account: id, Organization: id, Incarnation: 1_000_000}
-	doc := collab.DocumentRef{OrganizationRef: org, Document: long(collab.MaxDocumentID), Incarnation: 1_000_000}
-	folder := collab.FolderRef{OrganizationRef: org, Folder: id, Incarnation: 1_000_000}
+	org := collab.OrganizationRef{Account: id, Organization: id, Incarnation: collab.MaxMillis}
+	doc := collab.DocumentRef{OrganizationRef: org, Document: long(collab.MaxDocumentID), Incarnation: collab.MaxMillis}
+	folder := collab.FolderRef{OrganizationRef: org, Folder: id, Incarnation: collab.MaxMillis}
 	const ms = collab.MaxMillis
 	return map[string]Key{
 		"APIKey":                 APIKey(long(128)),
@@ -59,7 +59,7 @@ func longest(fill string) map[string]Key {
 		"AfterComments":          {SK: Annotation(doc, id).SK + AfterComments},
 		"Comment":                Comment(doc, id, collab.MaxCommentID),
 		"AnnotationID":           AnnotationID(doc, id),
-		"Preference":             Preference(doc, id),
+		"Preference":             Preference(org, doc.Document, id),
 		"Seen":                   Seen(doc, id),
 		"SeenThread":             SeenThread(doc, id, id),
 		"SeenOf":                 {PK: SeenOf(doc, id), SK: SeenBy(strings.Repeat("m", 26), id)},
@@ -100,7 +100,7 @@ func longest(fill string) map[string]Key {
 		"UpdatedPartition":       {PK: UpdatedPartition(org)},
 		"SeenPartition":          {PK: SeenPartition(doc)},
 		"PreferencePartition":    {PK: PreferencePartition(org)},
-		"PreferencesFor":         {SK: PreferencesFor(doc)},
+		"PreferencesFor":         {SK: PreferencesFor(doc.Document)},
 		"MailPartition":          {PK: MailPartition(doc)},
 		"MailsOf":                {SK: MailsOf(id, id)},
 		"AnnotationIDPartition":  {PK: AnnotationIDPartition(org, id)},
@@ -189,7 +189,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-func inDocument(id string, incarnation int, ann string) string {
+func inDocument(id string, incarnation int64, ann string) string {
 	doc := plan.OrganizationRef.Document(id)
 	doc.Incarnation = incarnation
 	return InDocument(doc, ann)
@@ -199,7 +199,7 @@ func inDocument(id string, incarnation int, ann string) string {
 // one.
 func TestIncarnations(t *testing.T) {
 	for _, id := range []string{"d", "d!1", "!", "#", "a b", "é"} {
-		for n := range 12 {
+		for _, n := range []int64{0, 1, 35, 36, 1_764_000_000_000, collab.MaxMillis} {
 			org := collab.OrganizationRef{Account: "a", Organization: id, Incarnation: n}
 			doc := collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: n}
 			if got, err := DocumentOf(org, DocumentPartition(doc)); err != nil || got != doc {
@@ -214,7 +214,7 @@ func TestIncarnations(t *testing.T) {
 			}
 		}
 	}
-	for _, part := range []string{"d!", "d!0", "d!01", "d!x", "d!1!2", "!", "d!-1", "d %"} {
+	for _, part := range []string{"d!", "d!0", "d!01", "d!X", "d!1!2", "!", "d!-1", "d %"} {
 		if id, n, err := parsePart(part); err == nil && part != "!" {
 			t.Errorf("%q is read as %q, %d", part, id, n)
 		}

@@ -59,9 +59,9 @@ func FolderPartition(org collab.OrganizationRef, folder string) string {
 	return below(org, "F", folder)
 }
 
-// Preference is a user's notification preference for a document.
-func Preference(doc collab.DocumentRef, user string) Key {
-	return Key{PreferencePartition(doc.OrganizationRef), PreferencesFor(doc) + Escape(user)}
+// Preference is a user's notification preference for documents of an id.
+func Preference(org collab.OrganizationRef, doc, user string) Key {
+	return Key{PreferencePartition(org), PreferencesFor(doc) + Escape(user)}
 }
 
 // OrganizationPreference is a user's notification preference for the organization.
@@ -72,5 +72,5 @@ func OrganizationPreference(org collab.OrganizationRef, user string) Key {
 // PreferencePartition holds the users' notification preferences for documents of an organization, those too that are not there yet.
 func PreferencePartition(org collab.OrganizationRef) string { return below(org, "CFG") }
 
-// PreferencesFor begins the sort keys of the preferences for a document.
-func PreferencesFor(doc collab.DocumentRef) string { return documentPart(doc) + "#" }
+// PreferencesFor begins the sort keys of the preferences for documents of an id.
+func PreferencesFor(doc string) string { return Escape(doc) + "#" }

@@ -47,10 +47,8 @@ func newReader(t testing.TB, documents ...string) *reader {
 		server:  &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)},
 		account: "acct",
 	}
-	for _, id := range documents {
-		if _, err := d.OpenDocument(t.Context(), r.document(id).Account, r.document(id).Organization, id, collab.CreateFlags{Organization: true, Document: true}); err != nil {
-			t.Fatal(err)
-		}
+	if err := storetest.AddDocuments(t.Context(), d, r.document("").OrganizationRef, documents...); err != nil {
+		t.Fatal(err)
 	}
 	return r
 }

@@ -54,8 +54,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
 	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: d}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
-	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
-	if _, err := d.OpenDocument(t.Context(), doc.Account, doc.Organization, doc.Document, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if err := storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -690,6 +689,9 @@ func TestOvertaken(t *testing.T) {
 func TestHiddenFailuresAreLogged(t *testing.T) {
 	f := newFixture(t, collab.Settings{})
 	ctx, cancel := context.WithCancel(collab.WithIdentity(t.Context(), f.identity))
+	if _, err := f.Directory.OpenDocument(ctx, "acct", "org", "doc", collab.CreateFlags{}); err != nil {
+		t.Fatal(err)
+	}
 	cancel() // that the document exists is known by now
 	a := send(ctx, t, f, f.Add, `"commentAnnotations":[{"annotationId":"a"},{"annotationId":"b"},{"annotationId":"c"}]`)
 	failed := item{Code: collab.DeadlineExceeded, Message: "the time of the request ran out", CommentIDs: []int64{}}

@@ -44,7 +44,7 @@ func newFixture(t *testing.T) *fixture {
 	table := storetest.New(t)
 	d := directory.New(table)
 	o := outbox.New(table, d)
-	if _, err := d.OpenDocument(t.Context(), org.Account, org.Organization, "doc", collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if err := storetest.AddDocuments(t.Context(), d, org, "doc"); err != nil {
 		t.Fatal(err)
 	}
 	f := &fixture{directory: d, outbox: o, server: &rpc.Server{

@@ -78,7 +78,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 		t.Fatal(err)
 	}
 	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")
-	if _, err := directory.OpenDocument(t.Context(), doc.Account, doc.Organization, doc.Document, collab.CreateFlags{Organization: true, Document: true}); err != nil {
+	if err := storetest.AddDocuments(t.Context(), directory, doc.OrganizationRef, doc.Document); err != nil {
 		t.Fatal(err)
 	}
 	return c

@@ -3,7 +3,6 @@ package directory
 import (
 	"context"
 	"errors"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -14,9 +13,14 @@ import (
 // errDone says that an earlier attempt at the request did what it asks for.
 var errDone = errors.New("done by an earlier attempt")
 
-// changeAll changes the items of keys, or makes them, side by side: see store.Rewrite. To change, what is deleted does not exist; made
-// again it is empty, and the next incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the places of
-// their keys.
+// beginner is a T whose items have a lifetime: see collab.Lifetime.
+type beginner interface {
+	Begin(before collab.Lifetime, now collab.Millis)
+}
+
+// changeAll changes the items of keys, or adds them, side by side: see store.Rewrite. To change, what is deleted does not exist; what is
+// added under its id is empty, and another incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the
+// places of their keys.
 func changeAll[T any](
 	ctx context.Context, s *Store, req *request.Request, what func(i int) string, itemKeys []keys.Key, change func(i int, v *T, exists bool) error,
 ) []error {
@@ -32,7 +36,7 @@ func changeAll[T any](
 				return nil, err
 			}
 			var v T
-			if of.DeletedAt == 0 {
+			if before != nil && of.DeletedAt == 0 {
 				w, err := store.Rewritten(itemKeys[i], before, req.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
 				return []store.Write{w}, err
 			}
@@ -42,11 +46,12 @@ func changeAll[T any](
 			if err := settled(of, what(i), s.Now()); err != nil {
 				return nil, err
 			}
-			after := store.ItemOf(itemKeys[i], v)
-			after[keys.Incarnation] = store.Number(int64(of.Next()))
-			return []store.Write{store.Change(before, after, req.Mark())}, nil
+			if life, ok := any(&v).(beginner); ok {
+				life.Begin(of, s.Millis())
+			}
+			return []store.Write{store.Change(before, store.ItemOf(itemKeys[i], v), req.Mark())}, nil
 		})
-		s.known.Put(itemKeys[i], 0, time.Time{}) // what was believed of it is past
+		s.Forget(itemKeys[i])
 		if errors.Is(errs[i], errDone) {
 			errs[i] = nil
 		}

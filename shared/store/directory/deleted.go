@@ -14,15 +14,14 @@ import (
 // the item on condition that it is as they read it.
 
 // BeginSweep reports whether what lies below an incarnation of an organization, a folder or a document, by its item, is to be swept: where
-// the deletion is the last of it, which cannot be undone from then on, or it was added again. What was restored is left alone, as is what
-// is swept already.
-func (s *Store) BeginSweep(ctx context.Context, k keys.Key, incarnation int, deletion string) (sweep bool, err error) {
+// the deletion is the last of it, which cannot be undone from then on, or the incarnation is gone. What was restored is left alone.
+func (s *Store) BeginSweep(ctx context.Context, k keys.Key, incarnation int64, deletion string) (sweep bool, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the deletion", mark, func(ctx context.Context) ([]store.Write, error) {
 		it, of, err := s.lifetime(ctx, k)
-		again := of.Incarnation > incarnation
-		sweep = again || of.Incarnation == incarnation && of.DeletedAt != 0 && of.Deletion == deletion
-		if err != nil || !sweep || again || of.Until == 0 {
+		gone := it == nil || of.Incarnation != incarnation
+		sweep = gone || of.DeletedAt != 0 && of.Deletion == deletion
+		if err != nil || !sweep || gone || of.Until == 0 {
 			return nil, err
 		}
 		after := maps.Clone(it)
@@ -33,7 +32,7 @@ func (s *Store) BeginSweep(ctx context.Context, k keys.Key, incarnation int, del
 }
 
 // EndSweep deletes the item of what is deleted, in this incarnation: once nothing is left below it. Where it was added again it stays.
-func (s *Store) EndSweep(ctx context.Context, k keys.Key, incarnation int) error {
+func (s *Store) EndSweep(ctx context.Context, k keys.Key, incarnation int64) error {
 	it, of, err := s.lifetime(ctx, k)
 	if err != nil || of.DeletedAt == 0 || of.Incarnation != incarnation {
 		return err
@@ -57,6 +56,24 @@ func (s *Store) SweepGrants(ctx context.Context, granted string) (n int, err err
 			err = s.Delete(ctx, it.Key())
 		}
 		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// SweepPreferences deletes the preferences for a document, and returns how many. Those that came before it stay.
+func (s *Store) SweepPreferences(ctx context.Context, doc collab.DocumentRef) (n int, err error) {
+	q := store.Scan{PK: keys.PreferencePartition(doc.OrganizationRef), Keys: store.Children(keys.PreferencesFor(doc.Document)), Strong: true}
+	for it, err := range s.Items(ctx, q) {
+		if err != nil {
+			return n, err
+		}
+		if it.Number(keys.Incarnation) != doc.Incarnation {
+			continue
+		}
+		if _, err := s.Write(ctx, store.DeleteRead(it, keys.Incarnation)); err != nil {
 			return n, err
 		}
 		n++
@@ -243,10 +260,8 @@ func restorable(it store.Item, of collab.Lifetime, what, deletion string, now ti
 	switch {
 	case it == nil:
 		return collab.Errorf(collab.NotFound, "%s does not exist: there was none, or nothing is left of it", what)
-	case of.DeletedAt == 0 && of.Deletion == "" && of.Incarnation > 0, deletion != "" && of.Deletion != deletion:
-		return collab.Errorf(collab.FailedPrecondition, "%s was added again after its deletion, so the one before cannot be restored", what)
-	case of.DeletedAt == 0 && of.Deletion == "":
-		return collab.Errorf(collab.FailedPrecondition, "%s is not deleted", what)
+	case of.DeletedAt == 0 && of.Deletion == "", deletion != "" && of.Deletion != deletion:
+		return collab.Errorf(collab.FailedPrecondition, "%s is not deleted: once an id is added again, what had it before cannot be restored", what)
 	case of.DeletedAt != 0 && (of.Until == 0 || deletion == "" && of.Until < now.UnixMilli()):
 		return collab.Errorf(
 			collab.FailedPrecondition, "%s, deleted at %s, cannot be restored any more: the time that undeleteHours gives is over", what,

@@ -19,12 +19,12 @@ import (
 // Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
 type Store struct {
 	*store.Table
-	known *cache.Cache[keys.Key, int] // incarnations of organizations and documents that are there and enabled, by item
+	known *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[keys.Key, int](mostKnown)}
+	return &Store{Table: t, known: cache.New[keys.Key, int64](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.

@@ -211,12 +211,13 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 			if errs[i] = known.CheckPlace(f.ID, f.Parent, 1); errs[i] != nil {
 				continue
 			}
+			old, there := deleted[f.ID]
+			f.Begin(old.Lifetime, s.Millis())
 			f.AddedBy = req.Mark()
 			known[f.ID] = f
 			k := keys.Folder(org, f.ID)
 			w := store.Create(store.ItemOf(k, newFolderItem(org, f)))
-			if old, there := deleted[f.ID]; there {
-				f.Incarnation = old.Next()
+			if there {
 				w = store.Change(store.ItemOf(k, folderItem{Folder: old}), store.ItemOf(k, newFolderItem(org, f)), req.Mark(), keys.DeletedAt)
 			}
 			writes = append(writes, w)

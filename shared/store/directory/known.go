@@ -21,13 +21,13 @@ const mostKnown = 20_000
 // state is what opening an organization or a document looks at.
 type state struct {
 	Disabled    bool          `dynamodbav:"off"`
-	Incarnation int           `dynamodbav:"inc"`
+	Incarnation int64         `dynamodbav:"inc"`
 	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 where it is not deleted
 }
 
 // open reads the incarnation of an item as it was read at a time, nil for none, and remembers it. It fails with NOT_FOUND where there is
 // none, or a deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
-func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int, err error) {
+func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int64, err error) {
 	of, err := readState(it)
 	switch {
 	case err != nil:
@@ -49,23 +49,27 @@ func readState(it store.Item) (of state, err error) {
 // Forget forgets what is believed of an organization or a document, by its item.
 func (s *Store) Forget(k keys.Key) { s.known.Forget(k) }
 
-// seek reads items below an organization, and the organization itself where it is not known, in one round trip, or two when something is
-// missing: the second look is strongly consistent. keys are those below an incarnation: where it turns out to be another one, they are read
-// anew. It fails like Open.
+// seek reads items in an organization, and the organization itself where it is not cached, in one round trip, and in two where something is
+// missing: the second look is strongly consistent. itemKeys are those in an incarnation, of which a process that has not seen the
+// organization before asks first. It fails like Open.
 func (s *Store) seek(
 	ctx context.Context, acct, id string, itemKeys func(collab.OrganizationRef) []keys.Key,
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
-	incarnation, known := s.known.Get(itself, now)
-	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}
-	ask := itemKeys(org)
-	if !known {
+	incarnation, cached := s.known.Get(itself, now)
+	likely, seen := s.known.Last(itself)
+	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely}
+	var ask []keys.Key
+	if seen {
+		ask = itemKeys(org)
+	}
+	if !cached {
 		ask = append(ask[:len(ask):len(ask)], itself)
 	}
-	if found, err = s.find(ctx, ask); err != nil || known {
+	if found, err = s.find(ctx, ask); err != nil || cached {
 		return org, found, err
 	}
-	if incarnation, err = s.open(found[itself], organizationNamed(id), now); err != nil || incarnation == org.Incarnation {
+	if incarnation, err = s.open(found[itself], organizationNamed(id), now); err != nil || seen && incarnation == likely {
 		return org, found, err
 	}
 	org.Incarnation = incarnation

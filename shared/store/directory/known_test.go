@@ -41,7 +41,9 @@ func testOpenDocument(t *testing.T, s *Store) {
 	if err != nil || len(orgs) != 1 || orgs[0].Name != "org" || orgs[0].CreatedAt == 0 {
 		t.Errorf("%+v, %v", orgs, err)
 	}
-	d, err := s.Document(t.Context(), ref.Document("e"))
+	opened, err := s.OpenDocument(t.Context(), "acct", "org", "e", collab.CreateFlags{})
+	must(t, err)
+	d, err := s.Document(t.Context(), opened)
 	if err != nil || d.Folder != collab.RootFolder {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -97,7 +99,7 @@ func TestKnown(t *testing.T) {
 	step(Belief)
 	step(2 * Belief)
 	want := []outcome{
-		{0, 1, ""}, {Belief - 1, 0, ""}, {Belief - 1, 0, ""}, {Belief, 1, collab.FailedPrecondition},
+		{0, 2, ""}, {Belief - 1, 0, ""}, {Belief - 1, 0, ""}, {Belief, 1, collab.FailedPrecondition},
 		{Belief, 1, ""}, {2 * Belief, 1, ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {

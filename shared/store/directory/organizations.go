@@ -32,12 +32,13 @@ func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.O
 
 // make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where
 // it is there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
-func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int, err error) {
+func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
 	for range makers {
-		it := item(collab.Lifetime{})
+		var life, of collab.Lifetime
+		life.Begin(of, now.UnixMilli())
+		it := item(life)
 		there, err := s.Create(ctx, it)
-		var of collab.Lifetime
 		if err == nil {
 			err = there.Decode(&of)
 		}
@@ -52,7 +53,8 @@ func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(col
 		if err := settled(of, what, now); err != nil {
 			return 0, err
 		}
-		it, mark := item(collab.Lifetime{Incarnation: of.Next()}), s.NewMark()
+		life.Begin(of, now.UnixMilli())
+		it, mark := item(life), s.NewMark()
 		refused, err := s.Write(ctx, store.Change(there, it, mark))
 		if err != nil {
 			return 0, err
@@ -67,9 +69,15 @@ func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(col
 // makers is how often one of many requests that make the same tries it.
 const makers = 5
 
-// settled fails with UNAVAILABLE while other processes may believe that what is deleted is there. Clocks differ by less than half a second.
+// What an id that was deleted waits for beside Belief, before it can be added again.
+const (
+	staleRead = time.Second            // a read that is not strongly consistent is no older
+	clockSkew = 500 * time.Millisecond // clocks of processes differ by less
+)
+
+// settled fails with UNAVAILABLE while other processes may believe that what is deleted is there.
 func settled(of collab.Lifetime, what string, now time.Time) error {
-	left := time.UnixMilli(of.DeletedAt).Add(Belief + time.Second/2).Sub(now)
+	left := time.UnixMilli(of.DeletedAt).Add(Belief + staleRead + clockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}

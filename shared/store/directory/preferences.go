@@ -14,7 +14,7 @@ import (
 func (s *Store) Preferences(
 	ctx context.Context, org collab.OrganizationRef, user string, documents []string,
 ) ([]collab.Preferences, error) {
-	list, err := s.toBe(ctx, org, documents)
+	list, err := s.refs(ctx, org, documents)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Store) preferences(
 	itemKeys := make([]keys.Key, 0, 2*n)
 	for i := range n {
 		user, doc := of(i)
-		itemKeys = append(itemKeys, keys.Preference(doc, user), keys.OrganizationPreference(doc.OrganizationRef, user))
+		itemKeys = append(itemKeys, keys.Preference(doc.OrganizationRef, doc.Document, user), keys.OrganizationPreference(doc.OrganizationRef, user))
 	}
 	found, err := s.GetAll(ctx, itemKeys, strong)
 	if err != nil {
@@ -49,17 +49,28 @@ func (s *Store) preferences(
 	}
 	list := make([]collab.Preferences, n)
 	for i := range n {
-		var document, organization collab.Preferences
+		var document preferenceItem
+		var organization collab.Preferences
 		if err := errors.Join(found[itemKeys[2*i]].Decode(&document), found[itemKeys[2*i+1]].Decode(&organization)); err != nil {
 			return nil, err
 		}
-		list[i] = collab.EffectivePreferences(document, organization)
+		if _, doc := of(i); document.Incarnation != 0 && document.Incarnation != doc.Incarnation {
+			document.Preferences = collab.Preferences{}
+		}
+		list[i] = collab.EffectivePreferences(document.Preferences, organization)
 	}
 	return list, nil
 }
 
-// toBe returns documents of an organization, in their order, as they are, or as they will be once they are added.
-func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.DocumentRef, error) {
+// preferenceItem is the item of a preference for a document. Its incarnation is that of the document that was there: once that is deleted,
+// the preference is none. 0 is that of a preference that came before the document: it holds for whatever gets the id.
+type preferenceItem struct {
+	collab.Preferences
+	Incarnation int64 `dynamodbav:"inc,omitempty"`
+}
+
+// refs returns documents of an organization, in their order. One that is not there has no incarnation.
+func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.DocumentRef, error) {
 	var itemKeys []keys.Key
 	list := make([]collab.DocumentRef, len(ids))
 	for i, id := range ids {
@@ -73,10 +84,8 @@ func (s *Store) toBe(ctx context.Context, org collab.OrganizationRef, ids []stri
 	}
 	found, err := s.GetAll(ctx, itemKeys, false)
 	for i := range list {
-		if it := found[documentKey(list[i])]; it != nil && err == nil {
-			var of collab.Lifetime
-			err = it.Decode(&of)
-			list[i].Incarnation = of.Next()
+		if it := found[documentKey(list[i])]; it != nil && it[keys.DeletedAt] == nil {
+			list[i].Incarnation = it.Number(keys.Incarnation)
 		}
 	}
 	return list, err
@@ -91,18 +100,18 @@ func (s *Store) OrganizationPreferences(ctx context.Context, org collab.Organiza
 // SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
 // channel that has none falls back. The last writer wins. Where it fails, some may be written.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {
-	var itemKeys []keys.Key
-	docs, err := s.toBe(ctx, org, documents)
+	var items []store.Item
+	docs, err := s.refs(ctx, org, documents)
 	if err != nil {
 		return err
 	}
 	for _, u := range users {
 		if documents == nil {
-			itemKeys = append(itemKeys, keys.OrganizationPreference(org, u))
+			items = append(items, store.ItemOf(keys.OrganizationPreference(org, u), p))
 		}
 		for _, d := range docs {
-			itemKeys = append(itemKeys, keys.Preference(d, u))
+			items = append(items, store.ItemOf(keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation}))
 		}
 	}
-	return store.Each(ctx, len(itemKeys), func(ctx context.Context, i int) error { return s.Put(ctx, store.ItemOf(itemKeys[i], p)) })
+	return store.Each(ctx, len(items), func(ctx context.Context, i int) error { return s.Put(ctx, items[i]) })
 }

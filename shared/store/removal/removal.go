@@ -86,7 +86,7 @@ func (s *Store) delete(ctx context.Context, req *request.Request, in collab.Orga
 // id.
 func (s *Store) intend(
 	ctx context.Context, req *request.Request, id string, in collab.OrganizationRef, list []thing,
-) (meant map[keys.Key]int, err error) {
+) (meant map[keys.Key]int64, err error) {
 	job, err := s.Outbox.Begun(ctx, req, id, s.undelete+collab.SweepAfter)
 	if err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func (s *Store) intend(
 			return nil, err
 		}
 	}
-	meant = map[keys.Key]int{}
+	meant = map[keys.Key]int64{}
 	for _, th := range job.Things {
 		meant[keys.Thing(in, th.Kind, th.ID)] = th.Incarnation
 	}
@@ -127,7 +127,7 @@ func (s *Store) newJob(ctx context.Context, req *request.Request, id string, in 
 }
 
 // markAll marks those of the things that are meant, by incarnation. errs gets the failures: NOT_FOUND for what is not meant.
-func (s *Store) markAll(ctx context.Context, req *request.Request, in collab.OrganizationRef, list []thing, meant map[keys.Key]int, errs []error) {
+func (s *Store) markAll(ctx context.Context, req *request.Request, in collab.OrganizationRef, list []thing, meant map[keys.Key]int64, errs []error) {
 	store.All(len(list), func(i int) {
 		th := list[i]
 		if incarnation, ok := meant[keys.Thing(in, th.kind, th.id)]; ok {
@@ -141,7 +141,7 @@ func (s *Store) markAll(ctx context.Context, req *request.Request, in collab.Org
 
 // mark marks a thing of an incarnation as deleted, takes it out of the lists of folders, and records the event. What is not of that
 // incarnation any more was deleted before, and what the request has deleted may have been restored.
-func (s *Store) mark(ctx context.Context, req *request.Request, n int, in collab.OrganizationRef, th thing, incarnation int) error {
+func (s *Store) mark(ctx context.Context, req *request.Request, n int, in collab.OrganizationRef, th thing, incarnation int64) error {
 	var ev *collab.Event
 	k := keys.Thing(in, th.kind, th.id)
 	err := s.Try(ctx, th.id, req.Mark(), func(ctx context.Context) ([]store.Write, error) {

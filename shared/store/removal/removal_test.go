@@ -101,7 +101,7 @@ func TestDeleteAndAddAgain(t *testing.T) {
 			if old, err := there.open(); err != nil || there.thread(old, "late") != nil {
 				t.Errorf("a process that believes in it: %v", err)
 			}
-			now = now.Add(directory.Belief + time.Second)
+			now = now.Add(directory.Belief + 2*time.Second)
 			if _, err := there.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); collab.CodeOf(err) != collab.NotFound {
 				t.Errorf("there, later: %v", err)
 			}
@@ -301,7 +301,7 @@ func TestDeleteNotifications(t *testing.T) {
 			p.must(err)
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
 			tell := func(i int) {
-				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", CreatedAt: collab.Millis(1_000 + i)}
+				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
 				_, err := p.Outbox.AddAudience(t.Context(), org, n, n.ID, "bob")
 				p.must(err)
 				p.must(p.Outbox.AddToInbox(t.Context(), org, n, []string{"bob"}))

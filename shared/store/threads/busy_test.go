@@ -32,7 +32,7 @@ func (r *operations) Do(request *http.Request) (*http.Response, error) {
 // TestBusyThread counts what comments of several times cost, in a process that has seen the thread and in one that has not.
 func TestBusyThread(t *testing.T) {
 	plain := storetest.New(t)
-	newWriting(t, plain)
+	doc := newWriting(t, plain).doc
 	type process struct {
 		*Store
 		*operations
@@ -42,7 +42,6 @@ func TestBusyThread(t *testing.T) {
 		return process{on(storetest.Through(t, plain, func(next aws.HTTPClient) aws.HTTPClient { r.next = next; return r })), r}
 	}
 	one, other := start(), start()
-	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")
 	for _, step := range []struct {
 		name string
 		in   process

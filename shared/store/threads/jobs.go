@@ -69,30 +69,27 @@ func (s *Store) jobStep(ctx context.Context, job *collab.Job, next int) (n int, 
 	return s.sweepThing(ctx, job, job.Things[next])
 }
 
-// sweepThing does some of sweep for the incarnation that was deleted, and for those before it, and at the end deletes the item where it is
-// still the deleted one: so none of them is left when the id begins anew. It does nothing where the deletion was undone.
+// sweepThing deletes some of what lies below the incarnation that was deleted, and at the end its item. It does nothing where the deletion
+// was undone.
 func (s *Store) sweepThing(ctx context.Context, job *collab.Job, th collab.JobThing) (n int, done bool, err error) {
 	k := keys.Thing(job.In, th.Kind, th.ID)
 	if begun, err := s.Directory.BeginSweep(ctx, k, th.Incarnation, job.Deletion); err != nil || !begun {
 		return 0, err == nil, err
 	}
-	for at := th; at.Incarnation >= 0; at.Incarnation-- {
-		var swept int
-		switch at.Kind {
-		case collab.AnOrganization:
-			swept, done, err = s.sweepOrganization(
-				ctx, collab.OrganizationRef{Account: job.Account, Organization: at.ID, Incarnation: at.Incarnation},
-			)
-		case collab.AFolder:
-			folder := collab.FolderRef{OrganizationRef: job.In, Folder: at.ID, Incarnation: at.Incarnation}
-			swept, err = s.Directory.SweepGrants(ctx, keys.FolderGranted(folder))
-			done = err == nil
-		default:
-			swept, done, err = s.sweepBelow(ctx, job.Document(at))
-		}
-		if n += swept; err != nil || !done {
-			return n, false, err
-		}
+	switch th.Kind {
+	case collab.AnOrganization:
+		n, done, err = s.sweepOrganization(
+			ctx, collab.OrganizationRef{Account: job.Account, Organization: th.ID, Incarnation: th.Incarnation},
+		)
+	case collab.AFolder:
+		folder := collab.FolderRef{OrganizationRef: job.In, Folder: th.ID, Incarnation: th.Incarnation}
+		n, err = s.Directory.SweepGrants(ctx, keys.FolderGranted(folder))
+		done = err == nil
+	default:
+		n, done, err = s.sweepBelow(ctx, job.Document(th))
+	}
+	if err != nil || !done {
+		return n, false, err
 	}
 	return n, true, s.Directory.EndSweep(ctx, k, th.Incarnation)
 }
@@ -143,14 +140,14 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 		}},
 		{keys.MailPartition(doc), store.Everything, nil},
 		{keys.SeenPartition(doc), store.Everything, nil},
-		{keys.PreferencePartition(doc.OrganizationRef), store.Children(keys.PreferencesFor(doc)), nil},
 	} {
 		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)
 		if n += swept; err != nil || !done {
 			return n, false, err
 		}
 	}
-	return n, true, nil
+	swept, err := s.Directory.SweepPreferences(ctx, doc)
+	return n + swept, err == nil, err
 }
 
 // empty deletes some of a partition, and calls before ahead of each item with its sort key.
@@ -187,11 +184,9 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 		if err != nil {
 			return n, false, err
 		}
-		for ; doc.Incarnation >= 0; doc.Incarnation-- {
-			swept, done, err := s.sweepBelow(ctx, doc)
-			if n += swept; err != nil || !done {
-				return n, false, err
-			}
+		swept, done, err := s.sweepBelow(ctx, doc)
+		if n += swept; err != nil || !done {
+			return n, false, err
 		}
 		if err := s.Delete(ctx, it.Key()); err != nil {
 			return n, false, err

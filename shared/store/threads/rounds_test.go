@@ -64,6 +64,7 @@ func TestConsistency(t *testing.T) {
 	}))
 	org := s.mustOrganization(t, "org")
 	doc := org.Document("doc")
+	opened(t.Context(), s.Directory, org, collab.AnnotationQuery{Documents: []string{"doc"}}) // known from then on
 	th := newThread("a", "u", 1, 10)
 	th.LocationID = "l"
 	s.mustAdd(t, doc, th)

@@ -23,10 +23,8 @@ func onEach(t *testing.T, test func(*testing.T, *Store)) {
 func (s *Store) mustOrganization(t testing.TB, org string, documents ...string) collab.OrganizationRef {
 	t.Helper()
 	ref := collab.OrganizationRef{Account: "acct", Organization: org}
-	for _, d := range append(documents, "doc") {
-		if _, err := s.Directory.OpenDocument(t.Context(), ref.Account, ref.Organization, d, collab.CreateFlags{Organization: true, Document: true}); err != nil {
-			t.Fatal(err)
-		}
+	if err := storetest.AddDocuments(t.Context(), s.Directory, ref, append(documents, "doc")...); err != nil {
+		t.Fatal(err)
 	}
 	return ref
 }

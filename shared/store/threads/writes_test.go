@@ -37,10 +37,9 @@ type writing struct {
 // newWriting returns a document of a table, with the annotation a of one comment.
 func newWriting(t testing.TB, tb *store.Table) *writing {
 	t.Helper()
-	w := &writing{Store: on(tb), t: t, doc: collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("doc")}
-	_, err := w.Directory.OpenDocument(
-		t.Context(), w.doc.Account, w.doc.Organization, w.doc.Document, collab.CreateFlags{Organization: true, Document: true},
-	)
+	w := &writing{Store: on(tb), t: t}
+	var err error
+	w.doc, err = w.Directory.OpenDocument(t.Context(), "acct", "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
 	return w.another(t, "a")
 }
