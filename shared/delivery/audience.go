@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,11 +34,10 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 			}
 		}
 	} else {
-		thread, err := r.inThread(ctx)
-		if err != nil {
+		if people, err = r.named(ctx); err != nil {
 			return nil, "", err
 		}
-		people = slices.DeleteFunc(named(r.event, thread), func(p person) bool { return p.UserID <= after })
+		people = slices.DeleteFunc(people, func(p person) bool { return p.UserID <= after })
 	}
 	if len(people) > r.PageSize {
 		people = people[:r.PageSize]
@@ -46,30 +46,26 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 	return people, next, nil
 }
 
-// named returns everyone whom an event names, its assignee, and those in the thread, each once, by id.
-func named(ev *collab.Event, thread []person) []person {
-	people := collab.Map(ev.People, func(u collab.User) person { return person{User: u} })
-	if ev.Annotation != nil {
-		people = append(people, person{User: userOf(ev.Annotation.AssignedTo)})
-	}
-	at := map[string]int{}
-	var kept []person
-	for _, p := range append(people, thread...) {
-		i, ok := at[p.UserID]
-		switch {
-		case p.UserID == "":
-		case !ok:
-			at[p.UserID] = len(kept)
-			kept = append(kept, p)
-		default:
-			if collab.Deref(kept[i].Email) == "" {
-				kept[i].Email = p.Email
-			}
-			kept[i].hint = cmp.Or(kept[i].hint, p.hint)
+// roster collects people, each once.
+type roster struct {
+	list []person
+	at   map[string]int // where in the list, by user id
+	most int            // people
+}
+
+// add adds a person, or the addresses of one who is in the list.
+func (s *roster) add(p person) {
+	i, known := s.at[p.UserID]
+	switch {
+	case known:
+		if collab.Deref(s.list[i].Email) == "" {
+			s.list[i].Email = p.Email
 		}
+		s.list[i].hint = cmp.Or(s.list[i].hint, p.hint)
+	case p.UserID != "" && len(s.list) < s.most:
+		s.at[p.UserID] = len(s.list)
+		s.list = append(s.list, p)
 	}
-	slices.SortFunc(kept, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
-	return kept
 }
 
 // What is read of a thread to know who is in it.
@@ -79,35 +75,31 @@ const (
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// inThread returns who is in the event's thread: the authors of its last comments before the event, those tagged in them, and its creator;
-// collab.MaxPeople at most, the latest first.
-func (r *eventRun) inThread(ctx context.Context) ([]person, error) {
+// named returns, by id, the people whom an event names, its assignee, and those in its thread: the authors of the last comments before the
+// event, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople.
+func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
-	if ev.AnnotationID == "" || !ev.Notify {
-		return nil, nil
+	all := roster{at: map[string]int{}, most: math.MaxInt}
+	for _, u := range ev.People {
+		all.add(person{User: u})
 	}
-	var list []person
-	at := map[string]int{}
-	add := func(u collab.User) {
-		i, ok := at[u.UserID]
-		switch {
-		case ok:
-			list[i].hint = cmp.Or(list[i].hint, collab.Deref(u.Email))
-		case len(list) < collab.MaxPeople:
-			at[u.UserID] = len(list)
-			list = append(list, person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
-		}
+	if ev.Annotation != nil {
+		all.add(person{User: userOf(ev.Annotation.AssignedTo)})
+	}
+	all.most = len(all.list) + collab.MaxPeople
+	ofThread := func(u collab.User) {
+		all.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
 	}
 	before := firstID(ev.Comments)
-	for n, size := 0, 0; n < threadComments && size < threadBytes; {
+	for n, size := 0, 0; ev.AnnotationID != "" && n < threadComments && size < threadBytes; {
 		comments, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, threadPortion)
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range slices.Backward(comments) {
-			add(userOf(c.From))
+			ofThread(userOf(c.From))
 			for _, u := range tagged(c.TaggedUserContacts) {
-				add(u)
+				ofThread(u)
 			}
 			size += len(collab.Deref(c.Text)) + len(collab.Deref(c.HTML)) + len(c.Context) + len(c.Attachments) + len(c.TaggedUserContacts)
 		}
@@ -116,10 +108,11 @@ func (r *eventRun) inThread(ctx context.Context) ([]person, error) {
 		}
 		before = comments[0].ID
 	}
-	if ev.Annotation != nil {
-		add(userOf(ev.Annotation.From))
+	if ev.AnnotationID != "" && ev.Annotation != nil {
+		ofThread(userOf(ev.Annotation.From))
 	}
-	return list, nil
+	slices.SortFunc(all.list, func(a, b person) int { return strings.Compare(a.UserID, b.UserID) })
+	return all.list, nil
 }
 
 // firstID returns the smallest id of the comments; the largest possible one where there are none.
