@@ -23,6 +23,8 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store/outbox"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -269,20 +271,20 @@ func (d *deployment) setVisibility(t *testing.T, seconds string) {
 // setMapping lets deliver take messages of the events queue, or not.
 func (d *deployment) setMapping(t *testing.T, enabled bool) {
 	t.Helper()
-	var list struct {
-		EventSourceMappings []struct{ UUID, EventSourceArn string }
-	}
-	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &list); err != nil {
-		t.Fatal(err)
-	}
 	name := d.outputs["EventsQueueUrl"][strings.LastIndexByte(d.outputs["EventsQueueUrl"], '/')+1:]
-	for _, m := range list.EventSourceMappings {
-		if strings.HasSuffix(m.EventSourceArn, ":"+name) {
-			d.call(t, "lambda", "PUT", "/2015-03-31/event-source-mappings/"+m.UUID, fmt.Appendf(nil, `{"Enabled": %t}`, enabled))
-			return
+	for _, m := range d.mappings(t) {
+		if !strings.HasSuffix(aws.ToString(m.EventSourceArn), ":"+name) {
+			continue
 		}
+		_, err := lambda.NewFromConfig(d.aws).UpdateEventSourceMapping(t.Context(), &lambda.UpdateEventSourceMappingInput{
+			UUID: m.UUID, Enabled: &enabled,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
 	}
-	t.Fatalf("no mapping of %s in %+v", name, list)
+	t.Fatalf("no mapping of %s", name)
 }
 
 // verifyInGo checks a post's signature with the Go library of Standard Webhooks.

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -24,7 +25,6 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/signed"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -33,6 +33,10 @@ import (
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	apigatewaytypes "github.com/aws/aws-sdk-go-v2/service/apigateway/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
 const stackName = "collabdata-local"
@@ -299,77 +303,70 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 func (d *deployment) throttle(t *testing.T, rate int) {
 	t.Helper()
 	const setting = "/~1v2~1organizations~1get/POST/throttling/"
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value string `json:"value"`
+	var patch []apigatewaytypes.PatchOperation
+	for _, name := range []string{"rateLimit", "burstLimit"} {
+		patch = append(patch, apigatewaytypes.PatchOperation{
+			Op: apigatewaytypes.OpReplace, Path: aws.String(setting + name), Value: aws.String(fmt.Sprint(rate)),
+		})
 	}
-	patch, err := json.Marshal(map[string][]operation{"patchOperations": {
-		{"replace", setting + "rateLimit", fmt.Sprint(rate)}, {"replace", setting + "burstLimit", fmt.Sprint(rate)},
-	}})
+	_, err := apigateway.NewFromConfig(d.aws).UpdateStage(t.Context(), &apigateway.UpdateStageInput{
+		RestApiId: &d.api, StageName: aws.String("local"), PatchOperations: patch,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.call(t, "apigateway", "PATCH", "/restapis/"+d.api+"/stages/local", patch)
-}
-
-func (d *deployment) call(t *testing.T, service, method, path string, body []byte) []byte {
-	t.Helper()
-	text, err := signed.Call(t.Context(), d.aws, service, method, path, body)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return text
-}
-
-// function is a deployed Lambda function.
-type function struct {
-	FunctionName string
-	FunctionArn  string
-	Role         string
-	Description  string
-	Environment  struct{ Variables map[string]string }
 }
 
 // functions returns all of the deployment.
-func (d *deployment) functions(t *testing.T) []function {
+func (d *deployment) functions(t *testing.T) (list []lambdatypes.FunctionConfiguration) {
 	t.Helper()
-	var list struct{ Functions []function }
-	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/functions/?MaxItems=1000", nil), &list); err != nil {
-		t.Fatal(err)
-	}
-	return list.Functions
-}
-
-// function returns the function with the description.
-func (d *deployment) function(t *testing.T, description string) function {
-	t.Helper()
-	for _, f := range d.functions(t) {
-		if f.Description == description {
-			return f
+	pages := lambda.NewListFunctionsPaginator(lambda.NewFromConfig(d.aws), &lambda.ListFunctionsInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
+		list = append(list, page.Functions...)
 	}
-	t.Fatalf("no function %q", description)
-	return function{}
+	return list
 }
 
-// setTable makes the function use another table.
-func (d *deployment) setTable(t *testing.T, f function, table string) {
+// mappings returns what deliver takes messages by.
+func (d *deployment) mappings(t *testing.T) []lambdatypes.EventSourceMappingConfiguration {
 	t.Helper()
-	variables := map[string]string{}
-	for name, value := range f.Environment.Variables {
-		variables[name] = value
-	}
-	variables["TABLE_NAME"] = table
-	body, err := json.Marshal(map[string]any{"Environment": map[string]any{"Variables": variables}})
+	list, err := lambda.NewFromConfig(d.aws).ListEventSourceMappings(t.Context(), &lambda.ListEventSourceMappingsInput{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.call(t, "lambda", "PUT", "/2015-03-31/functions/"+f.FunctionName+"/configuration", body)
+	return list.EventSourceMappings
+}
+
+// function returns the function with the description.
+func (d *deployment) function(t *testing.T, description string) lambdatypes.FunctionConfiguration {
+	t.Helper()
+	list := d.functions(t)
+	i := slices.IndexFunc(list, func(f lambdatypes.FunctionConfiguration) bool { return aws.ToString(f.Description) == description })
+	if i < 0 {
+		t.Fatalf("no function %q", description)
+	}
+	return list[i]
+}
+
+// setTable makes the function use another table.
+func (d *deployment) setTable(t *testing.T, f lambdatypes.FunctionConfiguration, table string) {
+	t.Helper()
+	variables := maps.Clone(f.Environment.Variables)
+	variables["TABLE_NAME"] = table
+	_, err := lambda.NewFromConfig(d.aws).UpdateFunctionConfiguration(t.Context(), &lambda.UpdateFunctionConfigurationInput{
+		FunctionName: f.FunctionName, Environment: &lambdatypes.Environment{Variables: variables},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // setProgram gives the function the program of another one, named by its folder below functions/.
-func (d *deployment) setProgram(t *testing.T, f function, folder string) {
+func (d *deployment) setProgram(t *testing.T, f lambdatypes.FunctionConfiguration, folder string) {
 	t.Helper()
 	local, err := localstack.Dir()
 	if err != nil {
@@ -391,11 +388,12 @@ func (d *deployment) setProgram(t *testing.T, f function, folder string) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	body, err := json.Marshal(map[string]any{"ZipFile": archive.Bytes()})
+	_, err = lambda.NewFromConfig(d.aws).UpdateFunctionCode(t.Context(), &lambda.UpdateFunctionCodeInput{
+		FunctionName: f.FunctionName, ZipFile: archive.Bytes(),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.call(t, "lambda", "PUT", "/2015-03-31/functions/"+f.FunctionName+"/code", body)
 }
 
 // rights holds that a function which is given another's work is refused by IAM: the get function with the program of add may read,
@@ -440,16 +438,13 @@ func (d *deployment) stopWrites(t *testing.T) {
 	if a := d.send(t, "POST", getOrganizations, `{"data": {}}`); a.status != 200 {
 		t.Errorf("a read is answered %d %s", a.status, a.body)
 	}
-	var mappings struct {
-		EventSourceMappings []struct{ State string }
+	mappings := d.mappings(t)
+	if len(mappings) != 2 {
+		t.Errorf("%d mappings", len(mappings))
 	}
-	if err := json.Unmarshal(d.call(t, "lambda", "GET", "/2015-03-31/event-source-mappings/", nil), &mappings); err != nil ||
-		len(mappings.EventSourceMappings) != 2 {
-		t.Fatalf("%+v, %v", mappings, err)
-	}
-	for _, m := range mappings.EventSourceMappings {
-		if m.State != "Disabled" {
-			t.Errorf("deliver takes messages: %+v", m)
+	for _, m := range mappings {
+		if state := aws.ToString(m.State); state != "Disabled" {
+			t.Errorf("deliver takes messages of %s: it is %s", aws.ToString(m.EventSourceArn), state)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,10 +20,11 @@ import (
 	"sync"
 	"testing"
 
-	"collabdata/localstack/signed"
 	"collabdata/shared/testing/leadingkeys"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/iam"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 )
 
 // guard stands between the functions and the table, and refuses what a function's role allows for other partitions only: the condition
@@ -74,13 +74,13 @@ func newGuard(t *testing.T, refused func(string)) *guard {
 }
 
 // protect lets the guard forward to the cloud what the policies of the deployed functions allow.
-func (g *guard) protect(t *testing.T, cfg aws.Config, cloud string, functions []function) {
+func (g *guard) protect(t *testing.T, cfg aws.Config, cloud string, functions []lambdatypes.FunctionConfiguration) {
 	t.Helper()
 	roles := map[string][]statement{}
 	for _, f := range functions {
 		// The local cloud derives the access key of a function's role from both names.
-		sum := sha256.Sum256([]byte(f.FunctionArn + ":" + f.Role))
-		statements, err := readStatements(t.Context(), cfg, path.Base(f.Role))
+		sum := sha256.Sum256([]byte(aws.ToString(f.FunctionArn) + ":" + aws.ToString(f.Role)))
+		statements, err := readStatements(t.Context(), cfg, path.Base(aws.ToString(f.Role)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,17 +97,11 @@ func (g *guard) protect(t *testing.T, cfg aws.Config, cloud string, functions []
 
 // readStatements returns what the inline policy of a role says about items of tables.
 func readStatements(ctx context.Context, cfg aws.Config, role string) ([]statement, error) {
-	text, err := signed.Query(ctx, cfg, "iam", "2010-05-08", "GetRolePolicy", map[string]string{"RoleName": role, "PolicyName": "rights"})
+	got, err := iam.NewFromConfig(cfg).GetRolePolicy(ctx, &iam.GetRolePolicyInput{RoleName: &role, PolicyName: aws.String("rights")})
 	if err != nil {
 		return nil, err
 	}
-	var got struct {
-		Document string `xml:"GetRolePolicyResult>PolicyDocument"`
-	}
-	if err := xml.Unmarshal(text, &got); err != nil {
-		return nil, err
-	}
-	document, err := url.QueryUnescape(got.Document)
+	document, err := url.QueryUnescape(aws.ToString(got.PolicyDocument))
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,9 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,11 +14,11 @@ import (
 	"strings"
 
 	"collabdata/infra/stack"
-	"collabdata/localstack/signed"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/version"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -136,17 +134,11 @@ const enoughFunctions = 400
 // concurrencyOf asks Lambda how many functions it runs at the same time in the region for this account, without those that others have
 // reserved.
 func concurrencyOf(ctx context.Context, cfg aws.Config) (int, error) {
-	text, err := signed.Call(ctx, cfg, "lambda", http.MethodGet, "/2016-08-19/account-settings", nil)
+	account, err := lambda.NewFromConfig(cfg).GetAccountSettings(ctx, nil)
 	if err != nil {
 		return 0, err
 	}
-	var account struct {
-		AccountLimit struct{ UnreservedConcurrentExecutions int }
-	}
-	if err := json.Unmarshal(text, &account); err != nil || account.AccountLimit.UnreservedConcurrentExecutions < 1 {
-		return 0, fmt.Errorf("the answer is %s (%w)", text, err)
-	}
-	return account.AccountLimit.UnreservedConcurrentExecutions, nil
+	return int(aws.ToInt32(account.AccountLimit.UnreservedConcurrentExecutions)), nil
 }
 
 // fewFunctions is what to tell who deploys to an AWS account of that concurrency, "" for nothing.

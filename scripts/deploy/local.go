@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,7 +14,6 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
-	"collabdata/localstack/signed"
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -24,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 // The local cloud that is started when none is named.
@@ -153,7 +152,9 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 			return err
 		}
 		// The bucket's policy refuses plain HTTP, which is what local clouds speak.
-		_, err := signed.Call(ctx, cfg, "s3", http.MethodDelete, "/cdk-hnb659fds-assets-"+account+"-"+cfg.Region+"?policy=", nil)
+		bucket := "cdk-hnb659fds-assets-" + account + "-" + cfg.Region
+		_, err := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true }).
+			DeleteBucketPolicy(ctx, &s3.DeleteBucketPolicyInput{Bucket: &bucket})
 		return err
 	})
 }
