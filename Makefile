@@ -7,7 +7,7 @@ LOCAL    := .local
 GOLEAST  := 1.26
 FUZZTIME ?= 10s
 ARCH     ?= arm64
-ARGS     ?= # for cdk, or for bench
+ARGS     ?= # for cdk
 
 # What was compiled in another folder is compiled here.
 export GOFLAGS := $(strip -trimpath $(filter-out -trimpath,$(GOFLAGS)))
@@ -89,9 +89,17 @@ fuzz: check ## fuzz each target for 10 s (FUZZTIME=... overrides)
 		done; \
 	done
 
-bench: check ## run every benchmark, and compare with the saved figures (two hours, one of them BenchmarkWeekDown; ARGS='-run Service' for some, -save to save)
+BENCHSTAT := golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+BENCH     ?= .
+
+bench: check ## run every benchmark, and compare with the saved figures (two hours; BENCH=Service for some, SAVE=yes to save)
 	@go run ./localstack/install
-	@export GOFLAGS="$$GOFLAGS -tags=e2e"; $(call run_program,bench) $(ARGS)
+	@packages=$$(grep -rl --include='*_test.go' --exclude-dir=node_modules '^func Benchmark' */ | xargs -n 1 dirname | sort -u); \
+	go test -tags e2e -run '^$$' -bench '$(BENCH)' -benchmem -cpu 2 -vet=off -timeout 4h $$(printf './%s ' $$packages) | tee $(LOCAL)/bench.txt
+	@go run $(BENCHSTAT) -table pkg -ignore goos,goarch,cpu -filter '.unit:/allocs|calls|depth|ratio|units/' \
+		scripts/bench/saved.txt $(LOCAL)/bench.txt
+	@[ -z '$(SAVE)' ] || { grep '^Unit ' scripts/bench/saved.txt; grep -E '^(pkg:|Benchmark)' $(LOCAL)/bench.txt; } > $(LOCAL)/saved.txt
+	@[ -z '$(SAVE)' ] || mv $(LOCAL)/saved.txt scripts/bench/saved.txt
 
 build: check ## compile the functions for AWS (ARCH=x86_64 instead of arm64) into .local/functions
 	@$(call run_program,deploy) build -c arch=$(ARCH)

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // What the stand-ins take for the credentials of the account's root user, and
@@ -34,8 +33,8 @@ func Dir() (string, error) {
 		return "", err
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
-		mod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(mod), "module collabdata\n") {
+		_, err := os.Stat(filepath.Join(dir, "localstack", "pins")) // whatever the module is called
+		if err == nil {
 			return filepath.Join(dir, ".local"), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,111 +20,62 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(".", os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "rename:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(root string, args []string) error {
 	if len(args) != 1 {
 		return errors.New("usage: make rename MODULE=github.com/you/collabdata")
 	}
-	if err := module.CheckPath(args[0]); err != nil {
+	to := args[0]
+	if err := module.CheckPath(to); err != nil {
 		return fmt.Errorf("%w: it is the address of a repository, such as github.com/you/collabdata", err)
 	}
-	old, changed, err := rename(".", args[0])
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		return err
 	}
-	fmt.Printf(
-		"%s is %s now, in %d files. Commit and push that; then, in other modules: go get %s/shared/client\n", old, args[0], changed, args[0],
-	)
+	from := modfile.ModulePath(mod)
+	if err := rename(root, from, to); err != nil {
+		return err
+	}
+	fmt.Printf("%s is %s now. Commit and push that; then, in other modules: go get %[2]s/shared/client\n", from, to)
 	return nil
 }
 
-// others are folders that hold nothing of the module.
-var others = []string{".git", ".local", "node_modules", "dist", "cdk.out"}
-
-// rename gives the module in a folder the path to. It returns its path before, and how many files changed.
-func rename(root, to string) (old string, changed int, err error) {
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		return "", 0, err
-	}
-	old = modfile.ModulePath(mod)
-	entries, err := os.ReadDir(root)
-	if err != nil {
-		return "", 0, err
-	}
-	var folders []string
-	for _, e := range entries {
-		if e.IsDir() && !slices.Contains(others, e.Name()) {
-			folders = append(folders, e.Name())
-		}
-	}
-	replace := replacer(old, to, folders)
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+// rename replaces the path of the module in go.mod and before each folder of it, in every file but those that git ignores. The name of
+// the project, which may be the same word, stays.
+func rename(root, from, to string) error {
+	quoted := regexp.QuoteMeta(from)
+	const folder = `(/(?:functions|infra|localstack|scripts|shared)\b)`
+	path := regexp.MustCompile(`(?m)^(module )` + quoted + `$|(^|[^\w./-]|\\[nt])` + quoted + folder)
+	with := []byte("${1}${2}" + strings.ReplaceAll(to, "$", "$$") + "${3}")
+	return filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() && slices.Contains(others, d.Name()) {
+		case d.IsDir() && slices.Contains([]string{".git", ".local", "node_modules", "dist", "cdk.out"}, d.Name()):
 			return fs.SkipDir
-		}
-		if !d.Type().IsRegular() {
+		case !d.Type().IsRegular():
 			return nil
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
+		text, err := os.ReadFile(file)
+		if err != nil || !bytes.Contains(text, []byte(from)) {
 			return err
 		}
-		renamed := replace(text)
-		if bytes.Equal(renamed, text) {
-			return nil
-		}
-		if strings.HasSuffix(path, ".go") {
+		renamed := path.ReplaceAll(text, with)
+		if strings.HasSuffix(file, ".go") {
 			if renamed, err = format.Source(renamed); err != nil { // another path may be sorted elsewhere
-				return fmt.Errorf("%s: %w", path, err)
+				return fmt.Errorf("%s: %w", file, err)
 			}
 		}
 		info, err := d.Info()
-		if err != nil {
+		if err != nil || bytes.Equal(renamed, text) {
 			return err
 		}
-		changed++
-		return os.WriteFile(path, renamed, info.Mode())
+		return os.WriteFile(file, renamed, info.Mode())
 	})
-	return old, changed, err
-}
-
-// replacer returns what replaces the path of a module that has certain folders. The name of the project, which may be the same word, stays.
-func replacer(old, to string, folders []string) func([]byte) []byte {
-	for i, f := range folders {
-		folders[i] = regexp.QuoteMeta(f)
-	}
-	quoted := regexp.QuoteMeta(old)
-	var places []*regexp.Regexp // the first group stands before the path, the second behind it
-	for _, place := range []string{
-		`(?m)(^|[^\w./-]|\\[nt])` + quoted + `(/(?:` + strings.Join(folders, "|") + `)\b)`, // a package
-		`(?m)(\bmodule )` + quoted + `($|\\n)`,                                             // go.mod
-		`(\bmodule = ")` + quoted + `(")`,
-		`(")` + quoted + `(/")`, // what packages begin with
-		`((?:-require |-replace ))` + quoted + `([@=])`,
-	} {
-		places = append(places, regexp.MustCompile(place))
-	}
-	with := []byte("${1}" + strings.ReplaceAll(to, "$", "$$") + "${2}")
-	return func(text []byte) []byte {
-		lines := bytes.SplitAfter(text, []byte("\n"))
-		for i, line := range lines {
-			if !bytes.Contains(line, []byte(old)) {
-				continue
-			}
-			for _, p := range places {
-				line = p.ReplaceAll(line, with)
-			}
-			lines[i] = line
-		}
-		return bytes.Join(lines, nil)
-	}
 }

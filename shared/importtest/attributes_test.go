@@ -53,7 +53,7 @@ func TestAttributes(t *testing.T) {
 	}
 	for name, n := range uses {
 		if n <= 0 && ast.IsExported(name) {
-			t.Errorf("table.%s is not used", name)
+			t.Errorf("keys.%s is not used", name)
 		}
 	}
 }

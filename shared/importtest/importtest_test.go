@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const module = "collabdata"
+var module = strings.TrimSuffix(reflect.TypeFor[folder]().PkgPath(), "/shared/importtest")
 
 // folder is one package without its tests.
 type folder struct {
