@@ -73,7 +73,7 @@ func main() {
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	start := time.Now()
-	log, short, err := newLog(form, out)
+	log, told, err := newLog(form, out, isTerminal(os.Stdout))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	defer func() { _ = unlock() }()
 
-	s, err := prepare(ctx, data, log, short, url, out)
+	s, err := prepare(ctx, data, log, told, url, out)
 	defer func() { err = errors.Join(err, s.clouds.stop()) }()
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -109,7 +109,6 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	p := &pages{
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now}, demo: newDemo(url),
 		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local)) },
-		figures:   func(ctx context.Context) (figures, error) { return readFigures(ctx, s.service) },
 		reference: s.reference,
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
@@ -125,8 +124,8 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	refusing := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: log}
 	handler = names.guard(handler, refusing.Fail)
-	if short != nil {
-		handler = short.requests(handler)
+	if told != nil {
+		handler = logRequests(told, handler)
 	}
 
 	delivering, stop := context.WithCancel(ctx)
@@ -167,20 +166,6 @@ func unlessStopped(ctx context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// newLog returns the log of a form. short is set for the form of that name: it writes what the log does not hold.
-func newLog(form string, out io.Writer) (log *slog.Logger, short *journal, err error) {
-	switch form {
-	case "short":
-		short = &journal{out: out, now: time.Now}
-		return slog.New(short), short, nil
-	case "logfmt":
-		return slog.New(slog.NewTextHandler(out, nil)), nil, nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(out, nil)), nil, nil
-	}
-	return nil, nil, fmt.Errorf("-log is %q: use short, logfmt or json", form)
 }
 
 // description returns the service's OpenAPI description, for calls to this server.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"embed"
 	"html/template"
 	"io/fs"
@@ -27,7 +26,6 @@ type pages struct {
 	demo      *demo
 	console   http.Handler
 	openAPI   func() ([]byte, error)
-	figures   func(context.Context) (figures, error)
 	reference string // path of the script that shows the reference
 
 	templates *template.Template
@@ -142,12 +140,7 @@ func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
 	}{p.view(title, "", false), text})
 }
 
-func (p *pages) home(w http.ResponseWriter, r *http.Request) {
-	there, err := p.figures(r.Context())
-	if err != nil {
-		p.problem(w, http.StatusInternalServerError, "What is here cannot be read", err.Error())
-		return
-	}
+func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 	type account struct{ ID, Key, Token string }
 	list := make([]account, len(accounts))
 	for i, a := range accounts {
@@ -157,8 +150,7 @@ func (p *pages) home(w http.ResponseWriter, r *http.Request) {
 		view
 		place
 		Accounts []account
-		Figures  figures
-	}{p.view("What is running", "/", false), p.place, list, there})
+	}{p.view("What is running", "/", false), p.place, list})
 }
 
 func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {

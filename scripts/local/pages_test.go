@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,7 +47,6 @@ func handler(t *testing.T, secret string) http.Handler {
 		demo:    newDemo("http://127.0.0.1:8080"),
 		console: http.NotFoundHandler(),
 		openAPI: func() ([]byte, error) { return nil, errors.New("no description") },
-		figures: func(context.Context) (figures, error) { return figures{}, nil },
 	}
 	h, err := p.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
@@ -80,7 +80,7 @@ func TestPages(t *testing.T) {
 		text       string
 	}{
 		{"/", "127.0.0.1:8080", 200, "dev-token-2"},
-		{"/", "localhost:8080", 200, "No organization yet"},
+		{"/", "localhost:8080", 200, "make seed"},
 		{"/", "[::1]:8080", 200, ""},
 		{"/", "evil.example:8080", 403, "call it as localhost, or start it with HOST=evil.example"},
 		{"/mail", "rebound.example", 403, ""},
@@ -229,27 +229,36 @@ func TestPort(t *testing.T) {
 	}
 }
 
-// TestJournal holds what a person at a terminal reads.
-func TestJournal(t *testing.T) {
+// TestLog holds what a person at a terminal reads.
+func TestLog(t *testing.T) {
 	var out bytes.Buffer
-	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	log, short, err := newLog("short", &out)
+	log, told, err := newLog("short", &out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	short.now = func() time.Time { return noon }
-	h := short.requests(handler(t, ""))
+	h := logRequests(told, handler(t, ""))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "http://localhost/v2/webhooks/add", nil))
 	get(h, "/webhooks", "localhost")
 	get(h, "/mail/7", "localhost")
 	log.Info("request", slog.Int("code", 200))
+	log.Error("request", slog.Int("code", 500))
 	log.Warn("queue not reached", slog.Any("cause", errors.New("no\nroute")))
-	const want = `12:00:00  POST /v2/webhooks/add                         400    0 ms  INVALID_ARGUMENT: data.a is required; data.b is no [31m field
-12:00:00  GET  /mail/7                                  404    0 ms
-12:00:00  WARN queue not reached  cause=no route
+	const want = `INF POST path=/v2/webhooks/add status=400 reason="INVALID_ARGUMENT: data.a is required; data.b is no␛[31m field"
+INF GET path=/mail/7 status=404
+ERR request code=500
+WRN queue not reached cause="no\nroute"
 `
-	if out.String() != want {
-		t.Errorf("it reads\n%s\nwant\n%s", &out, want)
+	got := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d | ms=\d+`).ReplaceAllString(out.String(), "")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	out.Reset()
+	if _, told, err = newLog("short", &out, true); err != nil {
+		t.Fatal(err)
+	}
+	told.Info("mail", slog.String("subject", "\x1b[31m"), slog.Any("cause", errors.New("\x1b[31m")))
+	if text := out.String(); strings.Contains(text, "\x1b[31m") || strings.Count(text, "␛[31m") != 2 {
+		t.Errorf("a mail's subject colors the terminal: %q", text)
 	}
 }
 

@@ -10,44 +10,61 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/lmittmann/tint"
 )
 
-// journal writes what happens as short lines for a person at a terminal.
-type journal struct {
-	mu  sync.Mutex
-	out io.Writer
-	now func() time.Time
+// newLog returns the log of a form. For the form short, told is a log for what a person at a terminal wants to see beside it: the requests
+// with why they were refused, the mails and the webhooks. Else it is nil.
+func newLog(form string, out io.Writer, colored bool) (log, told *slog.Logger, err error) {
+	switch form {
+	case "short":
+		h := tint.NewHandler(out, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !colored, ReplaceAttr: withoutEscapes})
+		return slog.New(withoutRequests{h}), slog.New(h), nil
+	case "logfmt":
+		return slog.New(slog.NewTextHandler(out, nil)), nil, nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(out, nil)), nil, nil
+	}
+	return nil, nil, fmt.Errorf("-log is %q: use short, logfmt or json", form)
 }
 
-// line writes one line behind the time. What callers sent is written without control characters.
-func (j *journal) line(format string, args ...any) {
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, fmt.Sprintf(format, args...))
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	fmt.Fprintf(j.out, "%s  %s\n", j.now().Format(time.TimeOnly), text)
+// withoutEscapes keeps what callers sent from changing the terminal: tint writes escape sequences as they are.
+func withoutEscapes(_ []string, a slog.Attr) slog.Attr {
+	if text := a.Value.String(); strings.ContainsRune(text, '\x1b') {
+		a.Value = slog.StringValue(strings.ReplaceAll(text, "\x1b", "␛"))
+	}
+	return a
 }
 
-// requests serves as next does, and writes a line for each operation that was called, with the reason where it was refused.
-func (j *journal) requests(next http.Handler) http.Handler {
+// withoutRequests leaves out the service's own records of requests, but those of its faults.
+type withoutRequests struct{ slog.Handler }
+
+// Handle writes a record.
+func (h withoutRequests) Handle(ctx context.Context, r slog.Record) error {
+	if r.Message == "request" && r.Level < slog.LevelError {
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+// logRequests serves as next does, and logs each operation that was called, with the reason where it was refused.
+func logRequests(log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		start := j.now()
+		start := time.Now()
 		watched := &watched{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(watched, r)
 		if watched.status < 400 && r.Method == http.MethodGet {
 			return // a page
 		}
-		reason := ""
-		if text := watched.reason(); text != "" {
-			reason = "  " + text
+		attrs := []slog.Attr{
+			slog.String("path", r.URL.Path), slog.Int("status", watched.status), slog.Int64("ms", time.Since(start).Milliseconds()),
 		}
-		j.line("%-4s %-40s %d %4d ms%s", r.Method, r.URL.Path, watched.status, j.now().Sub(start).Milliseconds(), reason)
+		if reason := watched.reason(); reason != "" {
+			attrs = append(attrs, slog.String("reason", reason))
+		}
+		log.LogAttrs(r.Context(), slog.LevelInfo, r.Method, attrs...)
 	})
 }
 
@@ -97,29 +114,6 @@ func (w *watched) reason() string {
 	}
 	return e.Status + ": " + strings.Join(mistakes, "; ")
 }
-
-// Handle writes a record of the service's own log; those of requests have a line already.
-func (j *journal) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == "request" && r.Level < slog.LevelError {
-		return nil
-	}
-	var b strings.Builder
-	r.Attrs(func(a slog.Attr) bool {
-		fmt.Fprintf(&b, "  %s=%v", a.Key, a.Value)
-		return true
-	})
-	j.line("%s %s%s", r.Level, r.Message, b.String())
-	return nil
-}
-
-// Enabled reports whether records of a level are written.
-func (j *journal) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
-
-// WithAttrs returns the journal: the service's log has no attributes of its own.
-func (j *journal) WithAttrs([]slog.Attr) slog.Handler { return j }
-
-// WithGroup returns the journal.
-func (j *journal) WithGroup(string) slog.Handler { return j }
 
 // isTerminal reports whether a person reads what is written to a file.
 func isTerminal(f *os.File) bool {

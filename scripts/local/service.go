@@ -38,7 +38,7 @@ type parts struct {
 
 // prepare starts the stand-ins, makes what is missing on them, and puts the service together. After an error the stand-ins that were
 // started run.
-func prepare(ctx context.Context, data string, log *slog.Logger, short *journal, url string, out io.Writer) (p parts, err error) {
+func prepare(ctx context.Context, data string, log, told *slog.Logger, url string, out io.Writer) (p parts, err error) {
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
 	}
@@ -52,7 +52,7 @@ func prepare(ctx context.Context, data string, log *slog.Logger, short *journal,
 	if p.service, err = prepareService(ctx, p.clouds, queues, log); err != nil {
 		return p, err
 	}
-	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, short, url); err != nil {
+	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, told, url); err != nil {
 		return p, err
 	}
 	p.queues = map[string]*queue.Queue{}
@@ -97,9 +97,9 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 }
 
 // prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
-// With a journal, each mail and each webhook that was sent has a line in it, with the link to the page that shows it.
+// Each mail and each webhook that was sent is logged to told, unless that is nil, with the page that shows it.
 func prepareDelivery(
-	ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, short *journal, url string,
+	ctx context.Context, c *clouds, queues map[string]string, log, told *slog.Logger, url string,
 ) (*worker.Worker, error) {
 	d := deliver.Config{
 		DynamoDB:      c.dynamoDB.config,
@@ -120,21 +120,22 @@ func prepareDelivery(
 			Unsubscribe: url + unsubscribe.Path,
 			Look:        collab.MailLook{Link: url + mailLink},
 		}
-		if short != nil {
-			d.SES = watchMails(d.SES, func(to, subject string) { short.line("mail to %s: %s  %s/mail", to, subject, url) })
+		if told != nil {
+			d.SES = watchMails(d.SES, func(to, subject string) {
+				told.Info("mail", slog.String("to", to), slog.String("subject", subject), slog.String("see", url+"/mail"))
+			})
 		}
 	}
-	if short != nil {
+	if told != nil {
 		d.Calls.Posted = func(to string, a webhook.Answer, err error) {
-			outcome := fmt.Sprintf("answered %d", a.Status)
+			attrs := []any{slog.String("to", to), slog.Int("status", a.Status)}
 			if err != nil {
-				outcome = "not reached"
+				attrs[1] = slog.String("status", "not reached")
 			}
-			link := ""
 			if name, ours := strings.CutPrefix(to, url+"/webhooks/"); ours {
-				link = "  " + url + "/webhooks#" + name
+				attrs = append(attrs, slog.String("see", url+"/webhooks#"+name))
 			}
-			short.line("webhook to %s: %s%s", to, outcome, link)
+			told.Info("webhook", attrs...)
 		}
 	}
 	return worker.New(d)
