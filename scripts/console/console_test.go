@@ -112,7 +112,8 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	ev.Describe(collab.AnnotationAdded, &th.Annotation)
 	check(t, w.threads.AddAnnotation(t.Context(), at, w.doc, th, collab.NewAnnotation{Field: "data", Comments: "commentData", Event: &ev}))
 	n := collab.Notification{
-		ID: ev.ID, DocumentID: w.doc.Document, AnnotationID: id, Headline: "Ann <i>commented</i>", CreatedAt: ev.Time, Body: string(further),
+		ID: ev.ID, DocumentID: w.doc.Document, Incarnation: w.doc.Incarnation, AnnotationID: id, Headline: "Ann <i>commented</i>",
+		CreatedAt: ev.Time, Body: string(further),
 	}
 	_, err := w.outbox.AddAudience(t.Context(), w.org, n, ev.ID, "bob")
 	check(t, err)
@@ -127,7 +128,7 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	check(t, err)
 	after := before
 	after.State, after.Tries = collab.DeliveryExhausted, 7
-	after.Keep(collab.DeliveryAttempt{At: ev.Time, Status: 500, Reason: "answered 500 <script>", Duration: 12})
+	after.Keep(collab.DeliveryAttempt{At: ev.Time, Status: 500, Reason: "answered 500 <script>", Duration: 12, Answer: "no <script>\nhere"})
 	check(t, w.outbox.SaveDelivery(t.Context(), e, before, after))
 }
 
@@ -198,7 +199,9 @@ func TestPages(t *testing.T) {
 	check(t, errors.Join(w.directory.ChangeMembers(ctx, at, all, []string{"bob"}, true, func(_ int, m *collab.Member) {
 		m.Name = text1("Bob & Co")
 	})...))
-	above := collab.Resource{OrganizationRef: w.org, Folder: collab.FolderRef{OrganizationRef: w.org, Folder: "above"}}
+	folder, err := w.directory.OpenFolder(ctx, at, w.org, "above", false)
+	check(t, err)
+	above := collab.Resource{OrganizationRef: w.org, Folder: folder}
 	check(t, w.directory.AddGrants(ctx, at, "bob", []collab.Resource{above}, []collab.Grant{{Role: collab.RoleViewer}}))
 	check(t, w.directory.SetPreferences(ctx, w.org, []string{"bob"}, []string{"doc"}, collab.Preferences{Email: collab.PreferNone}))
 	w.addThread(t, "thread", collab.JSON(`{"n":1}`), "First </script><script>alert(1)</script>", "Second")
@@ -219,7 +222,7 @@ func TestPages(t *testing.T) {
 	}{
 		{"/", "", []string{"Acme &lt;b&gt;", "/console/account?account=acct"}},
 		{"/account", "account=acct", []string{
-			"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate", "How many mails are sent within 24 hours.",
+			"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate", "How many mails may leave at once.",
 		}},
 		{"/keys", "account=acct", []string{"key-1"}},
 		{"/settings", "account=acct", []string{"mails-per-day", "20000"}},
@@ -245,7 +248,7 @@ func TestPages(t *testing.T) {
 		{"/webhooks", "account=acct", []string{"https://hooks.example/&lt;x&gt;"}},
 		{"/webhook", "account=acct&webhook=hook&state=exhausted&annotation=thread", []string{first, "answered 500 &lt;script&gt;"}},
 		{"/webhook", "account=acct&webhook=hook&state=pending", []string{"None of those"}},
-		{"/delivery", "account=acct&webhook=hook&event=" + first, []string{"answered 500", "12 ms", "&#34;annotationId&#34;: &#34;thread&#34;"}},
+		{"/delivery", "account=acct&webhook=hook&event=" + first, []string{"answered 500", "12 ms", "no &lt;script&gt;\nhere", "&#34;annotationId&#34;: &#34;thread&#34;"}},
 		{"/pending", "", []string{first, "job-1", "new"}},
 		{"/quarantine", "", []string{"it ends &lt;b&gt;the process", w.lastEvent(t)}},
 		{"/dead-letters", "", []string{"dead-event", "events"}},

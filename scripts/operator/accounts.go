@@ -342,7 +342,11 @@ func tokenName(t collab.Token) string { return hex.EncodeToString(t.Hash[:6]) }
 // addQuotas adds what the account may use at once of each quota. What it used comes back evenly.
 func (r *Run) addQuotas(ctx context.Context, a collab.Account) error {
 	paid, err := r.directory.Paid(ctx, a.ID)
-	part := &Part{Title: "Use of its quotas", Columns: []string{"Of", "Left now", "Most at once", "Comes back within", "Must wait"}}
+	part := &Part{
+		Title: "Use of its quotas", Columns: []string{"Of", "Left now", "Most at once", "Comes back within", "Must wait"},
+		Note: "What was used comes back evenly. Each process of a function adds up what it used of a quota, up to a hundredth of it, before it " +
+			"counts here.",
+	}
 	r.add(part)
 	names := [quota.Kinds]string{quota.Writes: "Write units", quota.Reads: "Read units", quota.Events: "Events", quota.Mails: "Mails"}
 	now := r.directory.Now()

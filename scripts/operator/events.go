@@ -339,11 +339,11 @@ func showDelivery(ctx context.Context, r *Run, p *aDelivery) error {
 	if d.State == collab.DeliveryPending {
 		part.Rows = append(part.Rows, row("Posted next", Time(d.NextAttempt)))
 	}
-	part = &Part{Title: "Answers", Columns: []string{"At", "Status", "It was", "Took"}, Empty: "It was not posted yet."}
+	part = &Part{Title: "Answers", Columns: []string{"At", "Status", "It was", "Took", "Answer"}, Empty: "It was not posted yet."}
 	r.add(part)
 	for _, a := range slices.Backward(d.Attempts) {
 		was := Cell{Value: cmp.Or(a.Reason, "accepted"), Kind: attempt(a).Kind}
-		part.Rows = append(part.Rows, row(Time(a.At), a.Status, was, fmt.Sprint(a.Duration, " ms")))
+		part.Rows = append(part.Rows, row(Time(a.At), a.Status, was, fmt.Sprint(a.Duration, " ms"), a.Answer))
 	}
 	ev, err := r.outbox.Event(ctx, acct, id)
 	if collab.CodeOf(err) == collab.NotFound {

@@ -166,7 +166,7 @@ func allSettings(o *Operator, secret []byte) []setting {
 			collab.ReadUnitsPerSecond, 0, func(s *settings) *int64 { return &s.ReadUnitsPerSecond }),
 		amount("events-per-minute", "How many events requests may record a minute.", collab.EventsPerMinute, 0,
 			func(s *settings) *int64 { return &s.EventsPerMinute }),
-		amount("mails-per-day", "How many mails are sent within 24 hours. More wait.", collab.MailsPerDay, 0,
+		amount("mails-per-day", "How many mails may leave at once. What was sent comes back evenly within 24 hours, and more wait.", collab.MailsPerDay, 0,
 			func(s *settings) *int64 { return &s.MailsPerDay }),
 		amount("webhook-endpoints", "How many webhooks the account may have.", collab.WebhookEndpoints, collab.MaxWebhooks,
 			func(s *settings) *int64 { return &s.WebhookEndpoints }),

@@ -2923,6 +2923,8 @@ type Attempt struct {
 	Reason string `json:"reason,omitzero"`
 	// How long it took, in milliseconds
 	DurationMS int64 `json:"durationMs"`
+	// What the endpoint answered where it failed, the first 1,000 bytes: of the last three such attempts
+	Answer string `json:"answer,omitzero"`
 }
 
 // WebhooksReplayDeliveriesRequest is the request of Webhooks.ReplayDeliveries.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -16,6 +17,20 @@ func Cut(s string, limit int) string {
 		limit--
 	}
 	return s[:limit]
+}
+
+// Legible returns a text of somebody else as people may be shown it: at most limit bytes of valid UTF-8. U+FFFD stands for bytes that are
+// none, for control characters but tabs and ends of lines, and for characters that turn the direction of a text.
+func Legible(text []byte, limit int) string {
+	return Cut(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return -1
+		case r != '\t' && r != '\n' && unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return utf8.RuneError
+		}
+		return r
+	}, string(text)), limit)
 }
 
 // CutEncoded returns the longest start of s, whole characters only, that takes at most limit bytes as EncodeJSON writes it, without the

@@ -11,6 +11,8 @@ const (
 	MaxWebhookSecrets   = 5              // of an endpoint that sign at the same time
 	SecretRotation      = 24 * time.Hour // how long a secret goes on signing after it was replaced
 	MaxDeliveryAttempts = 20             // attempts of a delivery that are kept
+	MaxDeliveryAnswers  = 3              // of these, the latest that keep what the endpoint answered
+	MaxDeliveryAnswer   = 1_000          // bytes of one such answer
 )
 
 // Webhook is an endpoint of an account to which events are posted.
@@ -169,13 +171,24 @@ type DeliveryAttempt struct {
 	Status   int    `dynamodbav:"code,omitempty"` // HTTP status of the answer, 0 for none
 	Reason   string `dynamodbav:"why,omitempty"`  // why it failed, "" when it succeeded
 	Duration int64  `dynamodbav:"ms"`             // milliseconds
+	// what the endpoint answered where it failed, as Legible shows it; "" for nothing, and where MaxDeliveryAnswers later attempts have one
+	Answer string `dynamodbav:"ans,omitempty"`
 }
 
-// Keep adds an attempt and forgets the oldest beyond MaxDeliveryAttempts.
+// Keep adds an attempt. It forgets the oldest attempts beyond MaxDeliveryAttempts, and the oldest answers beyond MaxDeliveryAnswers.
 func (d *Delivery) Keep(a DeliveryAttempt) {
 	d.Attempts = append(slices.Clone(d.Attempts), a)
 	if n := len(d.Attempts) - MaxDeliveryAttempts; n > 0 {
 		d.Attempts = d.Attempts[n:]
+	}
+	answers := 0
+	for i := range slices.Backward(d.Attempts) {
+		if d.Attempts[i].Answer == "" {
+			continue
+		}
+		if answers++; answers > MaxDeliveryAnswers {
+			d.Attempts[i].Answer = ""
+		}
 	}
 }
 

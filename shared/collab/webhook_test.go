@@ -77,6 +77,25 @@ func TestDeliveryKeepsItsLastAttempts(t *testing.T) {
 	}
 }
 
+func TestDeliveryKeepsItsLastAnswers(t *testing.T) {
+	var d Delivery
+	for _, answer := range []string{"1", "", "2", "3", "", "4"} {
+		before := slices.Clone(d.Attempts)
+		was := d.Attempts
+		d.Keep(DeliveryAttempt{Answer: answer})
+		if !slices.Equal(was, before) {
+			t.Fatal("the list before was changed")
+		}
+	}
+	got := ""
+	for _, a := range d.Attempts {
+		got += a.Answer + ","
+	}
+	if want := ",,2,3,,4,"; got != want {
+		t.Errorf("kept %s, want %s", got, want)
+	}
+}
+
 func TestEarliestID(t *testing.T) {
 	at := time.UnixMilli(1_700_000_000_123)
 	for seed := range 100 {

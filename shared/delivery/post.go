@@ -172,7 +172,9 @@ func (r *laneRun) attempt(ctx context.Context, del collab.Delivery, at time.Time
 // record adds an attempt to the result's delivery, whose new state is final or waits for the next step of the ladder. While an endpoint rests
 // no delivery is given up.
 func (r *laneRun) record(ctx context.Context, res *result, at time.Time, resting bool, a webhook.Attempt) {
-	res.kept = collab.DeliveryAttempt{At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds()}
+	res.kept = collab.DeliveryAttempt{
+		At: at.UnixMilli(), Status: a.Status, Reason: a.Reason, Duration: r.Now().Sub(at).Milliseconds(), Answer: a.Answer,
+	}
 	res.after.Keep(res.kept)
 	res.after.Tries++
 	random, err := r.random()

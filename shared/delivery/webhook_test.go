@@ -46,6 +46,7 @@ func TestLadder(t *testing.T) {
 			t.Errorf("attempt %d has the timestamp %s, want its own, %s", len(at), got, want)
 		}
 		rw.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(rw, "cannot take attempt ", len(at), strings.Repeat("\x00", webhook.MaxAnswer))
 	})
 	a.webhook("hook", r.URL+"/hook")
 	ev := a.quiet()
@@ -78,6 +79,15 @@ func TestLadder(t *testing.T) {
 	}
 	if last := d.Attempts[7]; last.Status != 500 || last.Reason != "answered 500 Internal Server Error" || last.At != at[7].UnixMilli() {
 		t.Errorf("last attempt %+v", last)
+	}
+	for i, attempt := range d.Attempts {
+		want := ""
+		if i >= webhook.Attempts-collab.MaxDeliveryAnswers {
+			want = collab.Cut(fmt.Sprint("cannot take attempt ", i+1, strings.Repeat("\uFFFD", 1_000)), 1_000)
+		}
+		if attempt.Answer != want {
+			t.Errorf("attempt %d keeps the answer %q, want %q", i+1, attempt.Answer, want)
+		}
 	}
 	if !strings.Contains(w.metrics.String(), `"Channel":"webhook","DeliveryFailures":1`) {
 		t.Errorf("metrics %s", &w.metrics)

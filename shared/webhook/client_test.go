@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"collabdata/shared/collab"
+
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -110,6 +112,13 @@ func TestDeliverOutcomes(t *testing.T) {
 		{"is gone", answering(410, nil), Attempt{Outcome: Gone, Status: 410, Reason: "answered 410 Gone"}},
 		{"is busy", answering(429, http.Header{"Retry-After": {"120"}}),
 			Attempt{Outcome: Failed, Status: 429, Reason: "answered 429 Too Many Requests", RetryAfter: 2 * time.Minute}},
+		{"fails with a text", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(400)
+			io.WriteString(w, "\x1b"+strings.Repeat("x", MaxAnswer))
+		}, Attempt{
+			Outcome: Failed, Status: 400, Reason: "answered 400 Bad Request", Answer: "\uFFFD" + strings.Repeat("x", collab.MaxDeliveryAnswer-3),
+		}},
+		{"succeeds with a text", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "ok") }, Attempt{Outcome: Delivered, Status: 200}},
 		{"hangs", hang, Attempt{Outcome: Failed, Reason: "no complete answer within 100ms"}},
 		{"hangs in its answer", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(200)

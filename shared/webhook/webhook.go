@@ -9,6 +9,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"collabdata/shared/collab"
 )
 
 // Message is what is posted to an endpoint about an event.
@@ -35,6 +37,7 @@ type Attempt struct {
 	Status     int           // HTTP status of the answer, 0 for none
 	Reason     string        // why it was not delivered, for the endpoint's owner: names no address and no resolver; "" when it was
 	RetryAfter time.Duration // how long the endpoint asked to be left alone, at most MaxRetryAfter; 0 when it did not
+	Answer     string        // the beginning of what the endpoint answered where it failed, as collab.Legible shows it
 	Err        error         // the cause where there was no answer, for the log
 }
 
@@ -67,6 +70,9 @@ func classify(answer Answer, at time.Time) Attempt {
 		a.Outcome = Gone
 	case answer.Status == http.StatusTooManyRequests, answer.Status == http.StatusServiceUnavailable:
 		a.RetryAfter = parseRetryAfter(answer.Header.Get("Retry-After"), at)
+	}
+	if a.Outcome != Delivered {
+		a.Answer = collab.Legible(answer.Body, collab.MaxDeliveryAnswer)
 	}
 	return a
 }

@@ -51,6 +51,7 @@ type Attempt struct {
 	Status     int              `json:"status,omitempty" doc:"HTTP status of the answer, absent where there was none"`
 	Reason     string           `json:"reason,omitempty"` // why it failed
 	DurationMS int64            `json:"durationMs"`
+	Answer     string           `json:"answer,omitempty" doc:"What the endpoint answered where it failed, the first 1,000 bytes: of the last three such attempts"`
 }
 
 func showDelivery(d collab.Delivery) Delivery {
@@ -62,7 +63,7 @@ func showDelivery(d collab.Delivery) Delivery {
 		shown.NextAttempt = collab.Timestamp(d.NextAttempt)
 	}
 	for _, a := range d.Attempts {
-		shown.Attempts = append(shown.Attempts, Attempt{collab.Timestamp(a.At), a.Status, a.Reason, a.Duration})
+		shown.Attempts = append(shown.Attempts, Attempt{collab.Timestamp(a.At), a.Status, a.Reason, a.Duration, a.Answer})
 	}
 	return shown
 }

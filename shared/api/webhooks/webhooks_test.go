@@ -285,7 +285,7 @@ func (f *fixture) deliveries(t *testing.T, n int, states ...collab.DeliveryState
 			WebhookID: "hook", EventID: ids.Next(), Type: collab.CommentAdded, State: states[i%len(states)], Tries: 8,
 			NextAttempt: at.Add(time.Hour).UnixMilli(), CreatedAt: at.UnixMilli(),
 			Attempts: []collab.DeliveryAttempt{
-				{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12},
+				{At: at.UnixMilli(), Status: 503, Reason: "answered 503 Service Unavailable", Duration: 12, Answer: "not now"},
 				{At: at.UnixMilli() + 5_000, Duration: 30},
 			},
 		}
@@ -312,7 +312,7 @@ func TestGetDeliveries(t *testing.T) {
 		WebhookID: "hook", EventID: events[6], EventType: collab.CommentAdded, State: collab.DeliveryPending,
 		NextAttempt: at("2026-03-04T13:06:00.000Z"), CreatedAt: first, LastUpdated: first,
 		Attempts: []webhooks.Attempt{
-			{At: first, Status: 503, Reason: "answered 503 Service Unavailable", DurationMS: 12},
+			{At: first, Status: 503, Reason: "answered 503 Service Unavailable", DurationMS: 12, Answer: "not now"},
 			{At: at("2026-03-04T12:06:05.000Z"), DurationMS: 30},
 		},
 	}
