@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/client"
 	"collabdata/shared/client/proxy"
-	"collabdata/shared/collab"
 )
 
 // demo is a product that uses the service as a customer's would: by the client, by the proxy for browsers, and by the elements. Whoever
@@ -54,7 +53,7 @@ func (d *demo) collab() http.Handler {
 // demoPage serves the product's page, /demo?as=ann.
 func (p *pages) demoPage(w http.ResponseWriter, r *http.Request) {
 	if err := p.demo.prepare(r.Context()); err != nil {
-		p.problem(w, http.StatusInternalServerError, "The demo could not begin", collab.MessageOf(err))
+		p.problem(w, http.StatusInternalServerError, "The demo could not begin", client.MessageOf(err))
 		return
 	}
 	as := demoPeople[0]
@@ -91,7 +90,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	}
 	hook := d.url + "/webhooks/demo"
 	_, err = d.service.Webhooks.Add(ctx, &client.WebhooksAddRequest{WebhookID: "demo", URL: hook, Description: "The demo's events"})
-	if collab.CodeOf(err) == collab.AlreadyExists {
+	if client.CodeOf(err) == client.CodeAlreadyExists {
 		_, err = d.service.Webhooks.Update(ctx, &client.WebhooksUpdateRequest{WebhookID: "demo", UpdatedData: client.WebhookChange{URL: hook}})
 	}
 	if err != nil {

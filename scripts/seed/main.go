@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 )
 
 const (
@@ -107,7 +106,7 @@ func (s *seeder) directory(ctx context.Context) error {
 // made returns the first failure of an operation, or of one of its items; what is there already is none.
 func made(items client.Keyed[client.Item], err error) error {
 	for _, i := range items {
-		if err == nil && !i.Value.Success && i.Value.Code != collab.AlreadyExists {
+		if err == nil && !i.Value.Success && i.Value.Code != client.CodeAlreadyExists {
 			err = fmt.Errorf("%s: %s", i.Key, i.Value.Message)
 		}
 	}

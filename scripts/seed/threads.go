@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 )
 
 const (
@@ -38,7 +37,7 @@ func (s *seeder) threads(ctx context.Context) error {
 			return err
 		}
 		for _, a := range added {
-			if !a.Value.Success && a.Value.Code != collab.AlreadyExists {
+			if !a.Value.Success && a.Value.Code != client.CodeAlreadyExists {
 				return fmt.Errorf("thread %s: %s", a.Key, a.Value.Message)
 			}
 		}

@@ -19,13 +19,10 @@
 // the time that Retry-After asks for, else after a growing random one, until Config.Attempts are used or the call's time would be over
 // before the next. Calls that write carry an Idempotency-Key, the same at each attempt, so that nothing is written twice.
 //
-// Each error is a *collab.Error: collab.CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation
+// Each error is an *Error: CodeOf tells them apart. That the service was not reached is UNAVAILABLE. A bulk operation
 // answers a failure for each item that failed, and no error.
 //
-// Another module uses the package from a checkout, until the service has a path of its own that go get finds (make rename), and gets no
-// SDK of AWS by it:
-//
-//	go mod edit -require collabdata@v0.0.0 -replace collabdata=path/of/the/checkout && go mod tidy
+// The package imports nothing of the service: README.md says how another module gets, copies or vendors it.
 package client
 
 import (
@@ -43,9 +40,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"collabdata/shared/collab"
-	"collabdata/shared/credentials"
 )
 
 // IdempotencyHeader names a request, so that a repeat of it does nothing and answers as the first time.
@@ -113,7 +107,7 @@ func Call[Data any](
 func call[Data any](ctx context.Context, c *Client, path string, request any, header http.Header) (data Data, next string, err error) {
 	body, err := json.Marshal(map[string]any{"data": request}, encoding)
 	if err != nil {
-		return data, "", &collab.Error{Code: collab.InvalidArgument, Message: "the request cannot be written as JSON", Err: err}
+		return data, "", &Error{Code: CodeInvalidArgument, Message: "the request cannot be written as JSON", Err: err}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
@@ -149,8 +143,8 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set(credentials.KeyHeader, c.config.APIKey)
-	r.Header.Set(credentials.TokenHeader, c.config.AuthToken)
+	r.Header.Set("x-service-api-key", c.config.APIKey)
+	r.Header.Set("x-service-auth-token", c.config.AuthToken)
 	for name, values := range header {
 		if name = http.CanonicalHeaderKey(name); strings.Join(values, "") == "" {
 			r.Header.Del(name)
@@ -180,7 +174,7 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 			} `json:"result"`
 		}
 		if err := json.Unmarshal(a.Body, &envelope, decoding); err != nil {
-			return data, "", &collab.Error{Code: collab.FailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
+			return data, "", &Error{Code: CodeFailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
 		}
 		if r := envelope.Result; r != nil {
 			return r.Data, r.NextPageToken, nil
@@ -190,15 +184,15 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 }
 
 // Failure returns what an answer other than 200 says went wrong.
-func (a *Answer) Failure() *collab.Error {
+func (a *Answer) Failure() *Error {
 	var envelope struct {
 		Error struct {
 			Message string         `json:"message"`
-			Status  collab.Code    `json:"status"`
+			Status  Code           `json:"status"`
 			Details jsontext.Value `json:"details"`
 		} `json:"error"`
 	}
-	e := &collab.Error{Code: collab.Unavailable}
+	e := &Error{Code: CodeUnavailable}
 	if err := json.Unmarshal(a.Body, &envelope); err == nil && envelope.Error.Status != "" {
 		e.Code, e.Message = envelope.Error.Status, envelope.Error.Message
 		_ = json.Unmarshal(envelope.Error.Details, &e.Details) // those of some failures are no list of mistakes
@@ -206,7 +200,7 @@ func (a *Answer) Failure() *collab.Error {
 		// Something in between answered: a proxy, a wrong address.
 		e.Message = fmt.Sprintf("the answer is none of the service: HTTP status %d", a.Status)
 		if a.Status < 500 {
-			e.Code = collab.FailedPrecondition
+			e.Code = CodeFailedPrecondition
 		}
 	}
 	if seconds, err := strconv.Atoi(a.Header.Get("Retry-After")); err == nil && seconds > 0 {
@@ -215,13 +209,13 @@ func (a *Answer) Failure() *collab.Error {
 	return e
 }
 
-// asError returns err as a *collab.Error.
-func asError(ctx context.Context, path string, err error) *collab.Error {
-	if e, ok := errors.AsType[*collab.Error](err); ok {
+// asError returns err as a *Error.
+func asError(ctx context.Context, path string, err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	if ctx.Err() != nil {
-		return &collab.Error{Code: collab.DeadlineExceeded, Message: "the call to " + path + " was ended", Err: context.Cause(ctx)}
+		return &Error{Code: CodeDeadlineExceeded, Message: "the call to " + path + " was ended", Err: context.Cause(ctx)}
 	}
-	return &collab.Error{Code: collab.Unavailable, Message: "no answer from " + path, Err: err}
+	return &Error{Code: CodeUnavailable, Message: "no answer from " + path, Err: err}
 }

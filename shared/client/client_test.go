@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 )
 
 // exchange is one request that the service got and what it answered.
@@ -60,7 +59,7 @@ const done = `{"result":{"status":"success","message":"1 comment annotation adde
 	`"b":{"success":true,"message":"m","annotationId":"b","commentIds":[7]},` +
 	`"a":{"success":false,"message":"m","code":"ALREADY_EXISTS","annotationId":"a","commentIds":[]}}}}`
 
-func failure(code collab.Code) string {
+func failure(code client.Code) string {
 	return fmt.Sprintf(`{"error":{"message":"text","status":%q,"details":[{"field":"data.x","message":"rule"}]}}`, code)
 }
 
@@ -90,17 +89,17 @@ func request() *client.CommentAnnotationsAddRequest {
 // TestRetries holds that what may succeed later is sent again under the same key, when the service says so or soon.
 func TestRetries(t *testing.T) {
 	result, got, err := add(t, time.Minute,
-		exchange{status: 503, body: failure(collab.Unavailable), retryAfter: "2"},
+		exchange{status: 503, body: failure(client.CodeUnavailable), retryAfter: "2"},
 		exchange{},
 		exchange{status: 502, body: "<html>"},
-		exchange{status: 409, body: failure(collab.Aborted)},
+		exchange{status: 409, body: failure(client.CodeAborted)},
 		exchange{status: 200, body: done})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := client.Keyed[client.CommentAnnotationsAddItem]{
 		{Key: "b", Value: client.CommentAnnotationsAddItem{Success: true, Message: "m", AnnotationID: "b", CommentIDs: []int64{7}}},
-		{Key: "a", Value: client.CommentAnnotationsAddItem{Message: "m", Code: collab.AlreadyExists, AnnotationID: "a", CommentIDs: []int64{}}},
+		{Key: "a", Value: client.CommentAnnotationsAddItem{Message: "m", Code: client.CodeAlreadyExists, AnnotationID: "a", CommentIDs: []int64{}}},
 	}
 	if diff := cmp.Diff(want, result); diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
@@ -127,28 +126,28 @@ func TestErrors(t *testing.T) {
 		within   time.Duration
 		answers  []exchange
 		attempts int
-		want     collab.Code
+		want     client.Code
 	}{
-		{"a mistake", time.Minute, []exchange{{status: 400, body: failure(collab.InvalidArgument)}}, 1, collab.InvalidArgument},
-		{"a size", time.Minute, []exchange{{status: 400, body: failure(collab.FailedPrecondition)}}, 1, collab.FailedPrecondition},
-		{"always later", time.Minute, repeat(5, exchange{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "1"}), 5, collab.ResourceExhausted},
-		{"later than there is time", time.Second, []exchange{{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "30"}}, 1, collab.ResourceExhausted},
-		{"long later", time.Hour, []exchange{{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "60"}}, 1, collab.ResourceExhausted},
-		{"later and later", time.Hour, repeat(3, exchange{status: 429, body: failure(collab.ResourceExhausted), retryAfter: "20"}), 3, collab.ResourceExhausted},
-		{"never an answer", time.Minute, repeat(5, exchange{}), 5, collab.Unavailable},
-		{"another server", time.Minute, []exchange{{status: 404, body: "not here"}}, 1, collab.FailedPrecondition},
-		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, collab.FailedPrecondition},
+		{"a mistake", time.Minute, []exchange{{status: 400, body: failure(client.CodeInvalidArgument)}}, 1, client.CodeInvalidArgument},
+		{"a size", time.Minute, []exchange{{status: 400, body: failure(client.CodeFailedPrecondition)}}, 1, client.CodeFailedPrecondition},
+		{"always later", time.Minute, repeat(5, exchange{status: 429, body: failure(client.CodeResourceExhausted), retryAfter: "1"}), 5, client.CodeResourceExhausted},
+		{"later than there is time", time.Second, []exchange{{status: 429, body: failure(client.CodeResourceExhausted), retryAfter: "30"}}, 1, client.CodeResourceExhausted},
+		{"long later", time.Hour, []exchange{{status: 429, body: failure(client.CodeResourceExhausted), retryAfter: "60"}}, 1, client.CodeResourceExhausted},
+		{"later and later", time.Hour, repeat(3, exchange{status: 429, body: failure(client.CodeResourceExhausted), retryAfter: "20"}), 3, client.CodeResourceExhausted},
+		{"never an answer", time.Minute, repeat(5, exchange{}), 5, client.CodeUnavailable},
+		{"another server", time.Minute, []exchange{{status: 404, body: "not here"}}, 1, client.CodeFailedPrecondition},
+		{"an answer of another type", time.Minute, []exchange{{status: 200, body: `{"result":{"data":{"a":7}}}`}}, 1, client.CodeFailedPrecondition},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, got, err := add(t, test.within, test.answers...)
-			if collab.CodeOf(err) != test.want || len(got) != test.attempts {
+			if client.CodeOf(err) != test.want || len(got) != test.attempts {
 				t.Errorf("after %d attempts: %v, want %d and %s", len(got), err, test.attempts, test.want)
 			}
 		})
 	}
-	_, _, err := add(t, time.Minute, exchange{status: 400, body: failure(collab.InvalidArgument)})
-	e, ok := errors.AsType[*collab.Error](err)
-	want := &collab.Error{Code: collab.InvalidArgument, Message: "text", Details: []collab.FieldError{{Field: "data.x", Message: "rule"}}}
+	_, _, err := add(t, time.Minute, exchange{status: 400, body: failure(client.CodeInvalidArgument)})
+	e, ok := errors.AsType[*client.Error](err)
+	want := &client.Error{Code: client.CodeInvalidArgument, Message: "text", Details: []client.FieldError{{Field: "data.x", Message: "rule"}}}
 	if diff := cmp.Diff(want, e); !ok || diff != "" {
 		t.Errorf("(- want, + got):\n%s", diff)
 	}
@@ -199,8 +198,8 @@ func TestItems(t *testing.T) {
 	if ids, asked, err := read(1, page(`{"annotationId":"a"}`, "t1")); len(ids) != 1 || len(asked) != 1 || err != nil {
 		t.Errorf("for one item %d pages were read: %v, %v", len(asked), ids, err)
 	}
-	if ids, _, err := read(9, page(`{"annotationId":"a"}`, "t1"), exchange{status: 404, body: failure(collab.NotFound)}); len(ids) != 1 ||
-		collab.CodeOf(err) != collab.NotFound {
+	if ids, _, err := read(9, page(`{"annotationId":"a"}`, "t1"), exchange{status: 404, body: failure(client.CodeNotFound)}); len(ids) != 1 ||
+		client.CodeOf(err) != client.CodeNotFound {
 		t.Errorf("the pages end with %v, %v", ids, err)
 	}
 }

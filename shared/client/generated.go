@@ -3,7 +3,6 @@
 package client
 
 import (
-	"collabdata/shared/collab"
 	"context"
 	"encoding/json"
 	"iter"
@@ -1050,7 +1049,7 @@ type VisibilityType string
 // The values of VisibilityType.
 const (
 	VisibilityTypePublic              VisibilityType = "public"
-	VisibilityTypeOrganizationprivate VisibilityType = "organizationPrivate"
+	VisibilityTypeOrganizationPrivate VisibilityType = "organizationPrivate"
 	VisibilityTypeRestricted          VisibilityType = "restricted"
 )
 
@@ -1079,7 +1078,7 @@ type CommentAnnotationsAddItem struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// Its id; empty where it was refused before it was given one
 	AnnotationID string `json:"annotationId"`
 	// Its comments, in the order sent; none where it failed
@@ -1087,6 +1086,24 @@ type CommentAnnotationsAddItem struct {
 	// That of agent.reason of its first comment
 	FindingID string `json:"findingId,omitzero"`
 }
+
+// Code is one of these texts.
+type Code string
+
+// The values of Code.
+const (
+	CodeInvalidArgument    Code = "INVALID_ARGUMENT"
+	CodeFailedPrecondition Code = "FAILED_PRECONDITION"
+	CodeUnauthenticated    Code = "UNAUTHENTICATED"
+	CodePermissionDenied   Code = "PERMISSION_DENIED"
+	CodeNotFound           Code = "NOT_FOUND"
+	CodeAlreadyExists      Code = "ALREADY_EXISTS"
+	CodeAborted            Code = "ABORTED"
+	CodeResourceExhausted  Code = "RESOURCE_EXHAUSTED"
+	CodeInternal           Code = "INTERNAL"
+	CodeUnavailable        Code = "UNAVAILABLE"
+	CodeDeadlineExceeded   Code = "DEADLINE_EXCEEDED"
+)
 
 // CommentAnnotationsAddV1Request is the request of CommentAnnotations.AddV1.
 type CommentAnnotationsAddV1Request struct {
@@ -1207,7 +1224,7 @@ type CommentAnnotationsGetRequest struct {
 	// Those with comments that this user has not seen: see read/set
 	UnreadFor string `json:"unreadFor,omitzero"`
 	// By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above
-	Order collab.Order `json:"order,omitzero"`
+	Order Order `json:"order,omitzero"`
 	// Last updated then or later
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier
@@ -1221,6 +1238,15 @@ type CommentAnnotationsGetRequest struct {
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
 }
+
+// Order is one of these texts.
+type Order string
+
+// The values of Order.
+const (
+	OrderAsc  Order = "asc"
+	OrderDesc Order = "desc"
+)
 
 // Annotation is an answer, or a part of one, of CommentAnnotations.Get, CommentAnnotations.GetV1.
 type Annotation struct {
@@ -1519,7 +1545,7 @@ type CommentAnnotationsUpdateItem struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// Its id
 	ID string `json:"id"`
 }
@@ -1548,7 +1574,7 @@ type Item struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// Its id
 	ID string `json:"id"`
 }
@@ -1652,7 +1678,7 @@ type CommentAnnotationsUpdateCommentsItem struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// Its id
 	ID int64 `json:"id"`
 }
@@ -1783,7 +1809,7 @@ type CommentAnnotationsDeleteCommentsItem struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// Its id
 	ID int64 `json:"id"`
 }
@@ -1860,13 +1886,23 @@ type NotificationConfig struct {
 // Channels is the value of config: by channel.
 type Channels struct {
 	// ALL: everything; MINE: what concerns the user; NONE
-	Inbox collab.Preference `json:"inbox"`
+	Inbox Preference `json:"inbox"`
 	// ALL: everything; MINE: what concerns the user; NONE
-	Email collab.Preference `json:"email"`
+	Email Preference `json:"email"`
 
 	// What it has beside these fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
+
+// Preference is one of these texts.
+type Preference string
+
+// The values of Preference.
+const (
+	PreferenceAll  Preference = "ALL"
+	PreferenceMine Preference = "MINE"
+	PreferenceNone Preference = "NONE"
+)
 
 // Metadata is the value of metadata: what it is of.
 type Metadata struct {
@@ -1977,7 +2013,7 @@ type NotificationsGetRequest struct {
 	// These alone; those that do not exist are left out; at most 30
 	NotificationIDs []string `json:"notificationIds,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
-	Order collab.Order `json:"order,omitzero"`
+	Order Order `json:"order,omitzero"`
 	// At most so many items; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
@@ -2117,9 +2153,9 @@ type NotificationsSetConfigRequest struct {
 // ChannelsChange is a change of a channels: what is left out stays.
 type ChannelsChange struct {
 	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else ALL
-	Inbox Field[collab.Preference] `json:"inbox,omitzero"`
+	Inbox Field[Preference] `json:"inbox,omitzero"`
 	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE
-	Email Field[collab.Preference] `json:"email,omitzero"`
+	Email Field[Preference] `json:"email,omitzero"`
 
 	// What it has beside these fields
 	Further map[string]json.RawMessage `json:",embed"`
@@ -2132,7 +2168,7 @@ type NotificationsSetConfigItem struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// The user
 	UserID string `json:"userId"`
 	// Where the request names a single one
@@ -2189,8 +2225,19 @@ type NewFolder struct {
 	// The folder that it is in; root: at the top, where a new one is without
 	ParentFolderID string `json:"parentFolderId,omitzero"`
 	// Who may see what is in it and has no type of its own; left out: who may see its parent
-	AccessType collab.Access `json:"accessType,omitzero"`
+	AccessType Access `json:"accessType,omitzero"`
 }
+
+// Access is one of these texts.
+type Access string
+
+// The values of Access.
+const (
+	AccessPublic              Access = "public"
+	AccessOrganizationPrivate Access = "organizationPrivate"
+	AccessRestricted          Access = "restricted"
+	AccessOrganization        Access = "organization"
+)
 
 // OrganizationsGetFoldersRequest is the request of Organizations.GetFolders.
 type OrganizationsGetFoldersRequest struct {
@@ -2225,7 +2272,7 @@ type Folder struct {
 	// The folders above it, from root down to its parent
 	Ancestors []string `json:"ancestors"`
 	// The type that holds for it
-	AccessType collab.Access `json:"accessType"`
+	AccessType Access `json:"accessType"`
 	// That type is its parent's, or the account's default
 	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
 	// The folders in it, to maxDepth levels, where one folder was asked for
@@ -2257,7 +2304,7 @@ type OrganizationsUpdateFoldersAccessRequest struct {
 	// At most 500; required; at most 500
 	FolderIDs []string `json:"folderIds"`
 	// Who may see what is in them and has no type of its own; required unless inheritFromParent is there
-	AccessType collab.Access `json:"accessType,omitzero"`
+	AccessType Access `json:"accessType,omitzero"`
 	// true: they have no type of their own any more, but their parent's; false: without accessType, they keep the type that holds for
 	// them
 	InheritFromParent *bool `json:"inheritFromParent,omitzero"`
@@ -2270,9 +2317,9 @@ type FolderAccess struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// The one that it has now, or that was asked for; null for the parent's
-	AccessType collab.Access `json:"accessType"`
+	AccessType Access `json:"accessType"`
 	// Its type is its parent's
 	InheritFromParent bool `json:"inheritFromParent,omitzero"`
 }
@@ -2325,7 +2372,7 @@ type Document struct {
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 	// The type that holds for it
-	AccessType collab.Access `json:"accessType"`
+	AccessType Access `json:"accessType"`
 	// That type is its folder's, or the account's default
 	InheritAccessFromParent bool `json:"inheritAccessFromParent"`
 	// The folder that it is in; root for none
@@ -2364,7 +2411,7 @@ type OrganizationsUpdateDocumentsAccessRequest struct {
 	// At most 500; required; at most 500
 	DocumentIDs []string `json:"documentIds"`
 	// Who may see them, whatever holds for their folders; required
-	AccessType collab.Access `json:"accessType"`
+	AccessType Access `json:"accessType"`
 }
 
 // DocumentAccess is an answer, or a part of one, of Organizations.UpdateDocumentsAccess.
@@ -2374,9 +2421,9 @@ type DocumentAccess struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// The one that was asked for
-	AccessType collab.Access `json:"accessType"`
+	AccessType Access `json:"accessType"`
 }
 
 // OrganizationsUpdateDocumentsAccessDisableStateRequest is the request of Organizations.UpdateDocumentsAccessDisableState.
@@ -2396,7 +2443,7 @@ type DocumentDisabled struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// The state that was asked for
 	Disabled bool `json:"disabled"`
 }
@@ -2436,7 +2483,7 @@ type GroupUser struct {
 	// What was done or what is wrong, for people
 	Message string `json:"message"`
 	// Of a failure: as the status of an error
-	Code collab.Code `json:"code,omitzero"`
+	Code Code `json:"code,omitzero"`
 	// The group
 	OrganizationUserGroupID string `json:"organizationUserGroupId"`
 }
@@ -2534,8 +2581,17 @@ type NewUser struct {
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// editor reads and writes, viewer reads; a new user without is an editor
-	AccessRole collab.Role `json:"accessRole,omitzero"`
+	AccessRole Role `json:"accessRole,omitzero"`
 }
+
+// Role is one of these texts.
+type Role string
+
+// The values of Role.
+const (
+	RoleEditor Role = "editor"
+	RoleViewer Role = "viewer"
+)
 
 // UsersGetRequest is the request of Users.Get.
 type UsersGetRequest struct {
@@ -2592,7 +2648,7 @@ type UserWithRole struct {
 	// Deprecated
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// What the user may do at that level
-	AccessRole collab.Role `json:"accessRole"`
+	AccessRole Role `json:"accessRole"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.
@@ -2648,7 +2704,7 @@ type NewPermission struct {
 	// The organization of the folder or document; required for these
 	OrganizationID string `json:"organizationId,omitzero"`
 	// editor reads and writes, viewer reads; editor where it is left out
-	AccessRole collab.Role `json:"accessRole,omitzero"`
+	AccessRole Role `json:"accessRole,omitzero"`
 	// When it ends, in seconds since epoch; never where it is left out
 	ExpiresAt *int64 `json:"expiresAt,omitzero"`
 }
@@ -2690,9 +2746,9 @@ type UserPermissions struct {
 // Permission is the value of documents, folders, organization.
 type Permission struct {
 	// editor reads and writes, viewer reads
-	AccessRole collab.Role `json:"accessRole,omitzero"`
+	AccessRole Role `json:"accessRole,omitzero"`
 	// Of folders and documents: the type that holds for it
-	AccessType collab.Access `json:"accessType,omitzero"`
+	AccessType Access `json:"accessType,omitzero"`
 	// When the grant that says so ends, in seconds since epoch
 	ExpiresAt int64 `json:"expiresAt,omitzero"`
 	// Why the user may do nothing
@@ -2739,7 +2795,7 @@ type Job struct {
 	JobID string `json:"jobId"`
 	// waiting: it begins within a minute or so, or once what was deleted cannot be restored any more; running; done: nothing is left
 	// of what was deleted
-	State collab.JobState `json:"state"`
+	State JobState `json:"state"`
 	// Items that were swept
 	Done int64 `json:"done"`
 	// Threads, notifications, documents, folders or organizations that are left to be swept
@@ -2747,6 +2803,16 @@ type Job struct {
 	// When the deletion was answered
 	StartedAt time.Time `json:"startedAt"`
 }
+
+// JobState is one of these texts.
+type JobState string
+
+// The values of JobState.
+const (
+	JobStateWaiting JobState = "waiting"
+	JobStateRunning JobState = "running"
+	JobStateDone    JobState = "done"
+)
 
 // WebhooksAddRequest is the request of Webhooks.Add.
 type WebhooksAddRequest struct {
@@ -2757,8 +2823,29 @@ type WebhooksAddRequest struct {
 	// For people: at most 1000 bytes
 	Description string `json:"description,omitzero"`
 	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
-	EventTypes []collab.EventType `json:"eventTypes,omitzero"`
+	EventTypes []EventType `json:"eventTypes,omitzero"`
 }
+
+// EventType is one of these texts.
+type EventType string
+
+// The values of EventType.
+const (
+	EventTypeCommentAnnotationAdded         EventType = "comment_annotation.added"
+	EventTypeCommentAnnotationUpdated       EventType = "comment_annotation.updated"
+	EventTypeCommentAnnotationStatusChanged EventType = "comment_annotation.status_changed"
+	EventTypeCommentAnnotationAssigned      EventType = "comment_annotation.assigned"
+	EventTypeCommentAdded                   EventType = "comment.added"
+	EventTypeCommentUpdated                 EventType = "comment.updated"
+	EventTypeNotificationAdded              EventType = "notification.added"
+	EventTypeNotificationClicked            EventType = "notification.clicked"
+	EventTypeWebhookDisabled                EventType = "webhook.disabled"
+	EventTypeCommentAnnotationDeleted       EventType = "comment_annotation.deleted"
+	EventTypeCommentDeleted                 EventType = "comment.deleted"
+	EventTypeDocumentDeleted                EventType = "document.deleted"
+	EventTypeFolderDeleted                  EventType = "folder.deleted"
+	EventTypeOrganizationDeleted            EventType = "organization.deleted"
+)
 
 // WebhookWithSecret is an answer, or a part of one, of Webhooks.Add, Webhooks.RotateSecrets.
 type WebhookWithSecret struct {
@@ -2769,7 +2856,7 @@ type WebhookWithSecret struct {
 	// For people
 	Description string `json:"description"`
 	// The types of events that are posted; none or null: all, also those that come to be later
-	EventTypes []collab.EventType `json:"eventTypes"`
+	EventTypes []EventType `json:"eventTypes"`
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
@@ -2813,7 +2900,7 @@ type Webhook struct {
 	// For people
 	Description string `json:"description"`
 	// The types of events that are posted; none or null: all, also those that come to be later
-	EventTypes []collab.EventType `json:"eventTypes"`
+	EventTypes []EventType `json:"eventTypes"`
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 	// Why the service disabled it
@@ -2847,7 +2934,7 @@ type WebhookChange struct {
 	// For people: at most 1000 bytes
 	Description Field[string] `json:"description,omitzero"`
 	// The types of events that are posted; none or null: all, also those that come to be later; at most 30
-	EventTypes Field[[]collab.EventType] `json:"eventTypes,omitzero"`
+	EventTypes Field[[]EventType] `json:"eventTypes,omitzero"`
 	// false enables it again, and forgets how it failed
 	Disabled *bool `json:"disabled,omitzero"`
 }
@@ -2879,9 +2966,9 @@ type WebhooksGetDeliveriesRequest struct {
 	// The webhook endpoint; required
 	WebhookID string `json:"webhookId"`
 	// Only those in this state
-	State collab.DeliveryState `json:"state,omitzero"`
+	State DeliveryState `json:"state,omitzero"`
 	// Only of events of this type
-	EventType collab.EventType `json:"eventType,omitzero"`
+	EventType EventType `json:"eventType,omitzero"`
 	// Of events of then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Of events of then or earlier
@@ -2892,6 +2979,17 @@ type WebhooksGetDeliveriesRequest struct {
 	PageToken string `json:"pageToken,omitzero"`
 }
 
+// DeliveryState is one of these texts.
+type DeliveryState string
+
+// The values of DeliveryState.
+const (
+	DeliveryStatePending   DeliveryState = "pending"
+	DeliveryStateDelivered DeliveryState = "delivered"
+	DeliveryStateExhausted DeliveryState = "exhausted"
+	DeliveryStateCanceled  DeliveryState = "canceled"
+)
+
 // Delivery is an answer, or a part of one, of Webhooks.GetDeliveries.
 type Delivery struct {
 	// The webhook endpoint
@@ -2899,10 +2997,10 @@ type Delivery struct {
 	// The event, also the header webhook-id of its posts
 	EventID string `json:"eventId"`
 	// The type of the event
-	EventType collab.EventType `json:"eventType"`
+	EventType EventType `json:"eventType"`
 	// pending: an attempt is to come; delivered; exhausted: every attempt failed; canceled: the event had expired or could not be
 	// read, or the endpoint did not want its type any more
-	State collab.DeliveryState `json:"state"`
+	State DeliveryState `json:"state"`
 	// The posts so far, oldest first, the last 20
 	Attempts []Attempt `json:"attempts"`
 	// When a pending one is posted next, unless the endpoint rests
@@ -2936,7 +3034,7 @@ type WebhooksReplayDeliveriesRequest struct {
 	// The deliveries of events of then and later; this or eventId is required
 	Since time.Time `json:"since,omitzero"`
 	// With since: only those in this state
-	State collab.DeliveryState `json:"state,omitzero"`
+	State DeliveryState `json:"state,omitzero"`
 	// At most so many deliveries; 10,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before

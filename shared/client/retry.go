@@ -4,8 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
-
-	"collabdata/shared/collab"
 )
 
 const (
@@ -15,7 +13,7 @@ const (
 
 // delay is the time to wait after the attempt of a number, from 1: what the service asked for, and a random time on top of it, so that
 // callers who were refused together do not come back together.
-func delay(e *collab.Error, attempt int) time.Duration {
+func delay(e *Error, attempt int) time.Duration {
 	most := min(firstDelay<<(attempt-1), lastDelay)
 	return e.RetryAfter + rand.N(most)
 }

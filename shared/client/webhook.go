@@ -7,16 +7,14 @@ import (
 
 	"github.com/go-json-experiment/json"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-
-	"collabdata/shared/collab"
 )
 
 // WebhookEvent is what the service posts to an endpoint.
 type WebhookEvent struct {
-	ID        string           `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
-	Type      collab.EventType `json:"type"`
-	Timestamp time.Time        `json:"timestamp"`
-	Data      EventData        `json:"data"` // its fields are those of the event type
+	ID        string    `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
+	Type      EventType `json:"type"`
+	Timestamp time.Time `json:"timestamp"`
+	Data      EventData `json:"data"` // its fields are those of the event type
 }
 
 // minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 behind whsec_. The library takes an
@@ -29,18 +27,18 @@ const minSecret = len("whsec_") + 32
 func VerifyWebhook(secret string, header http.Header, body []byte) (*WebhookEvent, error) {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil || !strings.HasPrefix(secret, "whsec_") || len(secret) < minSecret {
-		return nil, &collab.Error{
-			Code:    collab.FailedPrecondition,
+		return nil, &Error{
+			Code:    CodeFailedPrecondition,
 			Message: "the secret of the webhook is not one that the service gave",
 			Err:     err,
 		}
 	}
 	if err := verifier.Verify(body, header); err != nil {
-		return nil, &collab.Error{Code: collab.PermissionDenied, Message: "the webhook is not signed with this secret", Err: err}
+		return nil, &Error{Code: CodePermissionDenied, Message: "the webhook is not signed with this secret", Err: err}
 	}
 	event := &WebhookEvent{ID: header.Get(standardwebhooks.HeaderWebhookID)}
 	if err := json.Unmarshal(body, event, decoding); err != nil {
-		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body of the webhook is no event", Err: err}
+		return nil, &Error{Code: CodeInvalidArgument, Message: "the body of the webhook is no event", Err: err}
 	}
 	return event, nil
 }

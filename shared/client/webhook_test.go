@@ -10,7 +10,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 	"collabdata/shared/webhook"
 )
 
@@ -37,22 +36,22 @@ func TestVerifyWebhook(t *testing.T) {
 		return h
 	}
 	event, err := client.VerifyWebhook(secret, signed(time.Now()), []byte(body))
-	if err != nil || event.ID != "msg-1" || event.Type != collab.CommentAdded || event.Data.OrganizationID != "acme" ||
+	if err != nil || event.ID != "msg-1" || event.Type != client.EventTypeCommentAdded || event.Data.OrganizationID != "acme" ||
 		!event.Timestamp.Equal(time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC)) {
 		t.Errorf("%+v, %v", event, err)
 	}
 	for name, test := range map[string]struct {
 		secret, body string
 		at           time.Time
-		want         collab.Code
+		want         client.Code
 	}{
-		"another body":   {secret, body + " ", time.Now(), collab.PermissionDenied},
-		"another secret": {"whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", body, time.Now(), collab.PermissionDenied},
-		"an old one":     {secret, body, time.Now().Add(-time.Hour), collab.PermissionDenied},
-		"no secret":      {"", body, time.Now(), collab.FailedPrecondition},
-		"an empty one":   {"whsec_", body, time.Now(), collab.FailedPrecondition},
+		"another body":   {secret, body + " ", time.Now(), client.CodePermissionDenied},
+		"another secret": {"whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", body, time.Now(), client.CodePermissionDenied},
+		"an old one":     {secret, body, time.Now().Add(-time.Hour), client.CodePermissionDenied},
+		"no secret":      {"", body, time.Now(), client.CodeFailedPrecondition},
+		"an empty one":   {"whsec_", body, time.Now(), client.CodeFailedPrecondition},
 	} {
-		if _, err := client.VerifyWebhook(test.secret, signed(test.at), []byte(test.body)); collab.CodeOf(err) != test.want {
+		if _, err := client.VerifyWebhook(test.secret, signed(test.at), []byte(test.body)); client.CodeOf(err) != test.want {
 			t.Errorf("%s: %v, want %s", name, err, test.want)
 		}
 	}

@@ -164,6 +164,9 @@ func check(folders map[string]*folder) []string {
 			if ours && under(part, "shared/testing") && !under(f.path, "shared/testing") && !strings.HasSuffix(f.path, "test") {
 				report("imports %s: only tests may", p)
 			}
+			if ours && under(f.path, "shared/client") && !under(part, "shared/client") && !strings.HasSuffix(f.path, "test") {
+				report("imports %s: others copy the client, without the service", p)
+			}
 			if p == "os" && under(f.path, "shared/api") {
 				report("imports os")
 			}
@@ -295,6 +298,7 @@ func TestRules(t *testing.T) {
 		"shared/app/a.go":              `package app; import ("crypto/rand"; "time"); var now = time.Now; var home = os.Getenv("HOME")`,
 		"shared/webhook/a.go":          `package webhook; import ("crypto/rand"; "os"; "time"); var _ = os.Getenv; func f() { time.Now(); time.Until(t) }`,
 		"shared/api/y/a.go":            `package y; import "fmt"; func f(time clock) { time.Now() }`,
+		"shared/client/proxy/a.go":     `package proxy; import ("collabdata/shared/client"; "collabdata/shared/collab")`,
 		"shared/types/a.go":            `package types; func init() {}`,
 		"scripts/util/a.go":            `package main; import ("os"; "github.com/aws/constructs-go/constructs/v10"); var x = os.Args`,
 		"functions/v2/x/a.go":          `package main; import ("collabdata/shared/api/organizations"; "collabdata/shared/app"; "collabdata/shared/app/deliver"; "collabdata/shared/store")`,
@@ -325,6 +329,7 @@ func TestRules(t *testing.T) {
 		`shared/api/x reaches collabdata/shared/store`,
 		`shared/api/x reaches github.com/aws/aws-lambda-go/events`,
 		`shared/api/x reaches github.com/aws/aws-sdk-go-v2/service/dynamodb/types`,
+		`shared/client/proxy imports collabdata/shared/collab: others copy the client, without the service`,
 		`shared/collab imports collabdata/shared/keys: it may import the standard library only`,
 		`shared/collab imports golang.org/x/sync/errgroup: it may import the standard library only`,
 		`shared/delivery imports collabdata/shared/store: of the store it may import [shared/store/outbox]`,

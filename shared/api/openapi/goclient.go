@@ -24,7 +24,7 @@ func (d *Interface) GoClient() ([]byte, error) {
 	g.line("")
 	g.line("package client")
 	g.line("")
-	g.line(`import ("context"; "encoding/json"; "iter"; "time"; "collabdata/shared/collab")`)
+	g.line(`import ("context"; "encoding/json"; "iter"; "time")`)
 	g.line("")
 	g.groups(d.operations)
 	for i := range d.operations {
@@ -197,7 +197,7 @@ func (g *goClient) types(schema object, request bool) {
 		return
 	}
 	g.seen[g.goName(name)] = true
-	if values, ok := component.Get("enum"); ok && !strings.HasPrefix(g.of[name], "collab.") {
+	if values, ok := component.Get("enum"); ok {
 		g.enum(name, values.([]string))
 	}
 	properties, ok := component.Get("properties")
@@ -325,8 +325,6 @@ func (g *goClient) typeOf(schema object, u use) string {
 		switch kind, _ := component.Get("type"); {
 		case name == "Millis", name == "Timestamp":
 			return "time.Time"
-		case strings.HasPrefix(g.of[name], "collab.") && kind == "string":
-			return g.of[name]
 		case kind == "object" && !u.required:
 			return "*" + g.goName(name)
 		case kind == "object" || g.of[name] != "":
@@ -390,7 +388,11 @@ func (g *goClient) free(u use) string {
 func (g *goClient) enum(name string, values []string) {
 	g.line("// %s is one of these texts.\ntype %s string\n\n// The values of %s.\nconst (", name, name, name)
 	for _, v := range values {
-		g.line("%s%s %s = %q", name, words(strings.ToLower(v)), name, v)
+		word := v
+		if v == strings.ToUpper(v) {
+			word = strings.ToLower(v)
+		}
+		g.line("%s%s %s = %q", name, words(word), name, v)
 	}
 	g.line(")\n")
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 )
 
 func main() {
@@ -36,7 +35,7 @@ func run(ctx context.Context, c *client.Client) error {
 		return err
 	}
 	hook, err := c.Webhooks.Add(ctx, &client.WebhooksAddRequest{
-		URL: "http://" + l.Addr().String(), EventTypes: []collab.EventType{collab.AnnotationAdded},
+		URL: "http://" + l.Addr().String(), EventTypes: []client.EventType{client.EventTypeCommentAnnotationAdded},
 	})
 	if err != nil {
 		return err
@@ -78,7 +77,7 @@ func run(ctx context.Context, c *client.Client) error {
 	if err != nil {
 		return err
 	}
-	if thread, _ := again.Get("thread-001"); thread.Code == collab.AlreadyExists {
+	if thread, _ := again.Get("thread-001"); thread.Code == client.CodeAlreadyExists {
 		fmt.Println("thread-001 is there already")
 	}
 

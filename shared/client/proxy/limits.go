@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"collabdata/shared/collab"
+	"collabdata/shared/client"
 )
 
 // Limits says how much one person may ask of a handler: at once, and again over the time that is named. What is beyond is RESOURCE_EXHAUSTED
@@ -90,5 +90,5 @@ func (x *exchange) take(k kind, n int) error {
 	if k == mentions {
 		message = "you mention too many people"
 	}
-	return &collab.Error{Code: collab.ResourceExhausted, Message: message, RetryAfter: wait}
+	return &client.Error{Code: client.CodeResourceExhausted, Message: message, RetryAfter: wait}
 }

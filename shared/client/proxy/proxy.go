@@ -33,9 +33,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"collabdata/shared/api/rpc"
 	"collabdata/shared/client"
-	"collabdata/shared/collab"
 )
 
 // MaxBody is the size of the largest request, in bytes. A comment of 20,000 characters fits into it, whatever they are.
@@ -96,7 +94,7 @@ func New(c Config) http.Handler {
 		var answer any
 		err := origins.Check(r)
 		if err != nil {
-			err = collab.Errorf(collab.PermissionDenied, "requests from other sites are refused")
+			err = client.Errorf(client.CodePermissionDenied, "requests from other sites are refused")
 		} else {
 			answer, err = c.answer(r)
 		}
@@ -107,35 +105,35 @@ func New(c Config) http.Handler {
 // answer returns the answer to a request of the application's own pages.
 func (c *Config) answer(r *http.Request) (any, error) {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Method != http.MethodPost || kind != "application/json" {
-		return nil, collab.Errorf(collab.InvalidArgument, "the request must be a POST of application/json")
+		return nil, client.Errorf(client.CodeInvalidArgument, "the request must be a POST of application/json")
 	}
 	asked, ok := requests[path.Base(r.URL.Path)]
 	if !ok {
-		return nil, collab.Errorf(collab.NotFound, "there is no such request")
+		return nil, client.Errorf(client.CodeNotFound, "there is no such request")
 	}
 	who, err := c.Who(r)
 	if err != nil {
 		return nil, err
 	}
 	if who == nil {
-		return nil, collab.Errorf(collab.Unauthenticated, "nobody is signed in")
+		return nil, client.Errorf(client.CodeUnauthenticated, "nobody is signed in")
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
 	if err != nil || len(body) > MaxBody {
 		_, _ = io.CopyN(io.Discard, r.Body, maxSkipped)
-		return nil, collab.Errorf(collab.InvalidArgument, "the body must arrive whole, and have at most %d bytes", MaxBody)
+		return nil, client.Errorf(client.CodeInvalidArgument, "the body must arrive whole, and have at most %d bytes", MaxBody)
 	}
 	var sent map[string]jsontext.Value
 	var req request
 	err = errors.Join(json.Unmarshal(body, &sent), json.Unmarshal(body, &req, json.RejectUnknownMembers(true)))
 	for name := range sent {
 		if !slices.Contains(strings.Fields(asked.fields), name) {
-			return nil, collab.FieldErrorf(name, "is not a field of this request")
+			return nil, mistake(name, "is not a field of this request")
 		}
 	}
 	if err != nil || sent == nil {
-		return nil, &collab.Error{
-			Code:    collab.InvalidArgument,
+		return nil, &client.Error{
+			Code:    client.CodeInvalidArgument,
 			Message: "the body must be a JSON object with these fields: " + asked.fields,
 			Err:     err,
 		}
@@ -154,14 +152,14 @@ func (c *Config) answer(r *http.Request) (any, error) {
 		return asked.do(x, &req)
 	}
 	if req.DocumentID == "" {
-		return nil, collab.FieldErrorf("documentId", "is required")
+		return nil, mistake("documentId", "is required")
 	}
 	may, err := asked.right(who)(x.ctx, req.DocumentID)
 	if err != nil {
 		return nil, err
 	}
 	if !may {
-		return nil, collab.Errorf(collab.PermissionDenied, "you may not do this in this document")
+		return nil, client.Errorf(client.CodePermissionDenied, "you may not do this in this document")
 	}
 	return asked.do(x, &req)
 }
@@ -175,15 +173,20 @@ func (c *Config) write(w http.ResponseWriter, r *http.Request, answer any, err e
 		_ = json.MarshalWrite(w, answer) // an error means that the reader is gone
 		return
 	}
-	code := collab.CodeOf(err)
-	if code == collab.Internal {
+	code := client.CodeOf(err)
+	if code == client.CodeInternal {
 		c.Log.ErrorContext(r.Context(), "a browser's request failed", "request", path.Base(r.URL.Path), "err", err)
 	}
-	if e, ok := errors.AsType[*collab.Error](err); ok && e.RetryAfter > 0 {
+	if e, ok := errors.AsType[*client.Error](err); ok && e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
-	w.WriteHeader(rpc.HTTPStatus(code))
-	_ = json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": collab.MessageOf(err)}}, json.Deterministic(true))
+	w.WriteHeader(code.HTTPStatus())
+	_ = json.MarshalWrite(w, fields{"error": fields{"status": string(code), "message": client.MessageOf(err)}}, json.Deterministic(true))
+}
+
+// mistake returns the failure of one field of a browser's request, by the rule that it breaks.
+func mistake(field, format string, args ...any) error {
+	return client.Errorf(client.CodeInvalidArgument, "%s %s", field, fmt.Sprintf(format, args...))
 }
 
 // fields are those of an object on its way to the service or to the browser.
@@ -201,8 +204,8 @@ type exchange struct {
 func call[Data any](x *exchange, path string, request fields, options ...client.Option) (data Data, nextPageToken string, err error) {
 	request["organizationId"] = x.who.OrganizationID
 	data, nextPageToken, err = client.Call[Data](x.ctx, x.Client, path, request, options...)
-	if code := collab.CodeOf(err); code == collab.Unauthenticated || code == collab.PermissionDenied {
-		err = &collab.Error{Code: collab.Internal, Err: err}
+	if code := client.CodeOf(err); code == client.CodeUnauthenticated || code == client.CodePermissionDenied {
+		err = &client.Error{Code: client.CodeInternal, Err: err}
 	}
 	return data, nextPageToken, err
 }
@@ -210,7 +213,7 @@ func call[Data any](x *exchange, path string, request fields, options ...client.
 // find is call, and no data for what does not exist.
 func find[Data any](x *exchange, path string, request fields) (data Data, nextPageToken string, err error) {
 	data, nextPageToken, err = call[Data](x, path, request)
-	if collab.CodeOf(err) == collab.NotFound {
+	if client.CodeOf(err) == client.CodeNotFound {
 		err = nil
 	}
 	return data, nextPageToken, err
@@ -220,7 +223,7 @@ func find[Data any](x *exchange, path string, request fields) (data Data, nextPa
 type item struct {
 	Success      bool        `json:"success"`
 	Message      string      `json:"message"`
-	Code         collab.Code `json:"code"`
+	Code         client.Code `json:"code"`
 	AnnotationID string      `json:"annotationId"`
 }
 
@@ -232,11 +235,11 @@ func (x *exchange) change(path string, request fields, options ...client.Option)
 	}
 	for _, i := range items {
 		if !i.Success {
-			return "", &collab.Error{Code: i.Code, Message: i.Message}
+			return "", &client.Error{Code: i.Code, Message: i.Message}
 		}
 		return i.AnnotationID, nil
 	}
-	return "", collab.Errorf(collab.NotFound, "there is nothing to change")
+	return "", client.Errorf(client.CodeNotFound, "there is nothing to change")
 }
 
 // key returns the Idempotency-Key of what the caller asks for under an id of the browser's: no other person's request has the same.

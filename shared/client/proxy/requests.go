@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"collabdata/shared/collab"
+	"collabdata/shared/client"
 )
 
 const (
@@ -167,7 +167,7 @@ func (x *exchange) changed(r *request, id string, err error) (any, error) {
 	selected := fields{"documentId": r.DocumentID, "annotationIds": []string{id}}
 	threads, _, err := call[[]*annotation](x, "/v2/commentannotations/get", selected)
 	if err == nil && (len(threads) == 0 || threads[0] == nil) {
-		err = collab.Errorf(collab.NotFound, "the thread does not exist")
+		err = client.Errorf(client.CodeNotFound, "the thread does not exist")
 	}
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (x *exchange) addThread(r *request) (any, error) {
 	}
 	key := x.key("add-thread", r)
 	id, err := x.change("/v2/commentannotations/add", thread, key)
-	if x.DocumentName != nil && collab.CodeOf(err) == collab.NotFound {
+	if x.DocumentName != nil && client.CodeOf(err) == client.CodeNotFound {
 		if err = x.addDocument(r.DocumentID); err == nil {
 			id, err = x.change("/v2/commentannotations/add", thread, key)
 		}
@@ -210,7 +210,7 @@ func (x *exchange) addDocument(id string) error {
 		document["documentName"] = name
 	}
 	_, err = x.change("/v2/organizations/documents/add", fields{"createOrganization": true, "documents": []fields{document}})
-	if collab.CodeOf(err) == collab.AlreadyExists {
+	if client.CodeOf(err) == client.CodeAlreadyExists {
 		err = nil
 	}
 	return err
@@ -228,7 +228,7 @@ func (x *exchange) addComment(r *request) (any, error) {
 // written returns a new comment of the caller's, which tells those concerned.
 func (x *exchange) written(r *request) (fields, error) {
 	if r.RequestID == "" {
-		return nil, collab.FieldErrorf("requestId", "is required")
+		return nil, mistake("requestId", "is required")
 	}
 	comment, err := x.content(r)
 	if err == nil {
@@ -243,7 +243,7 @@ var token = regexp.MustCompile(`\{\{([^{}]+)\}\}`)
 // content returns a text with those whom its tokens mention. A token of somebody whom the caller may not mention stays a text.
 func (x *exchange) content(r *request) (fields, error) {
 	if strings.TrimSpace(r.Text) == "" {
-		return nil, collab.FieldErrorf("text", "must not be empty")
+		return nil, mistake("text", "must not be empty")
 	}
 	var ids []string
 	for _, m := range token.FindAllStringSubmatch(r.Text, -1) {
@@ -252,7 +252,7 @@ func (x *exchange) content(r *request) (fields, error) {
 		}
 	}
 	if len(ids) > maxMentions {
-		return nil, collab.FieldErrorf("text", "must mention at most %d people", maxMentions)
+		return nil, mistake("text", "must mention at most %d people", maxMentions)
 	}
 	tags := []fields{}
 	if len(ids) > 0 {
@@ -280,10 +280,10 @@ func (x *exchange) own(r *request) (fields, error) {
 		return nil, err
 	}
 	if len(comments) == 0 || comments[0] == nil {
-		return nil, collab.Errorf(collab.NotFound, "the comment does not exist")
+		return nil, client.Errorf(client.CodeNotFound, "the comment does not exist")
 	}
 	if comments[0].From.UserID != x.who.User.ID {
-		return nil, collab.Errorf(collab.PermissionDenied, "the comment is not yours")
+		return nil, client.Errorf(client.CodePermissionDenied, "the comment is not yours")
 	}
 	return selected, nil
 }
