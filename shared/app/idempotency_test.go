@@ -58,6 +58,7 @@ const (
 // deployment is the service behind a refusing table, with a clock of its own.
 type deployment struct {
 	*testing.T
+	account string // that calls
 	service *Service
 	config  Config // of the service
 	table   *refusing
@@ -66,7 +67,7 @@ type deployment struct {
 
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
-	d := &deployment{T: t}
+	d := &deployment{T: t, account: "acme"}
 	name := "idempotency-" + rand.Text()
 	c := Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: localstacktest.Config(localstacktest.MiniStack(t)), Table: name,
@@ -111,7 +112,7 @@ func (d *deployment) send(ctx context.Context, path, key, settings, data string)
 		answer, err := lambdahttp.Handler(e.Handler(d.service.server(), d.service.services()))(ctx, events.APIGatewayProxyRequest{
 			Resource: path, HTTPMethod: "POST", Headers: header, Body: `{"data":` + data + `}`,
 			RequestContext: events.APIGatewayProxyRequestContext{
-				Authorizer: map[string]any{"accountId": "acme", "apiKey": "key", "settings": settings},
+				Authorizer: map[string]any{"accountId": d.account, "apiKey": "key", "settings": settings},
 			},
 		})
 		return answer.StatusCode, answer.Body, err

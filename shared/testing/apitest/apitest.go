@@ -176,19 +176,19 @@ func (s *script) run(t *testing.T, target Target) {
 	}
 }
 
-// account makes an account and sets the variables of its credentials.
-func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variables, key, token string) {
+// account makes an account, sets the variables of its credentials, and returns its id.
+func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variables, key, token string) (id string) {
 	t.Helper()
-	id := "test-" + rand.Text()
+	id = "test-" + rand.Text()
 	vars[key], vars[token] = textValue("key-"+rand.Text()), textValue(rand.Text())
 	if err := seed.write(t.Context(), seeder, id); err != nil {
 		t.Fatal(err)
 	}
 	tokens := []collab.Token{{Hash: collab.HashToken(vars[token].text), CreatedAt: time.Now().UnixMilli()}}
-	err := seeder.AddAPIKey(t.Context(), vars[key].text, id, tokens)
-	if err != nil {
+	if err := seeder.AddAPIKey(t.Context(), vars[key].text, id, tokens); err != nil {
 		t.Fatal(err)
 	}
+	return id
 }
 
 // patience is how long a step waits for what is on its way.

@@ -3,12 +3,15 @@ package apitest
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
+	"testing"
 
+	"collabdata/shared/api"
 	"collabdata/shared/api/openapi"
 )
 
-// examplesName is the script of the examples.
+// examplesName is the script that tells a story of examples. An endpoint that is not in it has the first request of its own scripts.
 const examplesName = "general/examples"
 
 // samples of each kind, for variables that the script has none for.
@@ -19,30 +22,89 @@ var samples = map[string]value{
 	"time":    textValue("2026-03-01T12:00:00.000Z"),
 }
 
-// Examples returns an example of each endpoint, in an order in which they work.
+// Examples returns an example of each endpoint: those of the script of examples, in an order in which they work, then the others.
 func Examples() ([]openapi.Example, error) {
 	list, err := load(scripts)
 	if err != nil {
 		return nil, err
 	}
-	s := list[slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })]
-	vars := variables{}
-	for name, text := range s.samples {
-		if vars[name], err = parseJSON(text); err != nil {
-			return nil, err
-		}
-	}
 	var examples []openapi.Example
-	for _, step := range s.steps {
-		answer, err := vars.sample(step.answer.body)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", step.title, err)
+	add := func(s *script, steps ...*step) error {
+		vars := variables{}
+		for name, text := range s.samples {
+			if vars[name], err = parseJSON(text); err != nil {
+				return err
+			}
 		}
-		examples = append(examples, openapi.Example{
-			Path: step.path, Title: step.title, Request: json.RawMessage(step.body), Answer: json.RawMessage(answer.String()),
-		})
+		for _, step := range steps {
+			answer, err := vars.sample(step.answer.body)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", s.name, step.title, err)
+			}
+			examples = append(examples, openapi.Example{
+				Path: step.path, Title: step.title, Request: json.RawMessage(step.body), Answer: json.RawMessage(answer.String()),
+			})
+		}
+		return nil
+	}
+	story := list[slices.IndexFunc(list, func(s *script) bool { return s.name == examplesName })]
+	if err := add(story, story.steps...); err != nil {
+		return nil, err
+	}
+	for _, e := range api.Endpoints() {
+		if slices.ContainsFunc(examples, func(x openapi.Example) bool { return x.Path == e.Path }) {
+			continue
+		}
+		if s, n := first(list, e.Path); s != nil {
+			if err := add(s, s.steps[n]); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return examples, nil
+}
+
+// first returns where the scripts of an endpoint first send it a request that it answers with success, nil for nowhere.
+func first(list []*script, endpoint string) (in *script, step int) {
+	for _, s := range list {
+		for n, step := range s.steps {
+			if s.folder == endpoint && step.path == endpoint && step.answer.status == http.StatusOK {
+				return s, n
+			}
+		}
+	}
+	return nil, 0
+}
+
+// Prepare makes an account in which everything is as it is before the first successful request of the endpoint's scripts, for tests that send
+// that themselves. It returns the account and the data of the request.
+func Prepare(t *testing.T, target Target, endpoint string) (account string, data json.RawMessage) {
+	t.Helper()
+	list, err := load(scripts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, n := first(list, endpoint)
+	if s == nil {
+		t.Fatalf("no script has %s answer 200", endpoint)
+	}
+	vars := variables{}
+	account = s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
+	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+	for _, step := range s.steps[:n] {
+		if problems, err := step.await(t.Context(), target, vars); err != nil || problems != "" {
+			t.Fatal(step.title, problems, err)
+		}
+	}
+	text, err := vars.expandJSON(s.steps[n].body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct{ Data json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &body); err != nil {
+		t.Fatal(err)
+	}
+	return account, body.Data
 }
 
 // sample returns an expected answer with a sample in the place of each variable.
