@@ -33,8 +33,12 @@ check:
 	@mkdir -p $(LOCAL)/bin 2>/dev/null; for dir in $(LOCAL) $(LOCAL)/*; do \
 		[ -w "$$dir" ] || { echo "$(CURDIR)/$$dir cannot be written: it belongs to $$({ ls -ld "$$dir" 2>/dev/null || ls -ld .; } | awk '{print $$3}'). Give it to yourself: sudo chown -R $$(id -un) '$(CURDIR)/$(LOCAL)'" >&2; exit 1; }; done
 
+# What it needs is installed while it is compiled. It waits for that, and says
+# what is wrong where it fails. Who names other stand-ins may need none of it.
 run: check ## serve the API on this machine with all it needs (PORT=... and HOST=... say where)
-	@$(call build_programs,local admin) && exec $(LOCAL)/bin/local
+	@echo 'Building (a minute at the first time) ...'; go build -o $(LOCAL)/bin/ ./localstack/install && \
+	if [ -z "$$AWS_ENDPOINT_URL$$AWS_ENDPOINT_URL_DYNAMODB$$AWS_ENDPOINT_URL_SQS" ]; then $(LOCAL)/bin/install 2>/dev/null & fi; \
+	go build -o $(LOCAL)/bin/ ./scripts/local && exec $(LOCAL)/bin/local
 
 seed: check ## fill the running local server with an organization of 200 threads
 	@[ -e $(LOCAL)/data/env ] || { echo 'There is no local server to fill: make run, in another terminal.' >&2; exit 1; }

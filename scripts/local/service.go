@@ -167,9 +167,12 @@ func writeEnvironment(ctx context.Context, data, url string, c *clouds, queues m
 	return path, os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// adminCommand is how a shell runs the operator's commands on this deployment.
+// adminCommand is how a shell runs the operator's commands on this deployment. Their program is built when it is first wanted: so the
+// server answers sooner.
 func adminCommand(local, environment string) string {
-	return fmt.Sprintf(". %s && %s --help", quote(environment), quote(filepath.Join(local, "bin", "admin")))
+	return fmt.Sprintf(
+		"make -C %s admin && . %s && %s --help", quote(filepath.Dir(local)), quote(environment), quote(filepath.Join(local, "bin", "admin")),
+	)
 }
 
 // quote returns a text as one word of a shell.
