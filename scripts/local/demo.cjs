@@ -92,7 +92,7 @@ async function main() {
     const dot = bob.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Unread');
   await want('the dot of what is unread', dot);
   await bell.click();
-  await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}));
+  await want('the notification', bob.getByRole('dialog').getByRole('button', {name: /Ann Archer mentioned you/}));
   await check(bob, 'inbox', true);
   await bob.getByRole('dialog').getByRole('button', {name: /Ann Archer/}).click();
   const thread = bob.getByRole('article', {name: 'Thread of Ann Archer'});

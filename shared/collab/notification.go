@@ -87,6 +87,20 @@ type InboxEntry struct {
 	Position  string   // of it in the inbox
 }
 
+// Headlines of notifications about comments.
+const (
+	HeadlineAdded     = "{actionUser} added a comment"
+	HeadlineReplied   = "{actionUser} replied"
+	HeadlineMentioned = "{actionUser} mentioned you"
+)
+
+// MentionReader has the headline say that the comment mentions the one who reads it, unless somebody gave the notification another one.
+func (n *Notification) MentionReader() {
+	if n.Headline == HeadlineAdded || n.Headline == HeadlineReplied {
+		n.Headline = HeadlineMentioned
+	}
+}
+
 // NotificationFilter says which notifications are meant; "" is any.
 type NotificationFilter struct {
 	Document string

@@ -76,7 +76,7 @@ func (r *eventRun) serve(ctx context.Context, list []outbox.Recipient) (there bo
 	if there, err := r.notify(ctx, users...); err != nil || !there {
 		return false, err
 	}
-	if err := r.Outbox.AddToInbox(ctx, r.document.OrganizationRef, notificationOf(r.event), users); err != nil {
+	if err := r.Outbox.AddToInbox(ctx, r.document.OrganizationRef, notificationOf(r.event), users, mentionedBy(r.event)...); err != nil {
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))

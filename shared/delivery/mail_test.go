@@ -202,15 +202,22 @@ func TestNotificationSays(t *testing.T) {
 			ev.Actor, ev.Comments = &collab.User{UserID: "ann", Name: &name}, []collab.EventComment{c}
 		}
 	}
+	assigned := func(ev *collab.Event) { // to Bob, whom nobody mentions
+		comment(collab.EventComment{Text: &name})(ev)
+		ev.People = nil
+		ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{AssignedTo: collab.JSON(`{"userId":"bob"}`)}}
+	}
 	for _, test := range []struct {
 		kind           collab.EventType
 		edit           func(*collab.Event)
 		headline, body string
 	}{
-		{collab.AnnotationAdded, comment(collab.EventComment{Text: &name}), "Ann added a comment", "Ann"},
+		{collab.AnnotationAdded, comment(collab.EventComment{Text: &name}), "Ann mentioned you", "Ann"},
 		{collab.CommentAdded, comment(collab.EventComment{HTML: &html, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"B<o>b"}}]`)}),
-			"Ann replied", "Hello B<o>b"},
-		{collab.CommentAdded, comment(collab.EventComment{Text: &long}), "Ann replied", strings.Repeat("ä", 500) + "…"},
+			"Ann mentioned you", "Hello B<o>b"},
+		{collab.CommentAdded, comment(collab.EventComment{Text: &long}), "Ann mentioned you", strings.Repeat("ä", 500) + "…"},
+		{collab.AnnotationAdded, assigned, "Ann added a comment", "Ann"},
+		{collab.CommentAdded, assigned, "Ann replied", "Ann"},
 		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Annotation = open }, "The status was changed to Open {x}", ""},
 		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = open }, "A thread was assigned to zoe@example.com", ""},
 		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = &collab.EventAnnotation{} }, "A thread is assigned to nobody any more", ""},

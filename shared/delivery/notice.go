@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"collabdata/shared/collab"
@@ -155,14 +156,11 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 		status, assignee = nameOf(a.Status), nameOf(a.AssignedTo)
 		assigneeID = userOf(a.AssignedTo).UserID
 	}
-	mentioned := make(map[string]bool, len(ev.People))
-	for _, u := range ev.People {
-		mentioned[u.UserID] = true
-	}
+	mentioned := mentionedBy(ev)
 	return func(to collab.User) string {
 		mine := to.UserID == assigneeID
 		switch {
-		case (ev.Type == collab.AnnotationAdded || ev.Type == collab.CommentAdded) && mentioned[to.UserID]:
+		case slices.Contains(mentioned, to.UserID):
 			return actor + " mentioned you" + where
 		case ev.Type == collab.AnnotationAdded && mine:
 			return actor + " assigned a thread to you" + where
@@ -181,6 +179,14 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 		}
 		return "A thread" + where + " was changed"
 	}
+}
+
+// mentionedBy returns the users whom the comments of an event mention.
+func mentionedBy(ev *collab.Event) []string {
+	if ev.Type != collab.AnnotationAdded && ev.Type != collab.CommentAdded {
+		return nil
+	}
+	return collab.Map(ev.People, func(u collab.User) string { return u.UserID })
 }
 
 // earlier returns the last comments of the thread before the event's own.
@@ -236,9 +242,9 @@ func notificationOf(ev *collab.Event) collab.Notification {
 	}
 	switch ev.Type {
 	case collab.AnnotationAdded:
-		n.Headline = "{actionUser} added a comment"
+		n.Headline = collab.HeadlineAdded
 	case collab.CommentAdded:
-		n.Headline = "{actionUser} replied"
+		n.Headline = collab.HeadlineReplied
 	case collab.AnnotationStatusChanged:
 		n.Headline = "The status was changed"
 		if ev.Annotation != nil && set("status", ev.Annotation.Status) {

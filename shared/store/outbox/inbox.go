@@ -16,10 +16,16 @@ import (
 // A user's inbox is two lists of pointers, the user's own and the organization's for all, in each newest first; what they point to is
 // stored once. What the user did with a notification is an item of its own, made when there is something to say.
 
-// AddToInbox puts a notification into the lists of users. Repeats change nothing.
-func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string) error {
+// inboxItem is what a user's list says of a notification beside its key.
+type inboxItem struct {
+	Mentioned bool `dynamodbav:"men,omitempty"` // its comment mentions the user
+}
+
+// AddToInbox puts a notification into the lists of users, some of whom its comment mentions. Repeats change nothing.
+func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string, mentioned ...string) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
-		return s.Put(ctx, store.NewItem(keys.UserNotification(org, users[i], n.CreatedAt, n.ID)))
+		own := inboxItem{Mentioned: slices.Contains(mentioned, users[i])}
+		return s.Put(ctx, store.ItemOf(keys.UserNotification(org, users[i], n.CreatedAt, n.ID), own))
 	})
 }
 
@@ -36,6 +42,7 @@ type pointer struct {
 	sk    string
 	id    string
 	toAll bool
+	inboxItem
 }
 
 // Notifications returns up to most notifications of the organization that q means, in the order of their times and by id where these are
@@ -94,6 +101,9 @@ func (s *Store) pointers(
 		p := pointer{sk: it.Text(keys.SK), toAll: it.Text(keys.PK) == keys.AllNotification(org, 0, "").PK}
 		if _, p.id, err = keys.ParseListed(p.sk); err != nil {
 			return nil, false, store.Unreadable(it.Key(), err)
+		}
+		if err := it.Decode(&p.inboxItem); err != nil {
+			return nil, false, err
 		}
 		list[i] = p
 	}
@@ -186,6 +196,9 @@ func (s *Store) entries(
 		}
 		e := collab.InboxEntry{
 			Notification: n.Body.Value, To: n.To, ToAll: p.toAll || n.All && q.User == "", ReadAt: did.ReadAt, ClickedAt: did.ClickedAt, Position: p.sk,
+		}
+		if p.Mentioned {
+			e.MentionReader()
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
