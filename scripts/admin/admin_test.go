@@ -500,6 +500,7 @@ func TestSettings(t *testing.T) {
 		MailsPerDay:                collab.Unlimited,
 		WebhookEndpoints:           50,
 		DefaultAccess:              collab.AccessPublic,
+		PermissionProvider:         true,
 	}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

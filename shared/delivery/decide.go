@@ -3,8 +3,9 @@ package delivery
 import (
 	"cmp"
 	"context"
-	"log/slog"
+	"errors"
 
+	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/store/outbox"
@@ -97,26 +98,14 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
 	return nil
 }
 
-// allowed returns those of the users who may see the event's document: the permission provider says it, else the document's access.
+// allowed returns those of the users who may see the event's document. Of whom the permission provider does not answer may not.
 func (r *eventRun) allowed(ctx context.Context, users []string) (map[string]bool, error) {
-	p, err := r.Directory.PermissionProvider(ctx, r.event.Account)
-	if err != nil {
-		return nil, err
+	allowed, err := r.access.MaySee(ctx, r.settings, r.document, users)
+	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
+		r.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
+		return allowed, nil
 	}
-	if p == nil {
-		return r.Directory.MaySee(ctx, r.document, r.settings.DefaultAccess, users)
-	}
-	allowed, err := r.askProvider(ctx, p, r.document, users)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	if err != nil {
-		r.Log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about are not notified",
-			slog.String("account", r.event.Account), slog.String("event", r.event.ID), slog.Int("users", len(users)-len(allowed)),
-			slog.Any("cause", err))
-		r.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(len(users)-len(allowed)))
-	}
-	return allowed, nil
+	return allowed, err
 }
 
 // byPreference leaves the channels that the users prefer for the document.

@@ -23,6 +23,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
@@ -40,11 +41,10 @@ type Directory interface {
 	Account(ctx context.Context, id string) (collab.Account, error)
 	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
-	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
-	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
+	access.Directory
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
@@ -97,7 +97,7 @@ type Options struct {
 type Deliverer struct {
 	Options
 	poster   *webhook.Client
-	provider *webhook.Client
+	access   *access.Checker
 	postTime time.Duration
 	accounts *cache.Cache[string, collab.Account]
 	ledger   *quota.Ledger
@@ -112,11 +112,9 @@ const (
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
 	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, outbox.RecipientPageSize)
-	provider := o.Client
-	provider.Timeout, provider.Answer, provider.Posted = providerTimeout, providerAnswer, nil
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
-		poster: webhook.NewClient(o.Guard, o.Client), provider: webhook.NewClient(o.Guard, provider),
+		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Guard, o.Client, o.Now, o.Log),
 		accounts: cache.New[string, collab.Account](mostAccounts),
 		ledger:   &quota.Ledger{Store: o.Directory, Now: o.Now, Log: o.Log},
 	}

@@ -23,6 +23,7 @@ const (
 	Until       = "und"   // milliseconds: until when it can be restored
 	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
 	Parent      = "par"   // folder of a document or folder
+	Removals    = "rem"   // of an organization or a document: users were taken out of it at some time
 	Added       = "n"     // folders, ever
 	Moved       = "mvd"   // folders, ever
 	Body        = "body"  // JSON of an event, a notification, an answer

@@ -88,3 +88,19 @@ func DocumentGranted(doc collab.DocumentRef) string {
 
 // FolderTree counts the changes of which folder is in which.
 func FolderTree(org collab.OrganizationRef) Key { return Key{below(org), "TREE"} }
+
+// RemovedPartition holds the users who were taken out of an organization, until something brings them back.
+func RemovedPartition(org collab.OrganizationRef) string { return below(org, "GONE") }
+
+// Removed says that a user was taken out of an organization.
+func Removed(org collab.OrganizationRef, user string) Key {
+	return Key{RemovedPartition(org), Escape(user)}
+}
+
+// RemovedFromPartition holds the users who were taken out of a document, until something brings them back.
+func RemovedFromPartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#GONE" }
+
+// RemovedFrom says that a user was taken out of a document.
+func RemovedFrom(doc collab.DocumentRef, user string) Key {
+	return Key{RemovedFromPartition(doc), Escape(user)}
+}

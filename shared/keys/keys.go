@@ -26,6 +26,8 @@
 //	  which folder is in which      the same                          TREE
 //	user of a group                 A#<acct>#O#<org>#GRP#<group>      <user>
 //	grant of a user; her groups     A#<acct>#O#<org>#GRANT            <user>#F#<folder>, <user>#D#<doc>; <user>#G#<group>
+//	user who was removed            A#<acct>#O#<org>#GONE             <user>
+//	  from a document               A#<acct>#O#<org>#D#<doc>#GONE     <user>
 //	annotation head                 A#<acct>#O#<org>#D#<doc>          ANN#<ann>
 //	comment                         the same                          ANN#<ann>#CMT#<16 digits>
 //	annotation id to documents      A#<acct>#O#<org>#ID#<ann>         <doc>

@@ -31,10 +31,11 @@ func (s *Store) OpenResources(ctx context.Context, acct string, named []collab.R
 	return list, err
 }
 
-// AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there.
+// AddGrants gives a user grants on resources, all or none: at most store.MaxWrites. They replace those that are there. Where the user was
+// taken out of a resource before, or of its organization, a grant that holds undoes that.
 func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string, on []collab.Resource, grants []collab.Grant) error {
 	itemKeys := collab.Map(on, func(in collab.Resource) keys.Key { return memberKey(in, user) })
-	return s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+	err := s.Try(ctx, "the permissions", req.Mark(), func(ctx context.Context) ([]store.Write, error) {
 		there, err := s.GetAll(ctx, itemKeys, true)
 		if err != nil || req.Repeat && there[itemKeys[0]].Text(keys.Writer) == req.Mark() {
 			return nil, err
@@ -50,6 +51,16 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 		}
 		return writes, nil
 	})
+	if err != nil {
+		return err
+	}
+	var held []collab.Resource
+	for i := range on {
+		if grants[i].Holds(req.Millis()) {
+			held = append(held, on[i])
+		}
+	}
+	return s.bringBack(ctx, []string{user}, held)
 }
 
 // Held is what a user has in an organization beside membership: a grant on a document, or on a folder, or a place in a group.
@@ -142,29 +153,9 @@ const (
 func (s *Store) readGrants(
 	ctx context.Context, org collab.OrganizationRef, users []string, folders collab.Folders, docs []collab.Document,
 ) (map[keys.Key]store.Item, error) {
-	listed := make([]map[keys.Key]store.Item, len(users))
-	ask := make([][]keys.Key, len(users)) // on folders
-	err := store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
-		var last string
-		if len(folders) > fewFolders {
-			if listed[i], last, err = s.folderGrants(ctx, org, users[i]); err != nil || last == "" {
-				return err
-			}
-		}
-		for _, f := range folders {
-			if k := keys.FolderGrant(f.Ref(org), users[i]); k.SK > last {
-				ask[i] = append(ask[i], k)
-			}
-		}
-		return nil
-	})
+	listed, all, err := s.listFolderGrants(ctx, org, users, folders, fewFolders, true)
 	if err != nil {
 		return nil, err
-	}
-	all := slices.Concat(ask...)
-	if len(folders) > fewFolders && len(all) > mostFoldersAsk {
-		return nil, collab.Errorf(collab.FailedPrecondition,
-			"there are too many folders above what is asked for, and grants of the users on others: ask for fewer users or resources at once")
 	}
 	for _, u := range users {
 		all = append(all, keys.Member(org, u))
@@ -173,15 +164,50 @@ func (s *Store) readGrants(
 		}
 	}
 	found, err := s.GetAll(ctx, all, true)
-	for _, items := range listed {
-		maps.Copy(found, items)
-	}
+	maps.Copy(found, listed)
 	return found, err
 }
 
+// listFolderGrants reads the first grants on folders of each user, where there are more than few folders to ask about. ask are the keys of
+// the grants that this leaves to be read.
+func (s *Store) listFolderGrants(
+	ctx context.Context, org collab.OrganizationRef, users []string, folders collab.Folders, few int, strong bool,
+) (listed map[keys.Key]store.Item, ask []keys.Key, err error) {
+	lists := make([]map[keys.Key]store.Item, len(users))
+	left := make([][]keys.Key, len(users))
+	err = store.Each(ctx, len(users), func(ctx context.Context, i int) (err error) {
+		var last string
+		if len(folders) > few {
+			if lists[i], last, err = s.folderGrants(ctx, org, users[i], strong); err != nil || last == "" {
+				return err
+			}
+		}
+		for _, f := range folders {
+			if k := keys.FolderGrant(f.Ref(org), users[i]); k.SK > last {
+				left[i] = append(left[i], k)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if ask = slices.Concat(left...); len(folders) > few && len(ask) > mostFoldersAsk {
+		return nil, nil, collab.Errorf(collab.FailedPrecondition,
+			"there are too many folders above what is asked for, and grants of the users on others: ask for fewer users or resources at once")
+	}
+	listed = map[keys.Key]store.Item{}
+	for _, items := range lists {
+		maps.Copy(listed, items)
+	}
+	return listed, ask, nil
+}
+
 // folderGrants reads the first grants of a user on folders. last is the sort key of the last one, "" where there are no others.
-func (s *Store) folderGrants(ctx context.Context, org collab.OrganizationRef, user string) (list map[keys.Key]store.Item, last string, err error) {
-	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.FolderGrantsOf(user)), Limit: listedGrants, Strong: true}
+func (s *Store) folderGrants(
+	ctx context.Context, org collab.OrganizationRef, user string, strong bool,
+) (list map[keys.Key]store.Item, last string, err error) {
+	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.FolderGrantsOf(user)), Limit: listedGrants, Strong: strong}
 	items, more, err := s.QueryPage(ctx, q)
 	list = make(map[keys.Key]store.Item, len(items))
 	for _, it := range items {
@@ -222,7 +248,9 @@ func (g *grants) standings(
 	of = collab.UserStandings{Access: tree.Access(own, folder, byDefault), Grants: map[string][]*collab.Grant{}, Members: members}
 	resources := []collab.Resource{in}
 	for _, id := range tree.Up(folder) {
-		resources = append(resources, collab.Resource{OrganizationRef: g.org, Folder: tree[id].Ref(g.org)})
+		if f, exists := tree[id]; exists {
+			resources = append(resources, collab.Resource{OrganizationRef: g.org, Folder: f.Ref(g.org)})
+		}
 	}
 	for _, r := range resources {
 		list, err := g.on(r)

@@ -166,16 +166,25 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 	return &p, nil
 }
 
-// SetPermissionProvider writes the permission provider of an account, nil for none. The account is not checked.
+// SetPermissionProvider writes the permission provider of an account, nil for none, and says so in its settings. It fails with NOT_FOUND
+// when the account does not exist.
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
 	k := keys.PermissionProvider(acct)
-	if p == nil {
-		return s.Delete(ctx, k)
+	if p != nil {
+		if _, err := store.Rewrite(ctx, s.Table, k, "the permission provider", func(is *collab.PermissionProvider, _ bool) error {
+			*is = *p
+			return nil
+		}); err != nil {
+			return err
+		}
 	}
-	_, err := store.Rewrite(ctx, s.Table, k, "the permission provider", func(is *collab.PermissionProvider, _ bool) error {
-		*is = *p
+	_, err := s.ChangeAccount(ctx, acct, func(a *collab.Account) error {
+		a.Settings.PermissionProvider = p != nil
 		return nil
 	})
+	if err == nil && p == nil {
+		err = s.Delete(ctx, k)
+	}
 	return err
 }
 

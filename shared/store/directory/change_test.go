@@ -131,10 +131,16 @@ func testChange(t *testing.T, s *Store) {
 func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
 
 func testPermissionProvider(t *testing.T, s *Store) {
+	mustCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
+	must(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
 	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
 		must(t, s.SetPermissionProvider(t.Context(), "acct", want))
 		got, err := s.PermissionProvider(t.Context(), "acct")
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		a, err := s.Account(t.Context(), "acct")
+		if diff := cmp.Diff(collab.Settings{AllEvents: true, PermissionProvider: want != nil}, a.Settings); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
 	}

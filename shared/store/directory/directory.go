@@ -20,11 +20,13 @@ import (
 type Store struct {
 	*store.Table
 	known *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
+
+	removals *cache.Cache[keys.Key, bool] // organizations and documents that users were taken out of, by item: see BringBack
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[keys.Key, int64](mostKnown)}
+	return &Store{Table: t, known: cache.New[keys.Key, int64](mostKnown), removals: cache.New[keys.Key, bool](mostKnown)}
 }
 
 // lastPart returns the id that ends a sort key behind its prefix.

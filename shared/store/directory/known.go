@@ -38,6 +38,9 @@ func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int6
 		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", what)
 	}
 	s.known.Put(it.Key(), of.Incarnation, at.Add(Belief))
+	if it[keys.Removals] != nil {
+		s.noteRemovals(it.Key())
+	}
 	return of.Incarnation, nil
 }
 

@@ -10,8 +10,6 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // memberItem is the item of a member: of an organization, or as a grant of a folder or a document, of which In and DocAnn list it.
@@ -73,52 +71,44 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with
-// NOT_FOUND. The resource is not checked. Errors stand at the places of their users.
+// NOT_FOUND; whoever was taken out of the resource before, or of its organization, sees it again then. The resource is not checked. Errors
+// stand at the places of their users.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
 	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
-	return changeAll(ctx, s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
+	errs := changeAll(ctx, s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
 		if !exists && !create {
 			return errNoUser
 		}
 		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
 	})
-}
-
-// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. One who is not
-// there fails with NOT_FOUND. Errors stand at the places of their users.
-func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
-	errs := make([]error, len(users))
-	remove := func(i int) {
-		it, _, err := s.WriteOne(ctx, store.Delete(memberKey(in, users[i])), types.ReturnValueAllOld)
-		if errs[i] = err; err == nil && it == nil && !req.Repeat {
-			errs[i] = errNoUser
-		}
-	}
-	if in.Folder.Folder != "" || in.Document.Document != "" {
-		store.All(len(users), remove)
+	if !create {
 		return errs
 	}
-	for i, user := range users {
-		n, err := s.deleteGrants(ctx, in.OrganizationRef, user)
-		if errs[i] = err; err != nil {
-			continue
-		}
-		if remove(i); n > 0 && errs[i] == errNoUser {
-			errs[i] = nil
+	if err := s.bringBack(ctx, users, []collab.Resource{in}); err != nil {
+		for i := range errs {
+			errs[i] = cmp.Or(errs[i], err)
 		}
 	}
 	return errs
 }
 
-// deleteGrants takes all grants in an organization from a user, and the user from its groups. It returns how many these were.
-func (s *Store) deleteGrants(ctx context.Context, org collab.OrganizationRef, user string) (n int, err error) {
+// deleteGrants takes all grants in an organization from a user, and the user from its groups. It returns how many these were, and calls first
+// before it deletes any.
+func (s *Store) deleteGrants(
+	ctx context.Context, org collab.OrganizationRef, user string, first func() error,
+) (n int, err error) {
 	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true}
 	for more := true; more; {
 		var items []store.Item
 		if items, more, err = s.QueryPage(ctx, q); err != nil {
 			return n, err
+		}
+		if len(items) > 0 && n == 0 {
+			if err := first(); err != nil {
+				return n, err
+			}
 		}
 		err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
 			_, _, _, group, err := keys.ParseGrant(org, items[i].Text(keys.SK))

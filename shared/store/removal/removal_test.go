@@ -182,9 +182,11 @@ func (p *process) fill(doc collab.DocumentRef) {
 	_, err := p.threads.SetSeen(p.Context(), storetest.Request(p.Now()), doc, "ann", []string{"a"}, true)
 	p.must(err)
 	p.must(p.threads.SetAllSeen(p.Context(), storetest.Request(p.Now()), doc, "bob", true))
-	for _, err := range p.ChangeMembers(p.Context(), storetest.Request(p.Now()), collab.Resource{OrganizationRef: org, Document: doc}, []string{"ann"}, true, func(int, *collab.Member) {}) {
+	in := collab.Resource{OrganizationRef: org, Document: doc}
+	for _, err := range p.ChangeMembers(p.Context(), storetest.Request(p.Now()), in, []string{"ann", "cid"}, true, func(int, *collab.Member) {}) {
 		p.must(err)
 	}
+	p.must(p.DeleteMembers(p.Context(), storetest.Request(p.Now()), in, []string{"cid"})[0])
 	var many []string
 	for i := range 1_000 {
 		many = append(many, fmt.Sprint("user", i))

@@ -109,7 +109,10 @@ func (w *world) fill() {
 	w.must(w.AddGrants(ctx, w.request(), "ann", []collab.Resource{
 		{OrganizationRef: w.org, Folder: folder}, {OrganizationRef: w.org, Document: w.doc},
 	}, make([]collab.Grant, 2)))
-	w.must(w.ChangeMembers(ctx, w.request(), collab.Resource{OrganizationRef: w.org}, []string{"bob"}, true, func(int, *collab.Member) {})[0])
+	of := collab.Resource{OrganizationRef: w.org}
+	w.must(w.ChangeMembers(ctx, w.request(), of, []string{"bob"}, true, func(int, *collab.Member) {})[0])
+	w.must(w.ChangeMembers(ctx, w.request(), of, []string{"cid"}, true, func(int, *collab.Member) {})[0])
+	w.must(w.DeleteMembers(ctx, w.request(), of, []string{"cid"})[0])
 	w.must(w.SetPreferences(ctx, w.org, []string{"bob"}, []string{"plan"}, collab.Preferences{Inbox: collab.PreferNone}))
 	w.must(w.delete("document", "gone", w.request()))
 }

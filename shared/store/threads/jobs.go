@@ -140,6 +140,7 @@ func (s *Store) sweepBelow(ctx context.Context, doc collab.DocumentRef) (n int, 
 		}},
 		{keys.MailPartition(doc), store.Everything, nil},
 		{keys.SeenPartition(doc), store.Everything, nil},
+		{keys.RemovedFromPartition(doc), store.Everything, nil},
 	} {
 		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)
 		if n += swept; err != nil || !done {
@@ -197,7 +198,8 @@ func (s *Store) sweepOrganization(ctx context.Context, org collab.OrganizationRe
 		return n, false, nil
 	}
 	for _, pk := range []string{
-		keys.GrantPartition(org), keys.AllNotification(org, 0, "").PK, keys.PreferencePartition(org), keys.OrganizationPartition(org),
+		keys.GrantPartition(org), keys.RemovedPartition(org), keys.AllNotification(org, 0, "").PK, keys.PreferencePartition(org),
+		keys.OrganizationPartition(org),
 	} {
 		swept, done, err := s.empty(ctx, pk, store.Everything, func(ctx context.Context, sk string) error { return s.sweepGroup(ctx, org, sk) })
 		if n += swept; err != nil || !done {

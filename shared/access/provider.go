@@ -1,15 +1,20 @@
-package delivery
+package access
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
 	"collabdata/shared/collab"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // How a permission provider is asked. The reference has the form of question and answer: shared/api/openapi/introduction.md.
@@ -32,43 +37,49 @@ type permissionAnswer struct {
 	UserIDs []string `json:"userIds"`
 }
 
-// askProvider returns those of the users who may see a document, by the answer of the account's permission provider. After an error some
-// questions had no answer: their users are not returned.
-func (d *Deliverer) askProvider(
+// ask returns those of the users who may see a document, by the answer of the account's permission provider. It fails with *NoAnswer where
+// some questions had no answer: their users are not among those returned.
+func (c *Checker) ask(
 	ctx context.Context, p *collab.PermissionProvider, doc collab.DocumentRef, users []string,
 ) (map[string]bool, error) {
-	var parts [][]string
-	for rest := users; len(rest) > 0; {
-		n := min(len(rest), providerUsers)
-		parts = append(parts, rest[:n])
-		rest = rest[n:]
-	}
 	var mu sync.Mutex
-	var errs []error
+	none := &NoAnswer{}
 	allowed := map[string]bool{}
-	_ = each(len(parts), providerCalls, func(i int) error {
-		yes, err := d.askTries(ctx, p, permissionQuestion{doc.Organization, doc.Document, parts[i]})
-		mu.Lock()
-		defer mu.Unlock()
-		errs = append(errs, err)
-		asked := map[string]bool{}
-		for _, u := range parts[i] {
-			asked[u] = true
-		}
-		for _, u := range yes {
-			if asked[u] {
-				allowed[u] = true
+	var g errgroup.Group
+	g.SetLimit(providerCalls)
+	for part := range slices.Chunk(users, providerUsers) {
+		g.Go(func() error {
+			yes, err := c.askTries(ctx, p, permissionQuestion{doc.Organization, doc.Document, part})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				none.Users += len(part)
+				none.Err = cmp.Or(none.Err, err)
 			}
-		}
-		return nil
-	})
-	return allowed, errors.Join(errs...)
+			for _, u := range yes {
+				if slices.Contains(part, u) {
+					allowed[u] = true
+				}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no function fails
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if none.Err != nil {
+		c.log.LogAttrs(ctx, slog.LevelWarn, "the permission provider gave no answer: those it was asked about see nothing",
+			slog.String("account", doc.Account), slog.Int("users", none.Users), slog.Any("cause", none.Err))
+		return allowed, none
+	}
+	return allowed, nil
 }
 
-func (d *Deliverer) askTries(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) (allowed []string, err error) {
+func (c *Checker) askTries(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) (allowed []string, err error) {
 	pause := providerPause
 	for n := 1; ; n++ {
-		allowed, err = d.ask(ctx, p, q)
+		allowed, err = c.post(ctx, p, q)
 		if err == nil || n == providerTries {
 			return allowed, err
 		}
@@ -83,12 +94,12 @@ func (d *Deliverer) askTries(ctx context.Context, p *collab.PermissionProvider, 
 	}
 }
 
-func (d *Deliverer) ask(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) ([]string, error) {
+func (c *Checker) post(ctx context.Context, p *collab.PermissionProvider, q permissionQuestion) ([]string, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := d.provider.Post(ctx, p.URL, http.Header{"Authorization": {"Bearer " + p.Secret}}, body)
+	answer, err := c.client.Post(ctx, p.URL, http.Header{"Authorization": {"Bearer " + p.Secret}}, body)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,98 @@
+package collab
+
+import (
+	"cmp"
+	"slices"
+)
+
+// VisibilityType says which of those who may see a document may see a thread in it.
+type VisibilityType string
+
+// The types.
+const (
+	VisibilityPublic              VisibilityType = "public"              // all of them
+	VisibilityOrganizationPrivate VisibilityType = "organizationPrivate" // the members of the organization
+	VisibilityRestricted          VisibilityType = "restricted"          // those who are named, and the thread's creator
+)
+
+// Values returns all types.
+func (VisibilityType) Values() []string {
+	return texts(VisibilityPublic, VisibilityOrganizationPrivate, VisibilityRestricted)
+}
+
+// MaxVisibleTo is how many users a Visibility names at most.
+const MaxVisibleTo = 100
+
+// Visibility says who may see a thread, of those who may see its document. nil is public.
+type Visibility struct {
+	Type           VisibilityType `json:"type" rule:"required" dynamodbav:"type" doc:"public: whoever may see the document; organizationPrivate: of these, the members of the organization; restricted: of these, userIds and the annotation's creator"`
+	OrganizationID string         `json:"organizationId,omitempty" rule:"id" dynamodbav:"org,omitempty" doc:"The organization of the request; required for organizationPrivate"`
+	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
+}
+
+// Narrow returns v, nil where it is public.
+func (v *Visibility) Narrow() *Visibility {
+	if v == nil || v.Type == VisibilityPublic {
+		return nil
+	}
+	return v
+}
+
+// Answered returns the visibility as it is answered: public is a value of its own.
+func (v *Visibility) Answered() Visibility {
+	if v == nil {
+		return Visibility{Type: VisibilityPublic}
+	}
+	return *v
+}
+
+// Viewing is all that decides whether a person may see a document at a moment.
+type Viewing struct {
+	User    string
+	There   bool // the document exists in this incarnation, and is enabled
+	Removed bool // users/delete took the person out of the organization or the document, and nothing has brought them back
+	// Provider is the answer of the account's permission provider, nil where the account has none. It decides in place of Standing.
+	Provider *bool
+	Standing // its Access is what somebody set, "" where nobody did: see Folders.Set
+}
+
+// Viewer applies the rule of who may see a document. What somebody set is asked; where nobody set anything, whomever a back end names may
+// see it.
+func (v Viewing) Viewer(now Millis) Viewer {
+	may := v.Provider == nil && (v.Access == "" || v.Grant(now) != nil) || v.Provider != nil && *v.Provider
+	return Viewer{User: v.User, May: v.There && !v.Removed && may, Member: v.Member.Holds(now)}
+}
+
+// Viewer is what a person may see of a document.
+type Viewer struct {
+	User   string
+	May    bool // the document, and threads in it that are public
+	Member bool // of the organization
+}
+
+// Sees applies the rule of who may see a thread: its document lets them, and its visibility, nil for public. creator is the id of the
+// thread's creator, "" for none.
+func (v Viewer) Sees(thread *Visibility, creator string) bool {
+	switch {
+	case !v.May:
+		return false
+	case thread == nil || thread.Type == VisibilityPublic:
+		return true
+	case thread.Type == VisibilityOrganizationPrivate:
+		return v.Member
+	}
+	return thread.Type == VisibilityRestricted && (v.User == creator || slices.Contains(thread.UserIDs, v.User))
+}
+
+// Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from
+// there up, "" where there is none. Where a folder above is missing or deleted it is AccessRestricted.
+func (t Folders) Set(own Access, folder string) Access {
+	for _, id := range t.Up(folder) {
+		f, exists := t[id]
+		if !exists {
+			return AccessRestricted
+		}
+		own = cmp.Or(own, f.Access)
+	}
+	return own
+}

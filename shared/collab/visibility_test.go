@@ -1,0 +1,83 @@
+package collab
+
+import "testing"
+
+// TestSees goes through the rule: what decides about the document, and then about the thread.
+func TestSees(t *testing.T) {
+	const now = 1_000_000
+	yes, no := true, false
+	member, grant := &Grant{Role: RoleViewer}, []*Grant{nil, {Role: RoleViewer}}
+	ended := &Grant{Role: RoleEditor, Expires: now / 1000}
+	restricted := &Visibility{Type: VisibilityRestricted, UserIDs: []string{"ann", "bob"}}
+	private := &Visibility{Type: VisibilityOrganizationPrivate, OrganizationID: "acme"}
+	for _, test := range []struct {
+		name    string
+		viewing Viewing
+		thread  *Visibility
+		creator string
+		want    bool
+	}{
+		{"nothing is set", Viewing{There: true}, nil, "", true},
+		{"no document", Viewing{}, nil, "", false},
+		{"removed", Viewing{There: true, Removed: true}, nil, "", false},
+		{"removed, with a grant", Viewing{There: true, Removed: true, Standing: Standing{Grants: grant}}, nil, "", false},
+		{"public", Viewing{There: true, Standing: Standing{Access: AccessPublic}}, nil, "", true},
+		{"organizationPrivate, a stranger", Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate}}, nil, "", false},
+		{"organizationPrivate, a member",
+			Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate, Member: member}}, nil, "", true},
+		{"organizationPrivate, membership has ended",
+			Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate, Member: ended}}, nil, "", false},
+		{"restricted, a member", Viewing{There: true, Standing: Standing{Access: AccessRestricted, Member: member}}, nil, "", false},
+		{"restricted, a grant above", Viewing{There: true, Standing: Standing{Access: AccessRestricted, Grants: grant}}, nil, "", true},
+		{"restricted, the grant has ended",
+			Viewing{There: true, Standing: Standing{Access: AccessRestricted, Grants: []*Grant{ended}}}, nil, "", false},
+		{"the provider says yes", Viewing{There: true, Provider: &yes, Standing: Standing{Access: AccessRestricted}}, nil, "", true},
+		{"the provider says no", Viewing{There: true, Provider: &no, Standing: Standing{Grants: grant, Member: member}}, nil, "", false},
+		{"the provider says yes to somebody removed", Viewing{There: true, Removed: true, Provider: &yes}, nil, "", false},
+		{"the provider says yes to a document that is gone", Viewing{Provider: &yes}, nil, "", false},
+
+		{"public thread", Viewing{There: true}, &Visibility{Type: VisibilityPublic}, "", true},
+		{"private thread, a stranger", Viewing{There: true}, private, "", false},
+		{"private thread, its creator is a stranger", Viewing{There: true, User: "ann"}, private, "ann", false},
+		{"private thread, a member", Viewing{There: true, Standing: Standing{Member: member}}, private, "", true},
+		{"private thread, a member who may not see the document", Viewing{Standing: Standing{Member: member}}, private, "", false},
+		{"restricted thread, one who is named", Viewing{There: true, User: "bob"}, restricted, "eve", true},
+		{"restricted thread, its creator", Viewing{There: true, User: "eve"}, restricted, "eve", true},
+		{"restricted thread, a member", Viewing{There: true, User: "eve", Standing: Standing{Member: member}}, restricted, "ann", false},
+		{"restricted thread, named, but not in the document", Viewing{User: "bob"}, restricted, "bob", false},
+		{"restricted thread, named, but removed", Viewing{There: true, User: "bob", Removed: true}, restricted, "bob", false},
+		{"restricted to nobody", Viewing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "ann", false},
+		{"restricted to nobody, no creator, nobody", Viewing{There: true, User: "bob"}, &Visibility{Type: VisibilityRestricted}, "", false},
+		{"a type of a later version", Viewing{There: true, User: "bob", Standing: Standing{Member: member}}, &Visibility{Type: "team"}, "bob", false},
+	} {
+		if got := test.viewing.Viewer(now).Sees(test.thread, test.creator); got != test.want {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+// TestFoldersSet finds the nearest access type that somebody set, and lets nobody in where a folder is missing.
+func TestFoldersSet(t *testing.T) {
+	tree := Folders{
+		"top": {ID: "top", Parent: RootFolder, Access: AccessRestricted}, "in": {ID: "in", Parent: "top"},
+		"free": {ID: "free", Parent: RootFolder}, "lost": {ID: "lost", Parent: "gone", Access: AccessPublic},
+	}
+	for _, test := range []struct {
+		own    Access
+		folder string
+		want   Access
+	}{
+		{"", RootFolder, ""},
+		{AccessPublic, RootFolder, AccessPublic},
+		{"", "free", ""},
+		{"", "in", AccessRestricted},
+		{AccessPublic, "in", AccessPublic},
+		{"", "lost", AccessRestricted},
+		{AccessPublic, "lost", AccessRestricted},
+		{"", "gone", AccessRestricted},
+	} {
+		if got := tree.Set(test.own, test.folder); got != test.want {
+			t.Errorf("%q in %q: %q, want %q", test.own, test.folder, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package directory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+)
+
+// Users who are taken out of an organization or a document leave a mark, so that the threads in it, which still name them, tell them nothing.
+// The item of the organization or document says whether there are such marks at all. So whom nobody removed costs nothing.
+
+// removedKey is the mark of a user who was taken out of an organization or a document.
+func removedKey(in collab.Resource, user string) keys.Key {
+	if in.Document.Document != "" {
+		return keys.RemovedFrom(in.Document, user)
+	}
+	return keys.Removed(in.OrganizationRef, user)
+}
+
+// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. Those who are taken
+// out of an organization or a document see nothing more of it, whatever its access type: see Viewings. One who is not there fails with
+// NOT_FOUND. Errors stand at the places of their users.
+func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
+	errs := make([]error, len(users))
+	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
+	if err != nil {
+		store.All(len(users), func(i int) { errs[i] = err })
+		return errs
+	}
+	flag := sync.OnceValue(func() error { return s.flagRemovals(ctx, in) })
+	mark := func(user string) error {
+		if in.Folder.Folder != "" {
+			return nil // whether a document in it is seen is up to its access type
+		}
+		if err := flag(); err != nil {
+			return err
+		}
+		return s.Put(ctx, store.NewItem(removedKey(in, user)))
+	}
+	remove := func(i int) error {
+		user, found := users[i], there[memberKey(in, users[i])] != nil
+		if found {
+			if err := mark(user); err != nil {
+				return err
+			}
+		}
+		if in.Folder.Folder == "" && in.Document.Document == "" {
+			n, err := s.deleteGrants(ctx, in.OrganizationRef, user, func() error { return mark(user) })
+			if found = found || n > 0; err != nil {
+				return err
+			}
+		}
+		if !found && !req.Repeat {
+			return errNoUser
+		}
+		return s.Delete(ctx, memberKey(in, user))
+	}
+	if in.Folder.Folder != "" || in.Document.Document != "" {
+		store.All(len(users), func(i int) { errs[i] = remove(i) })
+		return errs
+	}
+	for i := range users {
+		errs[i] = remove(i)
+	}
+	return errs
+}
+
+// flagRemovals says of an organization or a document that users were taken out of it, unless it says so already.
+func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
+	k, incarnation := keys.Organization(in.Account, in.Organization), in.OrganizationRef.Incarnation
+	if in.Document.Document != "" {
+		k, incarnation = documentKey(in.Document), in.Document.Incarnation
+	}
+	it, err := s.Get(ctx, k)
+	if err != nil || it == nil || it[keys.Removals] != nil || it.Number(keys.Incarnation) != incarnation {
+		return err
+	}
+	_, err = s.Write(ctx, store.Update(k, expression.Set(expression.Name(keys.Removals), expression.Value(true)),
+		expression.Name(keys.PK).AttributeExists()))
+	s.noteRemovals(k)
+	return err
+}
+
+// knownRemovals is how long a process knows of an item that it says so: longer than the item is believed to be there.
+const knownRemovals = Belief + time.Minute
+
+// noteRemovals remembers of an organization or a document, by its item, that users were taken out of it.
+func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
+
+// BringBack lets users who were taken out of a document, or its organization, see it again, as they add to it. It costs nothing where this
+// process knows of nobody who was taken out: it hears of the first within Belief of opening the document.
+func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error {
+	now := s.Now()
+	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
+	_, ofDocument := s.removals.Get(documentKey(doc), now)
+	var marks []keys.Key
+	for _, u := range users {
+		if ofOrganization {
+			marks = append(marks, keys.Removed(doc.OrganizationRef, u))
+		}
+		if ofDocument {
+			marks = append(marks, keys.RemovedFrom(doc, u))
+		}
+	}
+	return s.lift(ctx, marks)
+}
+
+// bringBack is BringBack for a user of whom a grant on resources was made, wherever they are. It asks the items of these.
+func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resource) error {
+	itself := func(in collab.Resource) keys.Key { return keys.Organization(in.Account, in.Organization) }
+	var ask, marks []keys.Key
+	for _, in := range on {
+		if ask = append(ask, itself(in)); in.Document.Document != "" {
+			ask = append(ask, documentKey(in.Document))
+		}
+	}
+	found, err := s.GetAll(ctx, ask, true)
+	if err != nil {
+		return err
+	}
+	for _, in := range on {
+		for _, u := range users {
+			if found[itself(in)][keys.Removals] != nil {
+				marks = append(marks, keys.Removed(in.OrganizationRef, u))
+			}
+			if in.Document.Document != "" && found[documentKey(in.Document)][keys.Removals] != nil {
+				marks = append(marks, keys.RemovedFrom(in.Document, u))
+			}
+		}
+	}
+	return s.lift(ctx, marks)
+}
+
+// lift deletes those of the marks that are there.
+func (s *Store) lift(ctx context.Context, marks []keys.Key) error {
+	if len(marks) == 0 {
+		return nil
+	}
+	found, err := s.GetAll(ctx, marks, true)
+	if err != nil {
+		return err
+	}
+	there := slices.Collect(maps.Keys(found))
+	return store.Each(ctx, len(there), func(ctx context.Context, i int) error { return s.Delete(ctx, there[i]) })
+}

@@ -1,0 +1,234 @@
+package directory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// people are those whom tests of Viewings ask about.
+var people = []string{"ann", "bob", "cid"}
+
+// seeing returns which of people may see the documents of acme, by document, and what it cost to find out.
+func (s *Store) seeing(t *testing.T, docs ...string) (seen map[string][]string, units float64) {
+	t.Helper()
+	u := &collab.Usage{}
+	refs := collab.Map(docs, acme.Document)
+	list, err := s.Viewings(collab.WithUsage(t.Context(), u), refs, people, false, false)
+	must(t, err)
+	seen = map[string][]string{}
+	for i, d := range docs {
+		for _, v := range list[i] {
+			if v.Viewer(s.Millis()).May {
+				seen[d] = append(seen[d], v.User)
+			}
+		}
+	}
+	units, _, _ = u.Total()
+	return seen, units
+}
+
+func (s *Store) setAccess(t *testing.T, doc string, a collab.Access) {
+	t.Helper()
+	must(t, storetest.ChangeDocument(t.Context(), s, acme.Document(doc), func(d *collab.Document) { d.Access = a }))
+}
+
+func (s *Store) addMembers(t *testing.T, in collab.Resource, users ...string) {
+	t.Helper()
+	for _, err := range s.ChangeMembers(t.Context(), storetest.Request(s.Now()), in, users, true, func(int, *collab.Member) {}) {
+		must(t, err)
+	}
+}
+
+func (s *Store) removeMembers(t *testing.T, in collab.Resource, users ...string) {
+	t.Helper()
+	for _, err := range s.DeleteMembers(t.Context(), storetest.Request(s.Now()), in, users) {
+		must(t, err)
+	}
+}
+
+func (s *Store) grant(t *testing.T, user string, on collab.Resource, expires int64) {
+	t.Helper()
+	g := collab.Grant{Role: collab.RoleViewer, Expires: expires}
+	must(t, s.AddGrants(t.Context(), storetest.Request(s.Now()), user, []collab.Resource{on}, []collab.Grant{g}))
+}
+
+// Resources of acme.
+var (
+	inAcme = collab.Resource{OrganizationRef: acme}
+	inPlan = collab.Resource{OrganizationRef: acme, Document: acme.Document("plan")}
+)
+
+// TestViewings asks about what somebody set, step by step, and holds it to its price: one unit for organization and document, one for each
+// folder above, and two for each person at most, none where nothing was set.
+func TestViewings(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putFolder(t, "top", collab.RootFolder)
+	s.putFolder(t, "in", "top")
+	s.putDocument(t, "plan", "")
+	s.putDocument(t, "deep", "in")
+	top, err := s.findFolder(t.Context(), acme, "top")
+	must(t, err)
+	inTop := collab.Resource{OrganizationRef: acme, Folder: top}
+	all := slices.Clone(people)
+	for _, step := range []struct {
+		name string
+		do   func()
+		plan []string
+		deep []string
+		each float64 // units of a person
+	}{
+		{"nothing is set", func() {}, all, all, 0},
+		{"public", func() { s.setAccess(t, "plan", collab.AccessPublic) }, all, all, 0},
+		{"restricted", func() { s.setAccess(t, "plan", collab.AccessRestricted) }, nil, all, 0.5},
+		{"a member", func() { s.addMembers(t, inAcme, "bob") }, nil, all, 0.5},
+		{"organizationPrivate", func() { s.setAccess(t, "plan", collab.AccessOrganizationPrivate) }, []string{"bob"}, all, 1},
+		{"a grant", func() { s.grant(t, "ann", inPlan, 0) }, []string{"ann", "bob"}, all, 1},
+		{"a grant that has ended", func() { s.grant(t, "cid", inPlan, 1) }, []string{"ann", "bob"}, all, 1},
+		{"a folder above is restricted", func() {
+			must(t, s.ChangeFolder(t.Context(), storetest.Request(s.Now()), acme, "top", func(f *collab.Folder) { f.Access = collab.AccessRestricted }))
+		}, []string{"ann", "bob"}, nil, 2},
+		{"a grant on it", func() { s.grant(t, "cid", inTop, 0) }, []string{"ann", "bob"}, []string{"cid"}, 2},
+		{"the document is public", func() { s.setAccess(t, "deep", collab.AccessPublic) }, []string{"ann", "bob"}, all, 1},
+		{"disabled", func() {
+			must(t, storetest.ChangeDocument(t.Context(), s, acme.Document("deep"), func(d *collab.Document) { d.Disabled = true }))
+		}, []string{"ann", "bob"}, nil, 1},
+	} {
+		step.do()
+		seen, _ := s.seeing(t, "plan", "deep", "none")
+		if diff := cmp.Diff(map[string][]string{"plan": step.plan, "deep": step.deep}, seen, dropEmpty); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+		_, plan := s.seeing(t, "plan")
+		_, deep := s.seeing(t, "deep")
+		if most := 1 + 3*step.each; plan > most {
+			t.Errorf("%s: %v units, at most %v wanted", step.name, plan, most)
+		}
+		if most := 3 + 3*step.each; deep > most {
+			t.Errorf("%s: %v units in a folder, at most %v wanted", step.name, deep, most)
+		}
+	}
+}
+
+// dropEmpty lets a document that nobody sees be one that is not there.
+var dropEmpty = cmp.Transformer("dropEmpty", func(m map[string][]string) map[string]string {
+	list := map[string]string{}
+	for k, v := range m {
+		if len(v) > 0 {
+			list[k] = fmt.Sprint(v)
+		}
+	}
+	return list
+})
+
+// TestRemoved takes users out of the organization and a document, and brings them back in every way.
+func TestRemoved(t *testing.T) { onEach(t, testRemoved) }
+
+func testRemoved(t *testing.T, s *Store) {
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putFolder(t, "top", collab.RootFolder)
+	s.putDocument(t, "plan", "")
+	s.putDocument(t, "other", "")
+	top, err := s.findFolder(t.Context(), acme, "top")
+	must(t, err)
+	inTop := collab.Resource{OrganizationRef: acme, Folder: top}
+	inOther := collab.Resource{OrganizationRef: acme, Document: acme.Document("other")}
+	both := []string{"ann", "cid"}
+	wants := func(what string, plan, other []string) {
+		t.Helper()
+		seen, _ := s.seeing(t, "plan", "other")
+		if diff := cmp.Diff(map[string][]string{"plan": plan, "other": other}, seen); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	adds := func(doc string) {
+		t.Helper()
+		ref, err := s.OpenDocument(t.Context(), "acct", "org", doc, collab.CreateFlags{})
+		must(t, err)
+		must(t, s.BringBack(t.Context(), ref, []string{"bob"}))
+	}
+
+	errs := s.DeleteMembers(t.Context(), storetest.Request(s.Now()), inAcme, []string{"bob"})
+	mustCode(t, "who is not there", errs[0], collab.NotFound)
+	wants("who was not there", people, people)
+
+	for name, back := range map[string]func(){
+		"users/add":                 func() { s.addMembers(t, inAcme, "bob") },
+		"users/add at a document":   func() { s.addMembers(t, inOther, "bob") },
+		"users/add at a folder":     func() { s.addMembers(t, inTop, "bob") },
+		"a grant":                   func() { s.grant(t, "bob", inAcme, 0) },
+		"a grant on a document":     func() { s.grant(t, "bob", inOther, 0) },
+		"a comment of theirs":       func() { adds("other") },
+		"users/add, and once again": func() { s.addMembers(t, inAcme, "bob"); s.addMembers(t, inAcme, "bob") },
+	} {
+		s.addMembers(t, inAcme, "bob")
+		s.removeMembers(t, inAcme, "bob")
+		wants("removed from the organization", both, both)
+		s.grant(t, "bob", inPlan, 1)
+		wants("a grant that has ended", both, both)
+		back()
+		wants("back by "+name, people, people)
+	}
+
+	for name, back := range map[string]func(){
+		"users/add":           func() { s.addMembers(t, inPlan, "bob") },
+		"a grant":             func() { s.grant(t, "bob", inPlan, 0) },
+		"a comment of theirs": func() { adds("plan") },
+	} {
+		s.grant(t, "bob", inPlan, 0)
+		s.removeMembers(t, inPlan, "bob")
+		wants("removed from the document", both, people)
+		s.addMembers(t, inOther, "bob")
+		adds("other")
+		wants("back elsewhere alone", both, people)
+		back()
+		wants("back by "+name, people, people)
+	}
+
+	s.addMembers(t, inTop, "bob")
+	s.removeMembers(t, inTop, "bob")
+	wants("removed from a folder: its access type decides", people, people)
+	if _, units := s.seeing(t, "plan"); units > 1+3 {
+		t.Errorf("%v units for three people where some were removed", units)
+	}
+}
+
+// TestRemovedKilled repeats the removal of a user whose process dies at each of its calls: in the end the user is removed and sees nothing.
+func TestRemovedKilled(t *testing.T) {
+	for n := range 8 {
+		table := storetest.New(t)
+		s := New(table)
+		s.putOrganization(t, collab.Organization{ID: "org"})
+		s.putDocument(t, "plan", "")
+		s.addMembers(t, inAcme, "bob")
+		s.grant(t, "bob", inPlan, 0)
+		r := storetest.Request(time.Now())
+		New(storetest.Killed(t, table, n)).DeleteMembers(t.Context(), r, inAcme, []string{"bob"})
+		must(t, s.DeleteMembers(t.Context(), storetest.Again(r), inAcme, []string{"bob"})[0])
+		members, err := s.Members(t.Context(), acme, []string{"bob"})
+		must(t, err)
+		if seen, _ := s.seeing(t, "plan"); len(members) > 0 || slices.Contains(seen["plan"], "bob") {
+			t.Errorf("after %d calls: %v, seen by %v", n, members, seen)
+		}
+	}
+}
+
+// TestBringBackCostsNothing holds that adds pay nothing where nobody was removed.
+func TestBringBackCostsNothing(t *testing.T) {
+	s := newStore(t)
+	s.putOrganization(t, collab.Organization{ID: "org"})
+	s.putDocument(t, "plan", "")
+	ref, err := s.OpenDocument(t.Context(), "acct", "org", "plan", collab.CreateFlags{})
+	must(t, err)
+	if n := calls(t, func(ctx context.Context) { must(t, s.BringBack(ctx, ref, []string{"ann"})) }); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
