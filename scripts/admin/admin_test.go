@@ -605,6 +605,24 @@ func TestRestore(t *testing.T) {
 	c.call(t, "/v2/organizations/documents/add", `"organizationId": "north", "documents": [{"documentId": "plan"}]`)
 	c.call(t, "/v2/organizations/documents/move", `"organizationId": "north", "documentIds": ["plan"], "folderId": "b"`)
 	c.call(t, "/v2/organizations/folders/delete", `"organizationId": "north", "folderId": "a"`)
+	const columns = "ID | KIND | WAS IN | NAME | DELETED | CAN BE RESTORED UNTIL | BY REQUEST"
+	list := func(args ...string) (lines [][]string) {
+		for _, fields := range c.must(t, append([]string{"deleted", "list", "acme"}, args...)...) {
+			if len(fields) == 7 && fields[0] != "ID" {
+				at, err := time.Parse(time.RFC3339, fields[4])
+				until, failed := time.Parse(time.RFC3339, fields[5])
+				if err != nil || failed != nil || until.Sub(at).Round(time.Minute) != 24*time.Hour {
+					t.Errorf("%v", fields)
+				}
+				fields[5], fields[6] = "UNTIL", "REQUEST"
+			}
+			lines = append(lines, fields)
+		}
+		return lines
+	}
+	expect(t, list("north"), columns, "a | folder | – | a | TIME | UNTIL | REQUEST", "b | folder | a | b | TIME | UNTIL | REQUEST",
+		"plan | document | b | plan | TIME | UNTIL | REQUEST")
+	expect(t, list("north", "--folder", "a"), columns, "b | folder | a | b | TIME | UNTIL | REQUEST")
 	c.fails(t, `document "plan" lies in folder "b", which does not exist`, "document", "restore", "acme", "north", "plan")
 	c.fails(t, `folder "b" lies in folder "a"`, "folder", "restore", "acme", "north", "b")
 	expect(t, c.must(t, "folder", "restore", "acme", "north", "a"), "folder | a", "folders | 2", "documents | 1", "left | 0")
@@ -615,6 +633,8 @@ func TestRestore(t *testing.T) {
 		t, c.must(t, "document", "restore", "acme", "north", "plan"), "document | plan", "folder | b", "access | inherited", "name | plan",
 	)
 	c.call(t, "/v2/organizations/delete", `"organizationIds": ["north"]`)
+	expect(t, list(), columns, "north | organization | – | north | TIME | UNTIL | REQUEST")
+	c.fails(t, `organization "north" does not exist: it was deleted at 20`, "deleted", "list", "acme", "north")
 	c.fails(t, `organization "north" does not exist`, "document", "restore", "acme", "north", "plan")
 	expect(t, c.must(t, "organization", "restore", "acme", "north"), "restored | north")
 	if shown := c.must(t, "document", "show", "acme", "north", "plan"); shown[1][1] != "b" {

@@ -186,6 +186,15 @@ func (w *world) send(name string, form url.Values) answer {
 	return serve(w, r)
 }
 
+// call calls an operation of the API with members of its data.
+func (w *world) call(t *testing.T, path, data string) {
+	t.Helper()
+	a := w.post("call", "account", "acct", "path", path, "body", `{"data": {`+data+`}}`, "confirmed", "yes")
+	if a.Code != http.StatusOK || strings.Contains(html.UnescapeString(a.text), `"success": false`) {
+		t.Fatalf("%s with %s: %s", path, data, a.text)
+	}
+}
+
 // TestPages looks at one page of each kind.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
@@ -214,6 +223,16 @@ func TestPages(t *testing.T) {
 	check(t, err)
 	check(t, dead.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: "acct", ID: "dead-event"}}))
 
+	for _, call := range [][2]string{
+		{"add", `"organizations": [{"organizationId": "gone-org"}]`},
+		{"delete", `"organizationIds": ["gone-org"]`},
+		{"folders/add", `"organizationId": "org", "folders": [{"folderId": "gone-folder", "folderName": "Gone <b>", "parentFolderId": "above"}]`},
+		{"documents/add", `"organizationId": "org", "documents": [{"documentId": "gone-doc"}]`},
+		{"folders/delete", `"organizationId": "org", "folderId": "gone-folder"`},
+		{"documents/delete", `"organizationId": "org", "documentIds": ["gone-doc"]`},
+	} {
+		w.call(t, "/v2/organizations/"+call[0], call[1])
+	}
 	const org, doc = "account=acct&organization=org", "account=acct&organization=org&document=doc"
 	seen := map[string]bool{}
 	for _, test := range []struct {
@@ -223,14 +242,20 @@ func TestPages(t *testing.T) {
 		{"/", "", []string{"Acme &lt;b&gt;", "/console/account?account=acct"}},
 		{"/account", "account=acct", []string{
 			"key-1", "Write units", "10000", "mails-per-day", "20000", "organizationPrivate", "How many mails may leave at once.",
+			`action="/console/organization/restore"`, `name="organization" value="gone-org"`, "/console/deleted?account=acct",
 		}},
 		{"/keys", "account=acct", []string{"key-1"}},
 		{"/settings", "account=acct", []string{"mails-per-day", "20000"}},
 		{"/key", "key=key-1", []string{"000000000000", "valid"}},
 		{"/organizations", "account=acct", []string{"/console/organization?account=acct&amp;organization=org"}},
-		{"/organization", org, []string{"above", "Members"}},
-		{"/folder", org + "&folder=above", []string{"below", "There is none."}},
+		{"/organization", org, []string{
+			"above", "Members", `action="/console/document/restore"`, `name="document" value="gone-doc"`,
+			"/console/deleted?account=acct&amp;organization=org",
+		}},
+		{"/folder", org + "&folder=above", []string{"below", "There is none.", `action="/console/folder/restore"`, "Gone &lt;b&gt;"}},
 		{"/folder", org + "&folder=below", []string{"/console/document?", "/console/folder?account=acct&amp;folder=above"}},
+		{"/deleted", "account=acct", []string{"gone-org", `action="/console/organization/restore"`}},
+		{"/deleted", org, []string{"gone-doc", "gone-folder", "/console/folder?account=acct&amp;folder=above&amp;organization=org"}},
 		{"/members", org, []string{"Bob &amp; Co"}},
 		{"/user", org + "&user=bob&document=doc", []string{
 			"may read it", "document doc", "NONE", "/console/folder?", "viewer", "Ann &lt;i&gt;commented&lt;/i&gt;", "/console/thread?",
@@ -262,6 +287,8 @@ func TestPages(t *testing.T) {
 		{"/find", "account=acct&id=" + first, []string{"an event"}},
 		{"/find", org + "&id=doc", []string{"a document"}},
 		{"/find", org + "&id=below", []string{"a folder"}},
+		{"/find", org + "&id=gone-folder", []string{"a folder, deleted at 20", "can be restored until 20", `action="/console/folder/restore"`}},
+		{"/find", "account=acct&id=gone-org", []string{"an organization, deleted at 20", `action="/console/organization/restore"`}},
 		{"/find", org + "&id=bob", []string{"a member"}},
 		{"/find", org + "&id=thread", []string{"a thread in document doc"}},
 		{"/find", "id=nothing", []string{"Nothing that was looked at has it"}},
@@ -306,8 +333,11 @@ func TestPages(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"/nothing": "there is no page", "/account?account=x": "account &#34;x&#34; does not exist",
-		"/organization?account=acct&organization=x": "does not exist",
-		"/document?" + org + "&document=x":          "document &#34;x&#34; does not exist", "/thread?" + doc + "&annotation=x": "does not exist",
+		"/organization?account=acct&organization=x":        "does not exist",
+		"/organization?account=acct&organization=gone-org": "does not exist: it was deleted at 20",
+		"/document?" + org + "&document=gone-doc":          "does not exist: it was deleted at 20",
+		"/folder?" + org + "&folder=gone-folder":           "does not exist: it was deleted at 20",
+		"/document?" + org + "&document=x":                 "document &#34;x&#34; does not exist", "/thread?" + doc + "&annotation=x": "does not exist",
 		"/folder?" + org + "&folder=x":                "folder &#34;x&#34; does not exist",
 		"/delivery?account=acct&webhook=hook&event=x": "has no delivery of event",
 	} {
@@ -374,6 +404,17 @@ func TestBounds(t *testing.T) {
 			check(t, err)
 		}
 	}
+	var gone []string
+	for _, id := range ids {
+		gone = append(gone, "gone-"+id)
+	}
+	for _, err := range w.directory.AddDocuments(ctx, at, w.org, gone, func(_ int, d *collab.Document) error {
+		d.Folder, d.Metadata = collab.RootFolder, large
+		return nil
+	}) {
+		check(t, err)
+	}
+	w.call(t, "/v2/organizations/documents/delete", `"organizationId": "org", "documentIds": ["`+strings.Join(gone, `","`)+`"]`)
 	folders := make([]collab.Folder, many)
 	for i, id := range ids {
 		folders[i] = collab.Folder{ID: id, Name: strings.Repeat("n", 1_000), Parent: collab.RootFolder}
@@ -394,6 +435,7 @@ func TestBounds(t *testing.T) {
 		{"/organizations?account=acct", "organizations", many + 1},
 		{"/organization?" + org, "folders", many},
 		{"/organization?" + org, "documents", many + 1},
+		{"/deleted?" + org, "deleted", many},
 		{"/members?" + org, "members", many},
 		{"/user?" + org + "&user=bob", "holdings", many},
 		{"/user?" + org + "&user=bob", "inbox", many},
@@ -492,10 +534,7 @@ func TestChanges(t *testing.T) {
 		{"folders/delete", `"organizationId": "org", "folderId": "gone"`},
 		{"delete", `"organizationIds": ["gone"]`},
 	} {
-		a := w.post("call", "account", "acct", "path", "/v2/organizations/"+call[0], "body", `{"data": {`+call[1]+`}}`, "confirmed", "yes")
-		if a.Code != http.StatusOK || strings.Contains(html.UnescapeString(a.text), `"success": false`) {
-			t.Fatalf("%v: %s", call, a.text)
-		}
+		w.call(t, "/v2/organizations/"+call[0], call[1])
 	}
 	done := map[string]bool{}
 	for _, test := range []struct {

@@ -39,7 +39,8 @@ func (r *Run) open(ctx context.Context, p *inOrganization) (collab.OrganizationR
 	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
 		return collab.OrganizationRef{}, err
 	}
-	return r.directory.FindOrganization(ctx, string(p.Account), string(p.Organization), false)
+	org, err := r.directory.FindOrganization(ctx, string(p.Account), string(p.Organization), false)
+	return org, r.missing(ctx, err, collab.OrganizationRef{Account: string(p.Account)}, collab.AnOrganization, string(p.Organization))
 }
 
 // opened is an operation on an organization that is there, disabled or not.
@@ -73,7 +74,10 @@ func showOrganization(ctx context.Context, r *Run, org collab.OrganizationRef, p
 			part.Offers = []*Offer{r.offer("organization enable", "Enable it", theOrganization)}
 		}
 	}
-	return r.addContents(ctx, org, collab.RootFolder)
+	if err := r.addContents(ctx, org, collab.RootFolder); err != nil {
+		return err
+	}
+	return r.addDeletedTo(ctx, org, collab.RootFolder)
 }
 
 // addContents adds what is directly in a folder.
@@ -184,14 +188,18 @@ func showFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFo
 	}
 	f, ok := above[string(p.Folder)]
 	if !ok {
-		return collab.Errorf(collab.NotFound, "folder %q does not exist", p.Folder)
+		err := collab.Errorf(collab.NotFound, "folder %q does not exist", p.Folder)
+		return r.missing(ctx, err, org, collab.AFolder, string(p.Folder))
 	}
 	for _, parent := range slices.Backward(above.Up(f.Parent)) {
 		r.Above = append(r.Above, r.folder(parent))
 	}
 	r.Title = "Folder " + f.ID
 	r.facts("Name", f.Name, "Access", access(f.Access), "Created", Time(f.CreatedAt), "Changed", Time(f.LastUpdated))
-	return r.addContents(ctx, org, f.ID)
+	if err := r.addContents(ctx, org, f.ID); err != nil {
+		return err
+	}
+	return r.addDeletedTo(ctx, org, f.ID)
 }
 
 func listMembers(ctx context.Context, r *Run, org collab.OrganizationRef, p *inOrganization) error {
@@ -383,9 +391,13 @@ func find(ctx context.Context, r *Run, p *search) error {
 			return err
 		}
 	}
-	switch in := (&inOrganization{inAccount{id(acct)}, id(p.Organization)}); {
-	case acct == "":
+	if acct == "" {
 		return nil
+	}
+	if err := r.addFoundDeleted(ctx, part, collab.OrganizationRef{Account: acct}, wanted); err != nil {
+		return err
+	}
+	switch in := (&inOrganization{inAccount{id(acct)}, id(p.Organization)}); {
 	case p.Organization == "":
 		r.aboveAccount(in.Account)
 		return nil
@@ -413,6 +425,9 @@ func (r *Run) findWithin(ctx context.Context, part *Part, in *inOrganization, id
 	}
 	if _, ok := folders[id]; ok {
 		part.Rows = append(part.Rows, row("a folder", r.folder(id)))
+	}
+	if err := r.addFoundDeleted(ctx, part, org, id); err != nil {
+		return err
 	}
 	with, err := r.threads.DocumentsWith(ctx, org, id, 5)
 	if err != nil {

@@ -22,6 +22,7 @@ func (r *Run) openDocument(ctx context.Context, p *inDocument) (d collab.Documen
 	list, err := r.directory.DocumentsByID(ctx, org, []string{string(p.Document)})
 	if err == nil && len(list) == 0 {
 		err = collab.Errorf(collab.NotFound, "document %q does not exist", p.Document)
+		err = r.missing(ctx, err, org, collab.ADocument, string(p.Document))
 	}
 	if err != nil {
 		return d, doc, err

@@ -29,7 +29,8 @@ const (
 	Body        = "body"  // JSON of an event, a notification, an answer
 	Lease       = "until" // milliseconds
 	HTTPCode    = "code"
-	StartedAt   = "at" // milliseconds
+	StartedAt   = "at"  // milliseconds
+	RequestID   = "rid" // of the request that deleted an organization, a folder or a document, as the log has it
 
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage
