@@ -164,7 +164,10 @@ func TestReceiver(t *testing.T) {
 		t.Errorf("one that is too large was answered %d", got)
 	}
 	page := get(h, "/webhooks", "localhost").Body.String()
-	for _, text := range []string{"verified", "comment.added", "webhook-id: m-1", "no secret of the webhook fits", "no webhook was added with this address"} {
+	for _, text := range []string{
+		"verified", "comment.added", "webhook-id: m-1", `href="/console/delivery?account=dev&amp;event=m-1&amp;webhook=first"`,
+		"no secret of the webhook fits", "no webhook was added with this address",
+	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the page lacks %q", text)
 		}

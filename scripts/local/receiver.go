@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"collabdata/scripts/console"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 )
@@ -48,11 +49,8 @@ type arrival struct {
 	ID, Type, Time string
 	Header, Body   string
 	Problem        string // why it was refused, "" for none
-	hook
+	Delivery       string // the console's page of it, which can send it again; "" where it was refused
 }
-
-// hook is the webhook whose secret signed what arrived, with the credentials that may send it again.
-type hook struct{ WebhookID, APIKey, Token string }
 
 // receive takes a webhook: it answers 204 to one that its secret signed, 401 to any other.
 func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
@@ -64,13 +62,13 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	now := c.now()
 	a := arrival{ID: r.Header.Get("webhook-id"), Type: "unknown", Time: clock(now), Header: headerText(r.Header)}
-	event, hook, problem, err := c.verify(r.Context(), name, r.Header, body, now)
+	event, delivery, problem, err := c.verify(r.Context(), name, r.Header, body, now)
 	if err != nil {
 		http.Error(w, "the webhooks cannot be read", http.StatusServiceUnavailable)
 		return
 	}
 	if a.Problem = problem; problem == "" {
-		a.Type, a.hook, a.Body = string(event.Type), hook, collab.Cut(indented(body), maxShown)
+		a.Type, a.Delivery, a.Body = string(event.Type), delivery, collab.Cut(indented(body), maxShown)
 	} else {
 		a.Header, a.Body = collab.Cut(a.Header, maxRefused), collab.Cut(strings.ToValidUTF8(string(body[:min(len(body), maxRefused)]), "�"), maxRefused)
 	}
@@ -82,15 +80,15 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// verify returns the event and the webhook whose secret signed it, or what is wrong. The secrets are those of the webhooks that lead to
-// this name.
+// verify returns the event, and the page of its delivery by the webhook whose secret signed it, or what is wrong. The secrets are those of
+// the webhooks that lead to this name.
 func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (
-	event *client.WebhookEvent, signer hook, problem string, err error) {
+	event *client.WebhookEvent, delivery, problem string, err error) {
 	problem = "no webhook was added with this address"
 	for _, a := range accounts {
 		webhooks, err := c.webhooks(ctx, a.id)
 		if err != nil {
-			return nil, hook{}, "", err
+			return nil, "", "", err
 		}
 		for _, w := range webhooks {
 			if u, err := url.Parse(w.URL); err != nil || u.Path != "/webhooks/"+name {
@@ -98,13 +96,14 @@ func (c *receiver) verify(ctx context.Context, name string, h http.Header, body 
 			}
 			for _, secret := range w.SigningSecrets(now.UnixMilli()) {
 				if event, err := client.VerifyWebhook(secret, h, body); err == nil {
-					return event, hook{w.ID, a.key, a.token}, "", nil
+					ids := url.Values{"account": {a.id}, "webhook": {w.ID}, "event": {h.Get("webhook-id")}}
+					return event, console.Path + "/delivery?" + ids.Encode(), "", nil
 				}
 				problem = "no secret of the webhook fits its signature"
 			}
 		}
 	}
-	return nil, hook{}, problem, nil
+	return nil, "", problem, nil
 }
 
 func (c *receiver) keep(name string, a arrival) {

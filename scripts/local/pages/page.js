@@ -1,6 +1,5 @@
 'use strict';
-// What every page does: commands have a button that copies them, a page that is live shows what is new within a second, and what a
-// webhook was sent can be sent again.
+// What every page does: commands have a button that copies them, and a page that is live shows what is new within a second.
 
 const keyOf = (details) => details.dataset.key;
 
@@ -52,19 +51,9 @@ async function look() {
   }
 }
 
-document.addEventListener('click', async ({target}) => {
+document.addEventListener('click', ({target}) => {
   const details = target.closest('summary')?.parentElement;
   if (details) details.dataset.touched = '';
-  const button = target.closest('button[data-webhook]');
-  if (!button) return;
-  const {webhook, event, account, token} = button.dataset;
-  button.disabled = true;
-  const answer = await fetch('/v2/webhooks/deliveries/replay', {
-    method: 'POST',
-    headers: {'Content-Type': 'application/json', 'x-service-api-key': account, 'x-service-auth-token': token},
-    body: JSON.stringify({data: {webhookId: webhook, eventId: event}}),
-  });
-  button.textContent = answer.ok ? 'It is sent again …' : (await answer.json()).error.message;
 });
 
 addCopyButtons();
