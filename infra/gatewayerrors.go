@@ -82,7 +82,7 @@ func envelope(code collab.Code, message string) string {
 	return string(text)
 }
 
-// throttled is told to a caller beyond one of the rates.
+// throttled is the message for a caller above one of the rates.
 const throttled = "too many requests; try again later"
 
 // gatewayErrors are all the response types that a REST API has.

@@ -51,7 +51,7 @@ type resource struct {
 	DependsOn      []string
 }
 
-// synthesize makes the stack with the given settings, beside the defaults, for the endpoints.
+// synthesize makes the stack with the given settings, else the defaults, for the endpoints.
 func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
@@ -255,7 +255,7 @@ func TestHundredEndpoints(t *testing.T) {
 	}
 	queries := len(with.ofType("AWS::Logs::QueryDefinition")) - len(without.ofType("AWS::Logs::QueryDefinition"))
 	if got := len(with.resources) - len(without.resources) - (nouns - 1) - queries; got > 3*added {
-		t.Errorf("%d endpoints add %d resources beside the role of each noun and the queries, want 3 each at most", added, got)
+		t.Errorf("%d endpoints add %d resources without the role of each noun and the queries, want 3 each at most", added, got)
 	}
 	t.Logf("%d resources, %d bytes of template", len(with.resources), template.Len())
 	for id, role := range with.ofType("AWS::IAM::Role") {
@@ -475,17 +475,17 @@ func TestAlarms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	throttled, told := map[string]bool{}, map[string]bool{}
+	throttled, alarmed := map[string]bool{}, map[string]bool{}
 	for id, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
 		if name := strings.TrimPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-"); !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).
 			Match(runbook) {
 			t.Errorf("the runbook says nothing of %s", name)
 		}
 		if alarm.Properties["Namespace"] == metrics.Namespace {
-			told[alarm.Properties["MetricName"].(string)] = true
+			alarmed[alarm.Properties["MetricName"].(string)] = true
 		}
 		if alarm.Properties["AlarmActions"] == nil || !strings.HasPrefix(alarm.Properties["AlarmName"].(string), "collabdata-prod-") {
-			t.Errorf("%s tells nobody", id)
+			t.Errorf("%s notifies nobody", id)
 		}
 		if alarm.Properties["MetricName"] == "WriteThrottleEvents" {
 			for _, d := range alarm.Properties["Dimensions"].([]any) {
@@ -499,8 +499,8 @@ func TestAlarms(t *testing.T) {
 	if !throttled[keys.IndexOrg] {
 		t.Errorf("no alarm when %s refuses writes", keys.IndexOrg)
 	}
-	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.Quarantined: true}; !maps.Equal(told, want) {
-		t.Errorf("alarms on our own metrics %v, want %v", told, want)
+	if want := map[string]bool{metrics.MailsHeld: true, metrics.PendingEventAge: true, metrics.Quarantined: true}; !maps.Equal(alarmed, want) {
+		t.Errorf("alarms on our own metrics %v, want %v", alarmed, want)
 	}
 	dashboard, err := json.Marshal(m.only(t, "AWS::CloudWatch::Dashboard").Properties["DashboardBody"])
 	if err != nil {
@@ -608,7 +608,7 @@ func TestCustomDomain(t *testing.T) {
 		t.Errorf("BaseUrl is %v", got)
 	}
 	if m.only(t, "AWS::ApiGateway::RestApi").Properties["DisableExecuteApiEndpoint"] != true {
-		t.Error("the gateway's own address stays open beside the custom domain")
+		t.Error("the gateway's own address stays open, though there is a custom domain")
 	}
 	if s := m.definition(t).Servers; len(s) != 1 || !s[0]["x-amazon-apigateway-endpoint-configuration"]["disableExecuteApiEndpoint"] {
 		t.Errorf("the definition opens the gateway's own address: %v", s)

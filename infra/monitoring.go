@@ -23,7 +23,7 @@ type alarm struct {
 	metric    awscloudwatch.IMetric
 	threshold float64 // reached or passed
 	periods   float64 // looked at
-	breaching float64 // of these, so many must breach
+	breaching float64 // how many of these must breach
 	missing   awscloudwatch.TreatMissingData
 }
 
@@ -36,7 +36,7 @@ func (s *service) addMonitoring(gateway awsapigateway.RestApiBase, deliver awsla
 	}
 }
 
-// addAlarms adds the alarms, and the topic that tells of them. Its messages are names and numbers of metrics, so they are not encrypted
+// addAlarms adds the alarms, and the topic for them. Its messages are names and numbers of metrics, so they are not encrypted
 // with a key: CloudWatch can only use one that costs a dollar a month.
 func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 	topic := awssns.NewTopic(s.stack, jsii.String("Alarms"), &awssns.TopicProps{EnforceSSL: s.settings.enforceTLS()})

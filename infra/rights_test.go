@@ -275,7 +275,7 @@ func TestRolesAreNarrow(t *testing.T) {
 		}
 	}
 	if got := len(m.ofType("AWS::IAM::Policy")) + len(m.ofType("AWS::IAM::ManagedPolicy")); got != 0 {
-		t.Errorf("%d policies beside the roles' inline ones", got)
+		t.Errorf("%d policies that are not inline in a role", got)
 	}
 	for _, p := range m.ofType("AWS::Lambda::Permission") {
 		if p.Properties["Principal"] != "events.amazonaws.com" || p.Properties["SourceArn"] == nil {

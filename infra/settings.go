@@ -160,7 +160,7 @@ func (r *reader) text(name, fallback, pattern, rule string) string {
 	return v
 }
 
-// checked is a text whose rule is told by an error of check.
+// checked is a text; the error of check says its rule.
 func (r *reader) checked(name string, check func(string) error) string {
 	v, _ := r.value(name)
 	if err := check(v); err != nil {

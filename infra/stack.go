@@ -61,10 +61,10 @@ type function struct {
 	does     string
 	timeout  float64 // seconds
 	memoryMB float64
-	rights   []awsiam.PolicyStatement // all it may do beside writing its own log and traces
+	rights   []awsiam.PolicyStatement // all it may do except writing its own log and traces
 	loops    bool                     // its messages come back to it, and Lambda is not to stop that
 
-	environment map[string]*string // beside what every function has; "" is left out
+	environment map[string]*string // added to what every function has; "" is left out
 }
 
 // addFunction adds three resources: log group, role and function.

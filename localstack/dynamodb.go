@@ -13,7 +13,7 @@ import (
 type DynamoDBOptions struct {
 	Port    int       // 0: a free one
 	DataDir string    // keeps the tables, made if need be; "": they are kept in memory
-	Log     io.Writer // told of the installation; nil: nobody is
+	Log     io.Writer // for the progress of the installation; nil: none
 }
 
 // StartDynamoDB starts the DynamoDB emulator, installing it if need be, and

@@ -146,7 +146,7 @@ func (t tools) install(ctx context.Context, progress io.Writer) error {
 
 func (t tools) stampFile() string { return filepath.Join(t.dir, "installed") }
 
-// stamp tells one content of the lock files from another.
+// stamp differs from one content of the lock files to another.
 func (t tools) stamp() (string, error) {
 	h := sha256.New()
 	io.WriteString(h, nodePlatform())

@@ -21,7 +21,7 @@ type MiniStackOptions struct {
 	EnforceIAM bool      // refuse what the caller's policies do not allow, as AWS does
 	Env        []string  // further variables for it, NAME=value; they win
 	Detach     string    // the server goes on after this process, until StopDetached is called with this path; "": it ends with this process
-	Log        io.Writer // told of the installation; nil: nobody is
+	Log        io.Writer // for the progress of the installation; nil: none
 }
 
 // StartMiniStack starts MiniStack, installing it if need be, and returns once

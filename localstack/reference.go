@@ -16,7 +16,7 @@ import (
 
 // referenceScript is the file of Scalar's package that shows an OpenAPI
 // description. It holds all that it needs: the 280 packages that npm would
-// install beside it (290 MB) are in it.
+// install with it (290 MB) are in it.
 const (
 	referencePackage = "@scalar/api-reference"
 	referenceScript  = "package/dist/browser/standalone.js"

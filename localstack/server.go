@@ -30,7 +30,7 @@ type Server struct {
 	Log string // path of the file that holds what it prints
 
 	cmd   *exec.Cmd
-	alive io.Closer // closing it tells the supervisor to stop the server
+	alive io.Closer // closing it makes the supervisor stop the server
 	done  chan struct{}
 	stop  sync.Once
 }
@@ -196,7 +196,7 @@ func (l lastLine) Close() error {
 func StopDetached(ctx context.Context, path string) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for told := false; ; told = true {
+	for asked := false; ; asked = true {
 		fifo, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -206,7 +206,7 @@ func StopDetached(ctx context.Context, path string) error {
 		case err != nil:
 			return err
 		}
-		if told {
+		if asked {
 			err = fifo.Close()
 		} else {
 			err = lastLine{fifo}.Close()

@@ -43,7 +43,7 @@ func start(t *testing.T, s settings) through {
 
 type attributes = map[string]types.AttributeValue
 
-// of makes attributes of texts, names and values in turn, beside the keys.
+// of makes an item with a key and further attributes, names and values in turn.
 func of(pk, sk string, more ...string) attributes {
 	made := attributes{keys.PK: &types.AttributeValueMemberS{Value: pk}, keys.SK: &types.AttributeValueMemberS{Value: sk}}
 	for i := 0; i < len(more); i += 2 {

@@ -15,7 +15,7 @@ type underWay struct {
 
 func (u *underWay) reset() { u.transactions, u.single = map[key]int{}, map[key]int{} }
 
-// begin enters the items of a call. If some of them are written by others that it may not stand beside, it enters none and reports them.
+// begin enters the items of a call. If others write some of them, and the rules forbid both, it enters none and reports them.
 func (u *underWay) begin(op string, items []key) (conflicts []bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -115,7 +115,7 @@ func (d *deployment) result(t *testing.T, path, body string, data any) {
 	}
 }
 
-// mention adds an annotation that tags bob, and tells him.
+// mention adds an annotation that tags bob, and notifies him.
 func (d *deployment) mention(t *testing.T, annotation string) {
 	t.Helper()
 	d.result(t, "/v2/commentannotations/add", fmt.Sprintf(`{"data": {"organizationId": "acme", "createOrganization": true,
@@ -124,8 +124,8 @@ func (d *deployment) mention(t *testing.T, annotation string) {
 			"taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "email": "bob@example.com"}}]}]}]}}`, annotation, annotation), nil)
 }
 
-// told waits until bob has been told of the annotations in the app and by mail, of each once.
-func (d *deployment) told(t *testing.T, annotations ...string) {
+// notified waits until bob has been notified of the annotations in the app and by mail, of each once.
+func (d *deployment) notified(t *testing.T, annotations ...string) {
 	t.Helper()
 	var inbox []struct{ AnnotationID string }
 	eventually(t, "bob's inbox", func() bool {
@@ -165,18 +165,18 @@ func (d *deployment) told(t *testing.T, annotations ...string) {
 	}
 }
 
-// delivery holds that what happens to a thread is told: the parts of the way in the order of an event.
+// delivery holds that people learn what happens to a thread: the parts of the way in the order of an event.
 func (d *deployment) delivery(t *testing.T, r *receiver) {
-	t.Run("an event is told over every channel", func(t *testing.T) {
+	t.Run("an event is delivered over every channel", func(t *testing.T) {
 		d.mention(t, "first")
 		p := r.take(t, "first")
 		verifyInGo(t, r.secret, p)
 		verifyInNode(t, r.secret, p)
-		d.told(t, "first")
+		d.notified(t, "first")
 	})
-	t.Run("a dead letter is told once it is redriven", func(t *testing.T) {
+	t.Run("a dead letter is delivered once it is redriven", func(t *testing.T) {
 		d.deadLetter(t, r)
-		d.told(t, "first", "dead")
+		d.notified(t, "first", "dead")
 	})
 }
 

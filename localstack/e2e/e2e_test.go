@@ -64,7 +64,7 @@ func TestDeployment(t *testing.T) {
 	t.Run("gateway errors", d.gatewayErrors)
 	t.Run("rights", func(t *testing.T) { d.rights(t, guard) })
 	r := d.subscribe(t)
-	t.Run("a rebuild beside delivery", func(t *testing.T) {
+	t.Run("a rebuild during delivery", func(t *testing.T) {
 		t.Run("delivery", func(t *testing.T) {
 			t.Parallel()
 			d.delivery(t, r)
@@ -74,12 +74,12 @@ func TestDeployment(t *testing.T) {
 			d.deploy(t, "diff")
 		})
 	})
-	t.Run("scripts beside relay", func(t *testing.T) {
-		t.Run("an event whose message was lost is told", func(t *testing.T) {
+	t.Run("scripts during relay", func(t *testing.T) {
+		t.Run("an event whose message was lost is delivered", func(t *testing.T) {
 			d.loseMessage(t)
 			t.Parallel() // until its schedule starts relay
 			r.take(t, "lost")
-			d.told(t, "first", "dead", "lost")
+			d.notified(t, "first", "dead", "lost")
 			select {
 			case p := <-r.posts:
 				t.Errorf("posted once more: %s", p.body)

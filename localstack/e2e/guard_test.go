@@ -33,7 +33,7 @@ type guard struct {
 	*httptest.Server
 
 	mu      sync.Mutex
-	refused func(string) // told of every call that is refused
+	refused func(string) // called with every call that is refused
 	cloud   *url.URL
 	roles   map[string][]statement // by access key
 	calls   int                    // seen so far

@@ -84,7 +84,7 @@ Make the first account, whose token is shown once:
 `, outputs["BaseUrl"], name)
 	if topic := outputs["AlarmTopicArn"]; topic != "" {
 		fmt.Fprintf(d.progress, `
-Be told of alarms:
+Get alarms by mail:
   aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
 `, topic)
 	}

@@ -51,7 +51,7 @@ const (
 	maxEndpoint  = collab.MaxWebhooks
 )
 
-// attacks are those that are known to have worked once. Of threads one call adds so many, and twenty times as many are there to be updated.
+// attacks are those that are known to have worked once. For updates there are twenty times as many threads as one call adds.
 func attacks(threads int) []attack {
 	var bolds strings.Builder
 	for i := range 500 {
@@ -276,8 +276,8 @@ func (p pass) worse(o pass) pass {
 // patience is how long what has to come at all is waited for.
 const patience = 2 * time.Minute
 
-// notify tells a user of the victim something, and returns how long it took until it could be read and until the webhook arrived, and the
-// slowest read meanwhile. What did not come within patience took so long. It fails where a request is refused.
+// notify notifies a user of the victim, and returns how long it took until it could be read and until the webhook arrived, and the
+// slowest read meanwhile. What did not come within patience took that long. It fails where a request is refused.
 func (a *arena) notify(id string) (p pass) {
 	a.t.Helper()
 	got := make(chan time.Time, 1)

@@ -24,7 +24,7 @@ func firstCurl(url string) string {
 	)
 }
 
-// tagCurl adds a thread that tells someone by mail.
+// tagCurl adds a thread that notifies somebody by mail.
 func tagCurl(url string) string {
 	return curl(
 		url,
@@ -48,7 +48,7 @@ func threadCurl(url, organization, document, annotation string) string {
 	return curl(url, "/v2/commentannotations/get", text)
 }
 
-// webhookCurl adds a webhook that leads to the receiver, and something to tell it.
+// webhookCurl adds a webhook that leads to the receiver, and something to post to it.
 func webhookCurl(url string) string {
 	return curl(
 		url, "/v2/webhooks/add", fmt.Sprintf(`{"data": {"webhookId": "first", "url": "%s/webhooks/first"}}`, url),

@@ -11,11 +11,11 @@ import (
 	"collabdata/shared/collab"
 )
 
-// hosts are the names by which the server may be called, beside localhost and every IP address.
+// hosts are the names by which the server may be called, as it may by localhost and every IP address.
 type hosts []string
 
-// parseHosts reads the variable HOST: names by which others call this server, and addresses to listen on beside those of this machine, such
-// as 0.0.0.0 in a container, with commas between them.
+// parseHosts reads the variable HOST: names by which others call this server, and addresses to listen on as well as those of this machine,
+// such as 0.0.0.0 in a container, with commas between them.
 func parseHosts(text string) (names hosts, addresses []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.ToLower(strings.TrimSpace(part))

@@ -144,16 +144,16 @@ func (p *pages) opened(w http.ResponseWriter, r *http.Request) {
 	}{p.view("Opened from a mail", "/opened", false), shown, threadCurl(p.url, shown.Organization, shown.Document, shown.Annotation)})
 }
 
-// watchMails tells of each mail that SES accepts through a configuration.
-func watchMails(cfg aws.Config, told func(to, subject string)) aws.Config {
-	cfg.HTTPClient = mailWatch{cfg.HTTPClient, told}
+// watchMails calls sent with each mail that SES accepts through a configuration.
+func watchMails(cfg aws.Config, sent func(to, subject string)) aws.Config {
+	cfg.HTTPClient = mailWatch{cfg.HTTPClient, sent}
 	return cfg
 }
 
 // mailWatch is an HTTP client that looks at the calls that send a mail.
 type mailWatch struct {
 	next aws.HTTPClient
-	told func(to, subject string)
+	sent func(to, subject string)
 }
 
 // Do does the call.
@@ -172,14 +172,14 @@ func (m mailWatch) Do(r *http.Request) (*http.Response, error) {
 	r.Body.Close()
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	res, err := next.Do(r)
-	var sent struct {
+	var mail struct {
 		Destination struct{ ToAddresses []string }
 		Content     struct {
 			Simple struct{ Subject struct{ Data string } }
 		}
 	}
-	if err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, &sent) == nil {
-		m.told(strings.Join(sent.Destination.ToAddresses, ", "), sent.Content.Simple.Subject.Data)
+	if err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(body, &mail) == nil {
+		m.sent(strings.Join(mail.Destination.ToAddresses, ", "), mail.Content.Simple.Subject.Data)
 	}
 	return res, err
 }

@@ -73,7 +73,7 @@ func main() {
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	start := time.Now()
-	log, told, err := newLog(form, out, isTerminal(os.Stdout))
+	log, people, err := newLog(form, out, isTerminal(os.Stdout))
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	defer func() { _ = unlock() }()
 
-	s, err := prepare(ctx, data, log, told, url, out)
+	s, err := prepare(ctx, data, log, people, url, out)
 	defer func() { err = errors.Join(err, s.clouds.stop()) }()
 	if err != nil {
 		return unlessStopped(ctx, err)
@@ -124,8 +124,8 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	}
 	refusing := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: log}
 	handler = names.guard(handler, refusing.Fail)
-	if told != nil {
-		handler = logRequests(told, handler)
+	if people != nil {
+		handler = logRequests(people, handler)
 	}
 
 	delivering, stop := context.WithCancel(ctx)

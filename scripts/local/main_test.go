@@ -59,7 +59,7 @@ type server struct {
 
 var welcomed = regexp.MustCompile(`(?s)Serving on (http://127\.0\.0\.1:[0-9]+) .*, or try:\n\n(.*)\n\nDemo`)
 
-// output collects what a program prints, and tells of its welcome.
+// output collects what a program prints, and passes on its welcome.
 type output struct {
 	text    bytes.Buffer
 	welcome chan []string

@@ -117,7 +117,7 @@ func (o *outside) serve(t *testing.T) *server {
 	}
 }
 
-// goModule is a module that gets the client of a renamed fork from the address that the fork has, behind which is the folder of the fork.
+// goModule is a module that gets the client of a renamed fork from the address that the fork has, which leads to the folder of the fork.
 func (n *newcomer) goModule(t *testing.T) *outside {
 	t.Helper()
 	fork := &outside{dir: filepath.Join(t.TempDir(), "fork"), env: append(n.environment(),

@@ -32,7 +32,7 @@ type pages struct {
 	static    http.Handler
 }
 
-// place tells where things are.
+// place says where things are.
 type place struct {
 	Data, Admin, DynamoDB, SQS string
 }
@@ -40,7 +40,7 @@ type place struct {
 // link is an entry of the pages' header.
 type link struct{ Path, Name string }
 
-// header is what stands at the top of every page. A new page has its entry here, its route below, and a template beside the others, which
+// header is what stands at the top of every page. A new page has its entry here, its route below, and a template in pages/. Templates
 // share pages/page.js and the styles of package page.
 var header = []link{
 	{"/", "collabdata"},
@@ -112,7 +112,7 @@ func (p *pages) handler(service http.Handler) (http.Handler, error) {
 	return mux, nil
 }
 
-// What two pages may load beside what page.Policy allows.
+// What two pages may load, more than page.Policy allows.
 const (
 	docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 	mailPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox"

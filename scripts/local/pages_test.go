@@ -235,11 +235,11 @@ func TestPort(t *testing.T) {
 // TestLog holds what a person at a terminal reads.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
-	log, told, err := newLog("short", &out, false)
+	log, people, err := newLog("short", &out, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := logRequests(told, handler(t, ""))
+	h := logRequests(people, handler(t, ""))
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "http://localhost/v2/webhooks/add", nil))
 	get(h, "/webhooks", "localhost")
 	get(h, "/mail/7", "localhost")
@@ -256,10 +256,10 @@ WRN queue not reached cause="no\nroute"
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	if _, told, err = newLog("short", &out, true); err != nil {
+	if _, people, err = newLog("short", &out, true); err != nil {
 		t.Fatal(err)
 	}
-	told.Info("mail", slog.String("subject", "\x1b[31m"), slog.Any("cause", errors.New("\x1b[31m")))
+	people.Info("mail", slog.String("subject", "\x1b[31m"), slog.Any("cause", errors.New("\x1b[31m")))
 	if text := out.String(); strings.Contains(text, "\x1b[31m") || strings.Count(text, "␛[31m") != 2 {
 		t.Errorf("a mail's subject colors the terminal: %q", text)
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/lmittmann/tint"
 )
 
-// newLog returns the log of a form. For the form short, told is a log for what a person at a terminal wants to see beside it: the requests
-// with why they were refused, the mails and the webhooks. Else it is nil.
-func newLog(form string, out io.Writer, colored bool) (log, told *slog.Logger, err error) {
+// newLog returns the service's log in a form. For the form short, people is a second log, for what a person at a terminal wants to see:
+// the requests with why they were refused, the mails and the webhooks. Else it is nil.
+func newLog(form string, out io.Writer, colored bool) (log, people *slog.Logger, err error) {
 	switch form {
 	case "short":
 		h := tint.NewHandler(out, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !colored, ReplaceAttr: withoutEscapes})

@@ -38,7 +38,7 @@ type parts struct {
 
 // prepare starts the stand-ins, makes what is missing on them, and puts the service together. After an error the stand-ins that were
 // started run.
-func prepare(ctx context.Context, data string, log, told *slog.Logger, url string, out io.Writer) (p parts, err error) {
+func prepare(ctx context.Context, data string, log, people *slog.Logger, url string, out io.Writer) (p parts, err error) {
 	if p.clouds, err = startClouds(ctx, data, out); err != nil {
 		return p, err
 	}
@@ -52,7 +52,7 @@ func prepare(ctx context.Context, data string, log, told *slog.Logger, url strin
 	if p.service, err = prepareService(ctx, p.clouds, queues, log); err != nil {
 		return p, err
 	}
-	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, told, url); err != nil {
+	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, people, url); err != nil {
 		return p, err
 	}
 	p.queues = map[string]*queue.Queue{}
@@ -97,9 +97,9 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 }
 
 // prepareDelivery makes the sender of mail known where there is a mail service, and puts the delivery together.
-// Each mail and each webhook that was sent is logged to told, unless that is nil, with the page that shows it.
+// Each mail and each webhook that was sent is logged to people with the page that shows it, unless people is nil.
 func prepareDelivery(
-	ctx context.Context, c *clouds, queues map[string]string, log, told *slog.Logger, url string,
+	ctx context.Context, c *clouds, queues map[string]string, log, people *slog.Logger, url string,
 ) (*worker.Worker, error) {
 	d := deliver.Config{
 		DynamoDB:      c.dynamoDB.config,
@@ -120,13 +120,13 @@ func prepareDelivery(
 			Unsubscribe: url + unsubscribe.Path,
 			Look:        collab.MailLook{Link: url + mailLink},
 		}
-		if told != nil {
+		if people != nil {
 			d.SES = watchMails(d.SES, func(to, subject string) {
-				told.Info("mail", slog.String("to", to), slog.String("subject", subject), slog.String("see", url+"/mail"))
+				people.Info("mail", slog.String("to", to), slog.String("subject", subject), slog.String("see", url+"/mail"))
 			})
 		}
 	}
-	if told != nil {
+	if people != nil {
 		d.Calls.Posted = func(to string, a webhook.Answer, err error) {
 			attrs := []any{slog.String("to", to), slog.Int("status", a.Status)}
 			if err != nil {
@@ -135,7 +135,7 @@ func prepareDelivery(
 			if name, ours := strings.CutPrefix(to, url+"/webhooks/"); ours {
 				attrs = append(attrs, slog.String("see", url+"/webhooks#"+name))
 			}
-			told.Info("webhook", attrs...)
+			people.Info("webhook", attrs...)
 		}
 	}
 	return worker.New(d)

@@ -19,7 +19,7 @@ import (
 const (
 	runs       = 32               // events worked on at the same time
 	lanes      = 200              // most of the time they wait for their endpoints
-	polls      = 16               // calls for messages of a queue under way: fewer fall behind an operation that sends thousands
+	polls      = 16               // calls for messages of a queue under way: with fewer an operation that sends thousands is delivered late
 	relayEvery = 3 * time.Second  // between two runs of the relay
 	timeOut    = 90 * time.Second // for one message, as the function has
 	retryAfter = time.Second      // a queue could not be reached
