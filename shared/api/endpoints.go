@@ -82,6 +82,7 @@ func Endpoints() []rpc.Endpoint {
 		webhooks.SecretsRotate(),
 		webhooks.DeliveriesGet(),
 		webhooks.DeliveriesReplay(),
+		organizations.UsergroupsDelete(),
 	}
 }
 
