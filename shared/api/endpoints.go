@@ -82,7 +82,6 @@ func Endpoints() []rpc.Endpoint {
 		webhooks.SecretsRotate(),
 		webhooks.DeliveriesGet(),
 		webhooks.DeliveriesReplay(),
-		organizations.UsergroupsDelete(),
 	}
 }
 

@@ -828,16 +828,6 @@ func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayD
 	return call[*WebhooksReplayDeliveriesData](ctx, o.client, "/v2/webhooks/deliveries/replay", request, writing(options))
 }
 
-// DeleteUserGroups deletes a group of users, by POST /v2/organizations/usergroups/delete.
-//
-// Its users stay users of the organization. A group that does not exist is gone already. FAILED_PRECONDITION, and nothing is
-// deleted, when it has more than 10,000 users.
-func (o Organizations) DeleteUserGroups(ctx context.Context, request *OrganizationsDeleteUserGroupsRequest, options ...Option,
-) (*OrganizationsDeleteUserGroupsData, error) {
-	data, _, err := call[*OrganizationsDeleteUserGroupsData](ctx, o.client, "/v2/organizations/usergroups/delete", request, writing(options))
-	return data, err
-}
-
 // CommentAnnotationsAddRequest is the request of CommentAnnotations.Add.
 type CommentAnnotationsAddRequest struct {
 	// The organization; required
@@ -3055,20 +3045,6 @@ type WebhooksReplayDeliveriesRequest struct {
 type WebhooksReplayDeliveriesData struct {
 	// Deliveries that are pending again
 	Replayed int64 `json:"replayed"`
-}
-
-// OrganizationsDeleteUserGroupsRequest is the request of Organizations.DeleteUserGroups.
-type OrganizationsDeleteUserGroupsRequest struct {
-	// The organization; required
-	OrganizationID string `json:"organizationId"`
-	// The group; required
-	OrganizationUserGroupID string `json:"organizationUserGroupId"`
-}
-
-// OrganizationsDeleteUserGroupsData is the answer of Organizations.DeleteUserGroups.
-type OrganizationsDeleteUserGroupsData struct {
-	// The group
-	OrganizationUserGroupID string `json:"organizationUserGroupId"`
 }
 
 // EventData is what a webhook says of its event. The fields that it has are those of the event's type.

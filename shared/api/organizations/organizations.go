@@ -39,7 +39,6 @@ type Directory interface {
 	ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
 	CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error
 	ChangeGroups(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
-	DeleteGroup(ctx context.Context, org collab.OrganizationRef, group string) error
 	GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error)
 	AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error

@@ -3,7 +3,6 @@ package directory
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -64,22 +63,6 @@ func (s *Store) deleteGroupUser(ctx context.Context, org collab.OrganizationRef,
 		return err
 	}
 	return s.Delete(ctx, keys.UserGroup(org, user, group))
-}
-
-// DeleteGroup deletes a group, so that nobody is put into it any more, then takes out its users; one that does not exist is no error. It fails
-// with FAILED_PRECONDITION for more users than collab.MaxGroupDelete.
-func (s *Store) DeleteGroup(ctx context.Context, org collab.OrganizationRef, group string) error {
-	users, err := s.GroupUsers(ctx, org, group, "", collab.MaxGroupDelete+1)
-	if err == nil && len(users) > collab.MaxGroupDelete {
-		err = collab.Errorf(collab.FailedPrecondition, "the group has more than %d users: take some out before", collab.MaxGroupDelete)
-	}
-	if err == nil {
-		err = s.Delete(ctx, keys.Group(org, group))
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(s.DeleteGroupUsers(ctx, org, group, users)...)
 }
 
 // each calls f for each id, side by side, and returns the errors at their places.
