@@ -40,8 +40,8 @@ type CommentAnnotations struct{ client *Client }
 // Organizations has the operations below the path organizations. Organizations, and their folders, documents and groups of users.
 type Organizations struct{ client *Client }
 
-// Notifications has the operations below the path notifications. What people are told in the app and by mail, and what they want
-// to be told.
+// Notifications has the operations below the path notifications. What people are notified of in the app and by mail, and what they
+// want to hear of.
 type Notifications struct{ client *Client }
 
 // Users has the operations below the path users. Users of organizations, folders and documents.
@@ -1833,7 +1833,7 @@ type Organization struct {
 	// Whether it is switched off
 	Disabled bool `json:"disabled"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -1890,7 +1890,7 @@ type Channels struct {
 	// ALL: everything; MINE: what concerns the user; NONE
 	Email Preference `json:"email"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -2157,7 +2157,7 @@ type ChannelsChange struct {
 	// ALL: everything; MINE: what concerns the user; NONE; left out or null: what holds in the organization, else MINE
 	Email Field[Preference] `json:"email,omitzero"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -2188,7 +2188,7 @@ type NewOrganization struct {
 	// Its name; a new one without has its id for a name: at most 1000 bytes
 	OrganizationName string `json:"organizationName,omitzero"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -2345,7 +2345,7 @@ type NewDocument struct {
 	// Its name; a new one without has its id for a name: at most 1000 bytes
 	DocumentName string `json:"documentName,omitzero"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -2382,7 +2382,7 @@ type Document struct {
 	// When it was last changed
 	LastUpdated time.Time `json:"lastUpdated"`
 
-	// What it has beside these fields
+	// Its further fields
 	Further map[string]json.RawMessage `json:",embed"`
 }
 
@@ -2881,7 +2881,7 @@ type WebhookWithSecret struct {
 type Secret struct {
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
-	// It signs until then, beside the present one
+	// It signs until then, as does the present one
 	Expires time.Time `json:"expires,omitzero"`
 }
 

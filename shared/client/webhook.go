@@ -11,13 +11,13 @@ import (
 
 // WebhookEvent is what the service posts to an endpoint.
 type WebhookEvent struct {
-	ID        string    `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be told
+	ID        string    `json:"-"` // the header webhook-id: the same at every attempt, so that repeats can be found
 	Type      EventType `json:"type"`
 	Timestamp time.Time `json:"timestamp"`
 	Data      EventData `json:"data"` // its fields are those of the event type
 }
 
-// minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 behind whsec_. The library takes an
+// minSecret is the length of the shortest secret that Standard Webhooks allows, 24 bytes as base64 after whsec_. The library takes an
 // empty one.
 const minSecret = len("whsec_") + 32
 

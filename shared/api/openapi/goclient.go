@@ -231,7 +231,7 @@ func (g *goClient) types(schema object, request bool) {
 		g.line("%s %s `json:%q`", goField(p.Key), typ, tag)
 	}
 	if further, _ := component.Get("additionalProperties"); further == true {
-		g.line("\n// What it has beside these fields\nFurther map[string]json.RawMessage `json:\",embed\"`")
+		g.line("\n// Its further fields\nFurther map[string]json.RawMessage `json:\",embed\"`")
 	}
 	g.line("}\n")
 	g.types(properties.(object), request)

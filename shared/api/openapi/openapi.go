@@ -1,5 +1,5 @@
-// Package openapi describes the interface from the table of endpoints: in OpenAPI, as openapi.json of package api, and as the client in Go. A
-// test of this package writes both, and holds them.
+// Package openapi describes the interface from the table of endpoints: in OpenAPI, as openapi.json of package api, and as the client in Go.
+// A test of this package writes both, and holds them.
 package openapi
 
 import (

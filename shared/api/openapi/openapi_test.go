@@ -65,7 +65,7 @@ func document(t *testing.T) string {
 	return string(text)
 }
 
-// TestDocument holds that the file is what the types, rows and examples make. With -update it writes openapi-clients.json beside it, too.
+// TestDocument holds that the file is what the types, rows and examples make. With -update it writes openapi-clients.json, too.
 func TestDocument(t *testing.T) {
 	text := document(t)
 	golden(t, "../openapi.json", text)

@@ -18,7 +18,7 @@ type refusal struct {
 	sample string // a message
 }
 
-// refusalTable is every refusal there is, but those of another method than POST (405, behind the gateway 404) and of unknown paths.
+// refusalTable is every refusal there is, but those of another method than POST (405, after the gateway 404) and of unknown paths.
 var refusalTable = []refusal{
 	{http.StatusBadRequest, "BadRequest", []collab.Code{collab.InvalidArgument, collab.FailedPrecondition}, false,
 		"INVALID_ARGUMENT: the request breaks rules of form, and `details` names each mistake. FAILED_PRECONDITION: a setting is off, the organization " +

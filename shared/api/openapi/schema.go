@@ -97,7 +97,7 @@ func structure(properties object, required []string) object {
 }
 
 // request refers to the component of a request's data. The answers' schemas are made before: where a component is one of an answer too,
-// that of the request has the name with Input behind it.
+// that of the request has the name with Input after it.
 func (s *schemas) request(name string, t reflect.Type) object {
 	return s.component(name, t.String(), func() object { return s.object(name, rpc.ShapeOf(t).Object) })
 }
@@ -370,7 +370,7 @@ func (s *schemas) tagged(tag reflect.StructTag) object {
 	var list []object
 	for name := range strings.SplitSeq(named, "|") {
 		single, array := strings.CutPrefix(name, "[]")
-		schema := obj("type", "object") // open too, but generators of clients make no map of it, which some cannot have beside another type
+		schema := obj("type", "object") // open too, but generators of clients make no map of it, which some cannot have as one of two types
 		if single != "object" {
 			schema = ref("schemas/" + single)
 		}

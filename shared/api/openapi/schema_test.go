@@ -35,7 +35,7 @@ type ask struct {
 	Mixed collab.JSON       `json:"mixed" schema:"Kind|object"`
 }
 
-type told struct {
+type item struct {
 	Who  *person          `json:"who"`
 	At   collab.Timestamp `json:"at,omitzero"`
 	List []string         `json:"list" rule:"nullable"`
@@ -64,16 +64,16 @@ func TestSchemas(t *testing.T) {
 		},
 		map[string]any{"count": 2},
 	)
-	answer := s.answer("Things", reflect.TypeFor[*rpc.Page[*told]]())
-	grouped := s.answer("Things", reflect.TypeFor[*rpc.GroupedPage[*told]]())
+	answer := s.answer("Things", reflect.TypeFor[*rpc.Page[*item]]())
+	grouped := s.answer("Things", reflect.TypeFor[*rpc.GroupedPage[*item]]())
 	request := s.request("Ask", reflect.TypeFor[ask]())
 	for what, test := range map[string]struct {
 		schema object
 		want   string
 	}{
-		"answer":  {answer, `{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Told"},{"type":"null"}]}}`},
+		"answer":  {answer, `{"type":"array","items":{"anyOf":[{"$ref":"#/components/schemas/Item"},{"type":"null"}]}}`},
 		"grouped": {grouped, `{"anyOf":[{"$ref":"#/components/schemas/ThingsList"},{"$ref":"#/components/schemas/ThingsGroups"}]}`},
-		"told": {s.components["Told"], `{"type":"object","properties":{
+		"item": {s.components["Item"], `{"type":"object","properties":{
 			"who":{"anyOf":[{"$ref":"#/components/schemas/Person"},{"type":"null"}],"description":"Who"},
 			"at":{"$ref":"#/components/schemas/Timestamp","description":"T"},
 			"list":{"type":["array","null"],"items":{"type":"string"},"description":"L"},
@@ -117,7 +117,7 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s (- want, + got):\n%s", what, diff)
 		}
 	}
-	if diff := cmp.Diff([]string{"Person.name", "Told.raw", "PersonInput.name"}, s.undescribed); diff != "" {
+	if diff := cmp.Diff([]string{"Person.name", "Item.raw", "PersonInput.name"}, s.undescribed); diff != "" {
 		t.Error(diff)
 	}
 }

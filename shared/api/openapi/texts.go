@@ -25,13 +25,13 @@ templates, then the last of many comments. Ids, who acted, the assignee and the 
 notificationSourceData is always whole, and may come on top. Fields may be added; those here stay.
 `
 
-// nouns say what the operations are about, by the first word of their paths behind the version.
+// nouns say what the operations are about, by the first word of their paths after the version.
 var nouns = map[string]string{
 	"commentannotations": "Threads of comments on documents",
 	"organizations":      "Organizations, and their folders, documents and groups of users",
 	"users":              "Users of organizations, folders and documents",
 	"auth":               "What users may see and write",
-	"notifications":      "What people are told in the app and by mail, and what they want to be told",
+	"notifications":      "What people are notified of in the app and by mail, and what they want to hear of",
 	"jobs":               "What deletions have left to be carried out",
 	"webhooks":           "Endpoints to which events are posted, and what became of that",
 }
@@ -95,7 +95,7 @@ var glossary = map[string]string{
 	"durationMs":             "How long it took, in milliseconds",
 	"email":                  "E-mail address",
 	"eventTypes":             "The types of events that are posted; none or null: all, also those that come to be later",
-	"expires":                "It signs until then, beside the present one",
+	"expires":                "It signs until then, as does the present one",
 	"from":                   "The author",
 	"groupByDocumentId":      "Return an object of arrays by document id, without nulls, and without documents that have nothing on this page; false where it is left out",
 	"id":                     "Its id",

@@ -10,8 +10,8 @@ import (
 	"collabdata/shared/collab"
 )
 
-// Endpoint is one row of the table of endpoints: an operation and all that others need to know of it. It is a function beside its operation,
-// which package api lists, so that the program of one endpoint holds its own operation and no other.
+// Endpoint is one row of the table of endpoints: an operation and all that others need to know of it. It is a function in the file of its
+// operation, which package api lists, so that the program of one endpoint holds its own operation and no other.
 type Endpoint struct {
 	Path string // the URL's path, and the folder of its main below functions/
 
@@ -47,7 +47,8 @@ func (e Endpoint) Summary() (summary, rest string) {
 // Idempotent reports whether the endpoint takes an Idempotency-Key: every one that writes does.
 func (e Endpoint) Idempotent() bool { return e.Grants&WriteTable != 0 }
 
-// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for it.
+// Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for
+// it.
 func (e Endpoint) Handler(s *Server, services Services) http.Handler {
 	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires})
 }

@@ -16,7 +16,7 @@ const (
 	maxPeople       = 1000 // of the organization, and of the document, who may be mentioned
 	maxMentions     = 30   // people whom a comment mentions
 
-	// overlap is how far a look for what is new goes back behind the last one: a time is the start of a request, not the moment at which
+	// overlap is how far a look for what is new goes back before the last one: a time is the start of a request, not the moment at which
 	// its data can be read.
 	overlap = 30 * time.Second
 )
@@ -372,7 +372,7 @@ func (x *exchange) readInbox(r *request) (any, error) {
 	return fields{}, err
 }
 
-// preferences answers what the caller is told of a document, after setting it where the request says what.
+// preferences answers what the caller is notified of in a document, after setting it where the request says what.
 func (x *exchange) preferences(r *request) (any, error) {
 	if r.Config != nil {
 		data := fields{"userIds": []string{x.who.User.ID}, "documentIds": []string{r.DocumentID}, "config": r.Config}

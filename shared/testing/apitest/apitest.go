@@ -3,8 +3,8 @@
 // # Scripts
 //
 // A script is a file scripts/<route of the endpoint>/<what it shows>.txtar. Rules of all endpoints stand in scripts/general, those that
-// only hold behind API Gateway in scripts/gateway, those that only hold without it in scripts/direct. A script is a sequence of requests
-// and answers, behind a comment that says what it shows:
+// only hold with API Gateway in scripts/gateway, those that only hold without it in scripts/direct. A script is a sequence of requests
+// and answers, after a comment that says what it shows:
 //
 //	Comments are answered in the order of their ids.
 //
@@ -24,15 +24,15 @@
 // The section `seed`, which may be left out, holds a Seed: what must be there and no operation makes. Every script runs in a fresh
 // account, so the ids it chooses are its own, and all scripts run at the same time.
 //
-// A section with a title holds a request. Without a request line it is a POST to the script's endpoint. Lines `Name: value` behind the
+// A section with a title holds a request. Without a request line it is a POST to the script's endpoint. Lines `Name: value` after the
 // request line set headers, `!Name` leaves out one that is sent otherwise: the credentials of the account, and Content-Type:
-// application/json. The body begins at the first line that begins with `{`, or behind the first empty one, and is sent unchanged, less
-// the line's end behind it.
+// application/json. The body begins at the first line that begins with `{`, or after the first empty one, and is sent unchanged, less
+// the line's end after it.
 //
 // A request whose title begins with `eventually: ` is sent again, for half a minute, until it is answered as expected: what it asks for is
 // on its way.
 //
-// The section behind it has the expected HTTP status for its title and holds headers the answer must have, in the same form, and its
+// The section after it has the expected HTTP status for its title and holds headers the answer must have, in the same form, and its
 // whole body. Members of objects may come in any order; numbers must be written alike; nothing more and nothing less may be there.
 //
 // # Variables
@@ -78,14 +78,14 @@ var scripts embed.FS
 
 // Target is what the scripts run against.
 type Target struct {
-	BaseURL string       // what the paths of the interface are put behind, without a slash at the end
+	BaseURL string       // what the paths of the interface are appended to, without a slash at the end
 	Client  *http.Client // nil for http.DefaultClient
-	Seeder  Seeder       // writes into the table behind BaseURL
+	Seeder  Seeder       // writes into the table of the service at BaseURL
 	Gateway bool         // API Gateway is in front of the handlers
 }
 
 // Run runs every script, and those of the rules of all endpoints, as a parallel subtest named by its path, in the order of the contract,
-// and beside them the requests of contract.txtar.
+// and with them the requests of contract.txtar.
 func Run(t *testing.T, target Target) {
 	list, err := load(scripts)
 	if err != nil {

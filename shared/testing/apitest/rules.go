@@ -127,7 +127,7 @@ func (s *script) twice(example *step, idempotent bool, name string) {
 		s.steps = append(s.steps, &sent)
 	}
 	if !idempotent {
-		if !strings.Contains(example.body, "${") { // which an answer before would have told
+		if !strings.Contains(example.body, "${") { // which an answer before would have set
 			s.steps = append(s.steps, example)
 		}
 		return

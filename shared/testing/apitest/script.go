@@ -82,7 +82,7 @@ func parse(text []byte, endpoint string) (*script, error) {
 			return nil, fmt.Errorf("the answer %s has no request before it", title)
 		}
 		if len(sections) < 2 || !statusTitle.MatchString(sections[1].Name) {
-			return nil, fmt.Errorf("%s: the section behind it must be its answer, with the HTTP status for a title", title)
+			return nil, fmt.Errorf("%s: the section after it must be its answer, with the HTTP status for a title", title)
 		}
 		step, err := parseStep(sections[0], sections[1], endpoint)
 		if err != nil {

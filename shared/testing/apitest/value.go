@@ -23,7 +23,7 @@ type value struct {
 
 func textValue(s string) value { return value{kind: '"', text: s} }
 
-// parseJSON reads one value and nothing behind it.
+// parseJSON reads one value and nothing after it.
 func parseJSON(text []byte) (value, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
 	v, err := readValue(dec)
@@ -120,7 +120,7 @@ func (vars variables) expand(text string) (string, error) {
 	return vars.replace(text, func(v value) string { return v.text })
 }
 
-// wholePlace is a placeholder that is a whole JSON string, and the colon behind it where that is a key.
+// wholePlace is a placeholder that is a whole JSON string, and the colon after it where that is a key.
 var wholePlace = regexp.MustCompile(`"(\$\{[A-Za-z0-9]+\})"(\s*:)?`)
 
 // expandJSON replaces the variables in a text that is JSON, or meant not to be.
