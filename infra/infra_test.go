@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/assertions"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 	"github.com/google/go-cmp/cmp"
@@ -51,21 +50,31 @@ type resource struct {
 	DependsOn      []string
 }
 
-// synthesize makes the stack with the given settings, else the defaults, for the endpoints.
-func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint) made {
+// synthesize makes the stack with the given settings, else the defaults, for the endpoints. All functions have one program, but for those
+// that are named changed.
+func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, changed ...string) made {
 	t.Helper()
 	settings, err := ReadSettings(context)
 	if err != nil {
 		t.Fatal(err)
 	}
 	app := awscdk.NewApp(&awscdk.AppProps{Context: features(), Outdir: jsii.String(t.TempDir())})
-	placeholder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(placeholder, "bootstrap"), []byte("placeholder"), 0o755); err != nil {
-		t.Fatal(err)
+	program := func(text string) Program {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "bootstrap"), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return Program{folder, hashOf([]byte(text))}
 	}
-	stack := NewStack(app, settings, endpoints, func(string) awslambda.Code {
-		return awslambda.Code_FromAsset(&placeholder, nil)
-	})
+	programs := map[string]Program{}
+	usual, other := program("placeholder"), program("another")
+	for _, f := range Functions(endpoints) {
+		programs[f] = usual
+		if slices.Contains(changed, f) {
+			programs[f] = other
+		}
+	}
+	stack := NewStack(app, settings, endpoints, programs)
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
 
 	m := made{protected: *stack.TerminationProtection()}
@@ -440,16 +449,39 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	m := synthesize(t, map[string]any{"version": "1.2.3+abc"}, api.Endpoints()[:1])
-	for id, f := range m.ofType("AWS::Lambda::Function") {
-		if got := f.Properties["Environment"].(map[string]any)["Variables"].(map[string]any)["VERSION"]; got != "1.2.3+abc" {
-			t.Errorf("%s logs the version %v", id, got)
-		}
-		if !slices.ContainsFunc(f.Properties["Tags"].([]any), func(tag any) bool {
-			return tag.(map[string]any)["Key"] == "version" && tag.(map[string]any)["Value"] == "1.2.3+abc"
-		}) {
-			t.Errorf("%s has the tags %v", id, f.Properties["Tags"])
+// TestRelease holds that a release changes what changed: a version alone is an output, the program of an operation is its function.
+func TestRelease(t *testing.T) {
+	endpoints := api.Endpoints()[:2]
+	first := synthesize(t, map[string]any{"version": "1.2.3+abc"}, endpoints)
+	for _, test := range []struct {
+		name    string
+		changed []string
+		want    []string // types of the resources that differ
+	}{
+		{"version alone", nil, nil},
+		{"one operation", []string{strings.TrimPrefix(endpoints[0].Path, "/")}, []string{"AWS::Lambda::Function"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			second := synthesize(t, map[string]any{"version": "1.2.4"}, endpoints, test.changed...)
+			var got []string
+			for id, r := range second.resources {
+				if !cmp.Equal(first.resources[id], r) {
+					got = append(got, r.Type)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || len(first.resources) != len(second.resources) {
+				t.Errorf("%d and %d resources; those that differ (-want +got):\n%s", len(first.resources), len(second.resources), diff)
+			}
+			for name, output := range second.outputs {
+				if cmp.Equal(first.outputs[name], output) == (name == "Version") {
+					t.Errorf("output %s was %v, and is %v", name, first.outputs[name].Value, output.Value)
+				}
+			}
+		})
+	}
+	for id, f := range first.ofType("AWS::Lambda::Function") {
+		if got := at(f.Properties, "Environment.Variables.CODE"); got != hashOf([]byte("placeholder")) {
+			t.Errorf("%s logs %v as the hash of its program", id, got)
 		}
 	}
 }

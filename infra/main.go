@@ -3,6 +3,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
@@ -11,7 +13,6 @@ import (
 	"collabdata/shared/api"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -36,14 +37,24 @@ func synth(functions string) error {
 		return err
 	}
 	built := filepath.Join(functions, settings.Arch)
-	if _, err := os.Stat(built); err != nil {
-		return fmt.Errorf("the functions are not built for %s: run `make build ARCH=%s` (%w)", settings.Arch, settings.Arch, err)
+	programs := map[string]Program{}
+	for _, function := range Functions(api.Endpoints()) {
+		folder := filepath.Join(built, filepath.FromSlash(function))
+		program, err := os.ReadFile(filepath.Join(folder, "bootstrap"))
+		if err != nil {
+			return fmt.Errorf("function %s is not built for %s: run `make build ARCH=%s` (%w)", function, settings.Arch, settings.Arch, err)
+		}
+		programs[function] = Program{folder, hashOf(program)}
 	}
-	NewStack(app, settings, api.Endpoints(), func(function string) awslambda.Code {
-		return awslambda.Code_FromAsset(jsii.String(filepath.Join(built, function)), nil)
-	})
+	NewStack(app, settings, api.Endpoints(), programs)
 	app.Synth(nil)
 	return nil
+}
+
+// hashOf is the start of what sha256sum says of the program.
+func hashOf(program []byte) string {
+	sum := sha256.Sum256(program)
+	return hex.EncodeToString(sum[:6])
 }
 
 // features are the CDK's feature flags that change what this app makes. They are set here and not in cdk.json, so that the tests and

@@ -29,7 +29,7 @@ func (s *service) addQueries() {
 | sort writeUnits desc
 | limit 50`, logs...)
 		s.addQuery(fmt.Sprintf("failures, part %d", part), `filter level = "ERROR"
-| fields @timestamp, requestId, version, path, account, organization, status, cause, @message
+| fields @timestamp, requestId, code, path, account, organization, status, cause, @message
 | sort @timestamp desc
 | limit 100`, logs...)
 	}

@@ -50,7 +50,7 @@ type Settings struct {
 	AllowedPrivateCIDRs []netip.Prefix
 	LogRetentionDays    int    // logRetentionDays: how long logs are kept
 	RestoredTable       string // restoredTable: a table restored from backup that the functions use instead of the stack's own
-	Version             string // version: what is deployed, for the log and the stack's tag
+	Version             string // version: what is deployed, as the output Version says
 }
 
 // Local reports whether the stack goes to a local cloud.
@@ -103,7 +103,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"a number of days that CloudWatch offers: "+retentionDays(),
 		),
 		RestoredTable: r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
-		Version:       r.text("version", version.Release, `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+		Version:       r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {

@@ -20,7 +20,7 @@ import (
 type service struct {
 	stack    awscdk.Stack
 	settings Settings
-	code     func(function string) awslambda.Code
+	programs map[string]Program
 
 	table    awsdynamodb.ITable
 	events   queue
@@ -30,11 +30,23 @@ type service struct {
 	url      *string            // the {base_url} of the interface
 }
 
-// NewStack adds the whole service to the scope. Each function's code is taken from code by the function's folder below functions/,
-// such as v2/commentannotations/add.
-func NewStack(
-	scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, code func(function string) awslambda.Code,
-) awscdk.Stack {
+// Program is a compiled function.
+type Program struct {
+	Folder string // that holds it, as bootstrap
+	Hash   string // of it, for the function's log
+}
+
+// Functions returns the functions of the stack, each by its folder below functions/, such as v2/commentannotations/add.
+func Functions(endpoints []rpc.Endpoint) []string {
+	functions := []string{"authorizer", "deliver", "relay"}
+	for _, e := range endpoints {
+		functions = append(functions, strings.TrimPrefix(e.Path, "/"))
+	}
+	return functions
+}
+
+// NewStack adds the whole service to the scope. It takes the programs of all Functions.
+func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.Endpoint, programs map[string]Program) awscdk.Stack {
 	stack := awscdk.NewStack(scope, jsii.String(settings.StackName()), &awscdk.StackProps{
 		Description:           jsii.String("Collaboration data service, stage " + settings.Stage),
 		TerminationProtection: jsii.Bool(true), // scripts/deploy lifts it from what is to be destroyed, and from what never was
@@ -43,15 +55,15 @@ func NewStack(
 	})
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
-	awscdk.Tags_Of(stack).Add(jsii.String("version"), jsii.String(settings.Version), nil)
 
-	s := &service{stack: stack, settings: settings, code: code}
+	s := &service{stack: stack, settings: settings, programs: programs}
 	s.addTable()
 	s.addQueues()
 	gateway, functions := s.addAPI(endpoints)
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)
 	s.addQueries()
+	s.output("Version", "What is deployed", &settings.Version)
 	return stack
 }
 
@@ -95,7 +107,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		"ALLOWED_PRIVATE_CIDRS": jsii.String(s.settings.allowedPrivateCIDRs()),
 		"WRITES":                jsii.String(s.settings.writes()),
 		"UNDELETE_HOURS":        jsii.String(s.settings.undeleteHours()),
-		"VERSION":               jsii.String(s.settings.Version),
+		"CODE":                  jsii.String(s.programs[f.name].Hash),
 	}
 	maps.Copy(environment, f.environment)
 	for name, value := range environment {
@@ -108,7 +120,7 @@ func (s *service) addFunction(f function) awslambda.Function {
 		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture: s.settings.architecture(),
 		Handler:      jsii.String("bootstrap"),
-		Code:         s.code(f.name),
+		Code:         awslambda.Code_FromAsset(jsii.String(s.programs[f.name].Folder), nil),
 		Timeout:      awscdk.Duration_Seconds(jsii.Number(f.timeout)),
 		MemorySize:   jsii.Number(f.memoryMB),
 		Environment:  &environment,

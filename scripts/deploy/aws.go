@@ -15,7 +15,6 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/shared/awsconfig"
-	"collabdata/shared/version"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -37,9 +36,6 @@ func (d *deployment) toAWS(ctx context.Context) error {
 		)
 	}
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
-	if settings["version"] == "" {
-		d.args = append(d.args, "-c", "version="+version.String())
-	}
 	if settings["concurrency"] == "" {
 		concurrency, err := concurrencyOf(ctx, cfg)
 		if err != nil {

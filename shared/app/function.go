@@ -78,12 +78,12 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	return c, err
 }
 
-// NewLog returns a logger that writes JSON lines, with the version that the function's variable VERSION says, if any, and the id of the
+// NewLog returns a logger that writes JSON lines, with the hash of the function's program, if its variable CODE says one, and the id of the
 // function's invocation.
 func NewLog(w io.Writer) *slog.Logger {
 	log := slog.New(invocationHandler{slog.NewJSONHandler(w, nil)})
-	if version := os.Getenv("VERSION"); version != "" {
-		log = log.With("version", version)
+	if code := os.Getenv("CODE"); code != "" {
+		log = log.With("code", code)
 	}
 	return log
 }

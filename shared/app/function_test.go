@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// TestLog holds that all lines carry the version, and those of an invocation its id.
+// TestLog holds that all lines carry the hash of the program, and those of an invocation its id.
 func TestLog(t *testing.T) {
-	t.Setenv("VERSION", "1.2.3+abc")
+	t.Setenv("CODE", "5dbdd280c1f4")
 	var out bytes.Buffer
 	log := NewLog(&out)
 	ctx := lambdacontext.NewContext(context.Background(), &lambdacontext.LambdaContext{AwsRequestID: "request-1"})
@@ -23,7 +23,7 @@ func TestLog(t *testing.T) {
 	log.Info("outside")
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	for i, line := range lines {
-		if got := strings.Contains(line, `"invocationId":"request-1"`); got != (i < 3) || !strings.Contains(line, `"version":"1.2.3+abc"`) {
+		if got := strings.Contains(line, `"invocationId":"request-1"`); got != (i < 3) || !strings.Contains(line, `"code":"5dbdd280c1f4"`) {
 			t.Errorf("logged %s", line)
 		}
 	}
