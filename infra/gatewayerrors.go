@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -103,7 +104,7 @@ func gatewayErrors() []gatewayError {
 		{"RESOURCE_NOT_FOUND", "404", collab.NotFound, notFound, ""},
 		{"BAD_REQUEST_BODY", "400", collab.InvalidArgument, "the body is not valid", ""},
 		{"BAD_REQUEST_PARAMETERS", "400", collab.InvalidArgument, "the parameters are not valid", ""},
-		{"REQUEST_TOO_LARGE", "413", collab.InvalidArgument, "the body is larger than 5000000 bytes", ""},
+		{"REQUEST_TOO_LARGE", "413", collab.InvalidArgument, rpc.BodyRule, ""},
 		{"UNSUPPORTED_MEDIA_TYPE", "415", collab.InvalidArgument, "the content type must be application/json", ""},
 		{"THROTTLED", "429", collab.ResourceExhausted, throttled, "1"},
 		{"QUOTA_EXCEEDED", "429", collab.ResourceExhausted, throttled, "1"},

@@ -25,6 +25,7 @@ import (
 
 	"collabdata/infra/stack"
 	"collabdata/localstack"
+	"collabdata/shared/api/rpc"
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
@@ -269,6 +270,14 @@ func (d *deployment) gatewayErrors(t *testing.T) {
 	t.Run("too large", func(t *testing.T) {
 		d.send(t, "POST", getOrganizations, `{"data": {"organizationIds": ["`+strings.Repeat("x", 5_100_000)+`"]}}`).
 			expect(t, 413, collab.InvalidArgument)
+	})
+	t.Run("quotes", func(t *testing.T) {
+		const frame = len(`{"data":{"organizationIds":["`) + len(`"]}}`) + len(`""""""`)
+		body := func(quotes int) string {
+			return `{"data":{"organizationIds":["` + strings.Repeat(`\"`, quotes) + `"]}}`
+		}
+		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4)).expect(t, 400, collab.InvalidArgument) // an id is not as long
+		d.send(t, "POST", getOrganizations, body((rpc.MaxBody-frame)/4+1)).expect(t, 413, collab.InvalidArgument)
 	})
 	t.Run("throttled", func(t *testing.T) {
 		d.throttle(t, 0)

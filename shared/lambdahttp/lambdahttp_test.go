@@ -191,6 +191,21 @@ func TestWire(t *testing.T) {
 	}
 }
 
+// TestEventFits holds that a body at the limit fits into Lambda's event, whatever it holds, beside all the headers that the gateway takes.
+func TestEventFits(t *testing.T) {
+	const lambdaTakes, gatewayTakes = 6_291_456, 10_240
+	e := event(strings.Repeat(`"`, rpc.MaxBody/2))
+	header := strings.Repeat(`"`, gatewayTakes)
+	e.Headers, e.MultiValueHeaders = map[string]string{"X": header}, map[string][]string{"X": {header}}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rpc.WrappedLen(e.Body) != rpc.MaxBody || len(text) > lambdaTakes {
+		t.Errorf("a body of %d bytes, which count %d, is an event of %d", len(e.Body), rpc.WrappedLen(e.Body), len(text))
+	}
+}
+
 func TestUnidentified(t *testing.T) {
 	server := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler)}
 	op := func(context.Context, *rpc.Call, *struct{}) (string, error) { return "secret", nil }

@@ -100,7 +100,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if err := checkContentType(r.Header); err != nil {
 		return nil, err
 	}
-	tooLarge := refuse(http.StatusRequestEntityTooLarge, "the body must be at most %d bytes", MaxBody)
+	tooLarge := refuse(http.StatusRequestEntityTooLarge, BodyRule)
 	if r.ContentLength > MaxBody {
 		return nil, tooLarge
 	}
@@ -110,6 +110,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, &collab.Error{Code: collab.InvalidArgument, Message: "the body could not be read to its end", Err: err}
+	}
+	if WrappedLen(body) > MaxBody {
+		return nil, tooLarge
 	}
 	return body, nil
 }

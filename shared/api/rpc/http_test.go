@@ -98,19 +98,34 @@ func TestBodySize(t *testing.T) {
 	}) (int, error) {
 		return len(req.Text), nil
 	}, rpc.Options{})
-	body := func(size int) string { return `{"data":{"text":"` + strings.Repeat("x", size-20) + `"}}` }
-	for size, want := range map[int]int{rpc.MaxBody: 200, rpc.MaxBody + 1: 413} {
+	// A body has six quotes around its text, which count twice.
+	body := func(size int, text string) string {
+		return `{"data":{"text":"` + strings.Repeat("x", (size-26)%rpc.WrappedLen(text)) +
+			strings.Repeat(text, (size-26)/rpc.WrappedLen(text)) + `"}}`
+	}
+	for _, test := range []struct {
+		size int
+		text string
+		want int
+	}{
+		{rpc.MaxBody, "x", 200},
+		{rpc.MaxBody + 1, "x", 413},
+		{rpc.MaxBody, `\"`, 200},
+		{rpc.MaxBody + 1, `\"`, 413},
+		{2*rpc.MaxBody - 100, `\"`, 413}, // of which the bytes alone are few enough
+	} {
+		size, want := test.size, test.want
 		for _, announced := range []bool{true, false} {
-			r := newRequest(t.Context(), body(size))
+			r := newRequest(t.Context(), body(size, test.text))
 			if !announced {
 				r.ContentLength = -1
 			}
 			w := serve(h, r)
 			if w.Code != want {
-				t.Errorf("%d bytes, announced: %v: %d", size, announced, w.Code)
+				t.Errorf("%d bytes of %s, announced: %v: %d", size, test.text, announced, w.Code)
 			}
 			if want == 413 {
-				if f := failureOf(t, w); f.Error.Status != collab.InvalidArgument || f.Error.Message != "the body must be at most 5000000 bytes" {
+				if f := failureOf(t, w); f.Error.Status != collab.InvalidArgument || f.Error.Message != rpc.BodyRule {
 					t.Errorf("%d bytes: %s", size, w.Body)
 				}
 			}

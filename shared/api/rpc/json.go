@@ -185,8 +185,8 @@ func (s *segments) json(text collab.JSON) {
 	*s = append(*s, text)
 }
 
-// WrappedLen returns the length of a text as the content of a JSON string, the quotes not counted: what a Lambda answers is sent as
-// such a string, and the limits on answers count that form. It is what encoding/json writes without HTML escaping; the text must be
+// WrappedLen returns the length of a text as the content of a JSON string, the quotes not counted: what a Lambda gets and answers
+// is sent as such a string, and the limits on bodies and answers count that form. It is what encoding/json writes without HTML escaping; the text must be
 // valid UTF-8.
 func WrappedLen[T ~[]byte | ~string](text T) int {
 	n := len(text)

@@ -61,8 +61,12 @@ import (
 	"collabdata/shared/request"
 )
 
-// MaxBody is the largest body accepted, in bytes as sent.
+// MaxBody is the largest body accepted, in bytes by WrappedLen: the gateway hands it to the function as a JSON string, in an event of at
+// most 6,291,456 bytes that holds the headers twice.
 const MaxBody = 5_000_000
+
+// BodyRule says to callers what MaxBody is.
+const BodyRule = "the body must be at most 5000000 bytes; quotes, backslashes and line breaks count twice"
 
 // MaxDepth is how deep the body's arrays and objects may nest, the body itself counted as 1.
 const MaxDepth = 32
