@@ -217,7 +217,8 @@ func TestPages(t *testing.T) {
 	first := w.lastEvent(t)
 	w.addThread(t, "other", nil, "Other")
 	w.quarantineOf(t, w.lastEvent(t))
-	check(t, w.outbox.AddJob(ctx, collab.Job{ID: "job-1", Account: "acct"}, 0))
+	_, err := w.outbox.AddJob(ctx, outbox.Job{ID: "job-1", Account: "acct", SweepAt: 1})
+	check(t, err)
 	check(t, w.queueOf(t, "events").SendEvents(ctx)) // makes the queues
 	dead, err := w.queues["events"].DeadLetters(ctx)
 	check(t, err)
@@ -392,8 +393,8 @@ func TestBounds(t *testing.T) {
 	}
 	for _, errs := range [][]error{
 		w.directory.ChangeOrganizations(ctx, at, ids, true, func(_ int, o *collab.Organization) error { o.Metadata = large; return nil }),
-		w.directory.AddDocuments(ctx, at, w.org, ids, func(_ int, d *collab.Document) error {
-			d.Folder, d.Metadata = collab.RootFolder, large
+		w.directory.AddDocuments(ctx, at, w.org, collab.RootFolder, ids, func(_ int, d *collab.Document) error {
+			d.Metadata = large
 			return nil
 		}),
 		w.directory.ChangeMembers(ctx, at, collab.Resource{OrganizationRef: w.org}, ids, true, func(_ int, m *collab.Member) {

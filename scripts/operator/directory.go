@@ -142,7 +142,7 @@ const restored = "%s %q is as it was, within 5 s everywhere. Nobody hears of tha
 func restoreOrganization(ctx context.Context, r *Run, p *inOrganization) error {
 	_, err := r.directory.Account(ctx, string(p.Account))
 	if err == nil {
-		err = r.directory.RestoreDeletedOrganization(ctx, string(p.Account), string(p.Organization))
+		err = r.Service.Deletion.RestoreOrganization(ctx, string(p.Account), string(p.Organization))
 	}
 	if err == nil {
 		r.facts("Restored", p.Organization)
@@ -152,7 +152,7 @@ func restoreOrganization(ctx context.Context, r *Run, p *inOrganization) error {
 }
 
 func restoreFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *inFolder) error {
-	done, err := r.directory.RestoreFolder(ctx, org, string(p.Folder))
+	done, err := r.Service.Deletion.RestoreFolder(ctx, org, string(p.Folder))
 	if done.Folders > 0 {
 		r.facts("Folder", p.Folder, "Folders", done.Folders, "Documents", done.Documents, "Left", done.Left)
 	}
@@ -170,7 +170,7 @@ func restoreFolder(ctx context.Context, r *Run, org collab.OrganizationRef, p *i
 }
 
 func restoreDocument(ctx context.Context, r *Run, org collab.OrganizationRef, p *inDocument) error {
-	if err := r.directory.RestoreDocument(ctx, org, string(p.Document)); err != nil {
+	if err := r.Service.Deletion.RestoreDocument(ctx, org, string(p.Document)); err != nil {
 		return err
 	}
 	list, err := r.directory.DocumentsByID(ctx, org, []string{string(p.Document)})

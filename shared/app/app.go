@@ -26,9 +26,9 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/removal"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
 
@@ -56,6 +56,7 @@ type Service struct {
 	Directory *directory.Store
 	Threads   *threads.Store
 	Outbox    *outbox.Store
+	Deletion  *deletion.Store
 	Events    *queue.Queue
 
 	guard  *webhook.Guard
@@ -65,7 +66,6 @@ type Service struct {
 	log    *slog.Logger
 
 	readOnly bool
-	undelete time.Duration
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -79,10 +79,12 @@ func New(c Config) *Service {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	d := directory.New(t)
 	o := outbox.New(t, d)
+	th := threads.New(t, d, o)
 	return &Service{
 		Directory: d,
-		Threads:   threads.New(t, d, o),
+		Threads:   th,
 		Outbox:    o,
+		Deletion:  deletion.New(d, th, o, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		guard:     webhook.NewGuard(c.PrivateRanges),
 		quotas:    &quota.Ledger{Store: d, Now: c.Now, Log: c.Log},
@@ -90,7 +92,6 @@ func New(c Config) *Service {
 		random:    c.Random,
 		log:       c.Log,
 		readOnly:  c.ReadOnly,
-		undelete:  c.Undelete,
 	}
 }
 
@@ -127,6 +128,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
 		Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
+		SendJobs: s.Events.SendJobs,
 	}
 }
 
@@ -134,10 +136,10 @@ func (s *Service) server() *rpc.Server {
 func (s *Service) services() rpc.Services {
 	return rpc.Services{
 		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
-		&organizations.Service{Directory: s.Directory, Removal: removal.New(s.Directory, s.Outbox, s.undelete)},
+		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
 		&users.Service{Directory: s.Directory},
 		&auth.Service{Directory: s.Directory},
-		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox},
+		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion},
 		&jobs.Service{Jobs: s.Outbox},
 		&webhooks.Service{
 			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },

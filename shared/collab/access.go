@@ -96,12 +96,18 @@ func (t Folders) Up(id string) (up []string) {
 }
 
 // Access returns the type of access that holds for what is in a folder and has the type own, "" for none of its own. byDefault is the
-// account's.
+// account's. Where a folder above is missing, as it is being deleted, nobody has access without a grant.
 func (t Folders) Access(own Access, folder string, byDefault Access) Access {
+	up := t.Up(folder)
+	for _, id := range up {
+		if _, exists := t[id]; !exists {
+			return AccessRestricted
+		}
+	}
 	if own != "" {
 		return own
 	}
-	for _, id := range t.Up(folder) {
+	for _, id := range up {
 		if a := t[id].Access; a != "" {
 			return a
 		}

@@ -17,6 +17,7 @@ type Lifetime struct {
 	DeletedAt   Millis `dynamodbav:"del,omitempty"` // 0 where it is not deleted
 	Deletion    string `dynamodbav:"dby,omitempty"` // mark of the request that deleted it last; it stays when what was deleted is restored
 	Until       Millis `dynamodbav:"und,omitempty"` // until when it can be restored; 0 from when it cannot: its sweep has begun then
+	Emptying    string `dynamodbav:"job,omitempty"` // of a folder that is deleted: the job that deletes what is in it
 }
 
 // Begin makes it that of something that is added at a time, after what had the id before and is deleted: the zero value for nothing, or

@@ -8,6 +8,8 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/store/deletion"
+	"collabdata/shared/store/outbox"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,7 +20,7 @@ func (a *account) deleteNotification(user, id string) (job string) {
 	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}, IDs: []string{id}}
 	r := a.request()
 	r.Account = a.id
-	_, errs, job, err := a.outbox.DeleteNotifications(a.Context(), r, a.doc.OrganizationRef, q)
+	_, errs, job, err := a.deletion.DeleteNotifications(a.Context(), r, a.doc.OrganizationRef, q)
 	for _, err := range append(errs, err) {
 		a.must(err)
 	}
@@ -109,7 +111,9 @@ func TestDeletedWhileTold(t *testing.T) {
 			job := a.deleteNotification("", ev.ID)
 			w.send(ev)
 			w.settle(w.start())
-			w.must(w.threads.RunJob(t.Context(), a.id, job))
+			w.add(outbox.SweepAfter)
+			_, err := w.deletion.RunJob(t.Context(), a.id, job)
+			w.must(err)
 			org := a.doc.OrganizationRef
 			itemKeys := []keys.Key{keys.Notification(org, ev.ID), keys.DocumentNotification(a.doc, ev.Time, ev.ID)}
 			for _, u := range people {
@@ -182,5 +186,31 @@ func TestDeletedDocumentBeforeMail(t *testing.T) {
 				t.Errorf("%d mails, want %d", got, test.mails)
 			}
 		})
+	}
+}
+
+// TestAddedAgainBeforeMail deletes a document while a mail about a comment in it waits, sweeps it, and adds another under its id: the mail
+// is not sent.
+func TestAddedAgainBeforeMail(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	a.member("bob")
+	ev := a.comment("thread", collab.User{UserID: "bob"})
+	w.send(ev)
+	p := w.start()
+	w.drain(p)
+	r := a.request()
+	r.Account = a.id
+	s := deletion.New(a.directory, a.threads, a.outbox, 0)
+	job, err := s.DeleteDocuments(t.Context(), r, a.doc.OrganizationRef, []string{"doc"}, make([]error, 1))
+	a.must(err)
+	w.add(outbox.SweepAfter)
+	if next, err := s.RunJob(t.Context(), a.id, job); err != nil || next != 0 {
+		t.Errorf("the job goes on at %d, %v", next, err)
+	}
+	a.put("doc", func(d *collab.Document) { d.Name = "new" })
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 0 {
+		t.Errorf("mails %q", got)
 	}
 }

@@ -54,8 +54,12 @@ type Directory interface {
 
 // Threads is what deliveries need to know of annotations. Package threads documents the method.
 type Threads interface {
-	RunJob(ctx context.Context, acct, id string) error
 	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
+}
+
+// Jobs carries jobs on: see package deletion.
+type Jobs interface {
+	RunJob(ctx context.Context, acct, id string) (next collab.Millis, err error)
 }
 
 // Events is the queue of events.
@@ -77,6 +81,7 @@ type Mailer interface {
 type Options struct {
 	Directory Directory
 	Threads   Threads
+	Jobs      Jobs
 	Outbox    *outbox.Store
 	Events    Events
 	Webhooks  Webhooks

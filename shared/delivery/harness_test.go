@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -88,6 +89,7 @@ type tables struct {
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
+	deletion  *deletion.Store
 }
 
 // open returns the table as it is reached by a client.
@@ -95,7 +97,8 @@ func (w *world) open(cfg aws.Config) tables {
 	t := store.New(cfg, w.table, w.Now, rand.Reader)
 	d := directory.New(t)
 	o := outbox.New(t, d)
-	return tables{d, threads.New(t, d, o), o}
+	th := threads.New(t, d, o)
+	return tables{d, th, o, deletion.New(d, th, o, time.Hour)}
 }
 
 type delayed struct {
@@ -253,7 +256,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
 	of := w.open(dynamo)
 	o := delivery.Options{
-		Directory: of.directory, Threads: of.threads, Outbox: of.outbox,
+		Directory: of.directory, Threads: of.threads, Outbox: of.outbox, Jobs: of.deletion,
 		Events: sqs{w, p}, Webhooks: sqs{w, p}, Mailer: ses{p, w.mailer(w.sender)},
 		Guard:   webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
@@ -514,7 +517,7 @@ func (a *account) put(document string, change func(*collab.Document)) {
 		change(d)
 		return nil
 	}
-	err := a.directory.AddDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
+	err := a.directory.AddDocuments(a.Context(), a.request(), a.doc.OrganizationRef, collab.RootFolder, []string{document}, apply)[0]
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		err = a.directory.ChangeDocuments(a.Context(), a.request(), a.doc.OrganizationRef, []string{document}, apply)[0]
 	}

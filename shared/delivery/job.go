@@ -5,24 +5,35 @@ import (
 	"strconv"
 
 	"collabdata/shared/queue"
+	"collabdata/shared/store/outbox"
 )
 
-// job does one run of a job, and sends a message for the next. After maxHops messages, and where one is lost, the relay does. Of several
-// runs at the same time one goes on.
+// job does one run of a job, and sends a message for the next, unless the job is done or waits. After maxHops messages, and where one is
+// lost, the relay does. Of several runs at the same time one goes on.
 func (d *Deliverer) job(ctx context.Context, m queue.Event) error {
 	w, err := d.Outbox.Pending(ctx, m.EventRef, m.Kind)
 	if err != nil || w == nil {
 		return err
 	}
-	if err := d.Threads.RunJob(ctx, m.Account, m.ID); err != nil {
+	next, err := d.Jobs.RunJob(ctx, m.Account, m.ID)
+	if err != nil {
 		return err
 	}
-	now, last := d.millis(), m.Hops >= maxHops
-	to := *w
-	if to.Cursor, to.Since, to.Next = strconv.FormatInt(now, 10), now, 0; last {
+	if next == 0 {
+		return d.Outbox.Finish(ctx, *w)
+	}
+	now, to := d.millis(), *w
+	to.Cursor = strconv.FormatInt(now, 10)
+	if next > now {
+		to.Kind, to.Since, to.Next = outbox.JobKind(now, next), next, next
+		_, err := d.Outbox.Advance(ctx, *w, to)
+		return err
+	}
+	last := m.Hops >= maxHops
+	if to.Since, to.Next = now, 0; last {
 		to.Next = now
 	}
-	moved, err := d.Outbox.Advance(ctx, *w, to) // not where the job is done
+	moved, err := d.Outbox.Advance(ctx, *w, to)
 	if err != nil || !moved || last {
 		return err
 	}

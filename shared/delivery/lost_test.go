@@ -53,7 +53,7 @@ func (w *world) startFlawed(f *flaw) *process {
 		cfg := w.dynamo
 		cfg.HTTPClient = aws.HTTPClient(f)
 		of := w.open(cfg)
-		o.Directory, o.Threads, o.Outbox = of.directory, of.threads, of.outbox
+		o.Directory, o.Threads, o.Outbox, o.Jobs = of.directory, of.threads, of.outbox, of.deletion
 	})
 	return f.p
 }

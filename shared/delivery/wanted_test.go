@@ -8,7 +8,6 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/store/removal"
 )
 
 // TestAskedAgain: a mail that has waited goes out only to those who still may know and want it, and is not taken along by a later one.
@@ -46,7 +45,7 @@ func TestAskedAgain(t *testing.T) {
 		{"the organization is deleted", func(a *account) { a.delete(collab.AnOrganization) }, 0},
 		{"the document is deleted and restored", func(a *account) {
 			a.delete(collab.ADocument)
-			a.must(a.directory.RestoreDocument(a.Context(), a.doc.OrganizationRef, "doc"))
+			a.must(a.deletion.RestoreDocument(a.Context(), a.doc.OrganizationRef, "doc"))
 		}, 1},
 		{"mail goes to members only", func(a *account) {
 			_, err := a.directory.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
@@ -83,7 +82,7 @@ func TestAskedAgain(t *testing.T) {
 // delete deletes the account's document or organization.
 func (a *account) delete(thing collab.Thing) {
 	a.Helper()
-	s, r, errs := removal.New(a.directory, a.outbox, time.Hour), a.request(), make([]error, 1)
+	s, r, errs := a.deletion, a.request(), make([]error, 1)
 	r.Account = a.id
 	var err error
 	if thing == collab.ADocument {

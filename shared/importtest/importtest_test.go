@@ -129,6 +129,7 @@ var storeParts = map[string][]string{
 	"shared/store/directory":  {"shared/store"},
 	"shared/store/outbox":     {"shared/store"},
 	"shared/store/threads":    {"shared/store", "shared/store/directory", "shared/store/outbox"},
+	"shared/store/deletion":   {"shared/store", "shared/store/directory", "shared/store/outbox", "shared/store/threads"},
 	"shared/delivery":         {"shared/store/outbox"},
 	"shared/delivery/pending": {"shared/store/outbox"},
 	"shared/app/relay":        {"shared/store", "shared/store/outbox"},

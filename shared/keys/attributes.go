@@ -21,6 +21,8 @@ const (
 	DeletedAt   = "del"   // milliseconds: of an organization, a folder or a document, as the next three
 	Deletion    = "dby"   // mark of the request that deleted it
 	Until       = "und"   // milliseconds: until when it can be restored
+	Along       = "aln"   // it was deleted along with the folder that it was in
+	Emptying    = "job"   // of a deleted folder: see collab.Lifetime
 	Incarnation = "inc"   // see collab.Lifetime; of a preference, the document's
 	Parent      = "par"   // folder of a document or folder
 	Removals    = "rem"   // of an organization or a document: users were taken out of it at some time
@@ -28,6 +30,7 @@ const (
 	Moved       = "mvd"   // folders, ever
 	Body        = "body"  // JSON of an event, a notification, an answer
 	Lease       = "until" // milliseconds
+	Deleting    = "dlg"   // of a job's progress: there is more to delete
 	HTTPCode    = "code"
 	StartedAt   = "at"  // milliseconds
 	RequestID   = "rid" // of the request that deleted an organization, a folder or a document, as the log has it

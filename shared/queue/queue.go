@@ -49,11 +49,18 @@ func New(cfg aws.Config, url string, log *slog.Logger) *Queue {
 
 // Send sends a message for each event. It does not fail: what could not be sent is logged, and the relay sends it later. It goes on when
 // the context ends, and takes deadline.Send at most.
-func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) {
+func (q *Queue) Send(ctx context.Context, refs ...collab.EventRef) { q.sendOf(ctx, "", refs) }
+
+// SendJobs is Send for jobs.
+func (q *Queue) SendJobs(ctx context.Context, jobs ...collab.EventRef) {
+	q.sendOf(ctx, collab.JobWork, jobs)
+}
+
+func (q *Queue) sendOf(ctx context.Context, kind collab.WorkKind, refs []collab.EventRef) {
 	if len(refs) == 0 {
 		return
 	}
-	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref} })
+	events := collab.Map(refs, func(ref collab.EventRef) Event { return Event{EventRef: ref, Kind: kind} })
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deadline.Send)
 	defer cancel()
 	ctx = awsconfig.WithAttemptTime(ctx, deadline.Send/3) // one that is never answered leaves time for another

@@ -30,6 +30,7 @@ type Request struct {
 
 	mu       sync.Mutex
 	recorded []collab.EventRef
+	jobs     []collab.EventRef
 }
 
 // Mark is what every write of the request carries, whichever attempt makes it.
@@ -67,4 +68,18 @@ func (t *Request) Events() []collab.EventRef {
 	defer t.mu.Unlock()
 	slices.SortFunc(t.recorded, func(a, b collab.EventRef) int { return cmp.Compare(a.ID, b.ID) })
 	return slices.Clone(t.recorded)
+}
+
+// Leaves notes a job that goes on with the request at once: its message is sent when the operation has ended.
+func (t *Request) Leaves(job string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.jobs = append(t.jobs, collab.EventRef{Account: t.Account, ID: job})
+}
+
+// Jobs returns what Leaves has noted.
+func (t *Request) Jobs() []collab.EventRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.jobs)
 }

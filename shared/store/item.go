@@ -75,6 +75,17 @@ func (it Item) Size() int {
 	return n
 }
 
+// SizeOf returns the bytes that a write sends of an item: those of what it changes.
+func SizeOf(w Write) int {
+	if w.Put != nil {
+		return Item(w.Put.Item).Size()
+	}
+	if w.Update != nil {
+		return Item(w.Update.ExpressionAttributeValues).Size()
+	}
+	return 0
+}
+
 // AttributeSize returns the bytes that DynamoDB counts for a value.
 func AttributeSize(v types.AttributeValue) int {
 	switch v := v.(type) {

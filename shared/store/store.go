@@ -53,6 +53,9 @@ func (t *Table) At(now func() time.Time) *Table {
 // Name returns the table's name.
 func (t *Table) Name() string { return t.name }
 
+// ClockSkew is more than clocks of two processes differ by.
+const ClockSkew = 500 * time.Millisecond
+
 // Now returns the time.
 func (t *Table) Now() time.Time { return t.now() }
 

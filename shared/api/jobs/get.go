@@ -13,8 +13,7 @@ type Service struct{ Jobs Jobs }
 
 // Jobs keeps jobs: see package outbox.
 type Jobs interface {
-	Job(ctx context.Context, acct, id string) (collab.Job, error)
-	JobProgress(ctx context.Context, acct, id string) (collab.JobProgress, error)
+	JobStatus(ctx context.Context, acct, id string) (collab.JobStatus, error)
 }
 
 // GetRequest is the data of POST /v2/jobs/get.
@@ -26,7 +25,7 @@ type GetRequest struct {
 // Job is a job as it is answered.
 type Job struct {
 	JobID     string           `json:"jobId" doc:"The job"`
-	State     collab.JobState  `json:"state" doc:"waiting: it begins within a minute or so, or once what was deleted cannot be restored any more; running; done: nothing is left of what was deleted"`
+	State     collab.JobState  `json:"state" doc:"waiting: it sweeps from two minutes after the deletion on, or from when what was deleted cannot be restored any more; running; done: nothing is left of what was deleted"`
 	Done      int64            `json:"done" doc:"Items that were swept"`
 	Left      int64            `json:"left" doc:"Threads, notifications, documents, folders or organizations that are left to be swept"`
 	StartedAt collab.Timestamp `json:"startedAt" doc:"When the deletion was answered"`
@@ -36,26 +35,18 @@ type Job struct {
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/jobs/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).Get), Description: `
-Says how far a job has come: what a deletion has left to be swept. What was deleted is out of reach since the deletion was answered; the
-job takes away what is still stored of it, from about two minutes later on: of organizations, folders and documents once the operator
-cannot restore them any more, 24 hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves
-everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
+Says how far a job has come: what a deletion has left to be done. Where the call did not delete all that it means, as it was too much, the job
+does so first, at once: it is running then. Else what was deleted is out of reach since the deletion was answered. The job sweeps what is
+still stored of it, two to three minutes later: of organizations, folders and documents once the operator cannot restore them any more, 24
+hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
 }
 
 // Get returns how far a job has come. It fails with NOT_FOUND for one that does not exist, or that has been done for 30 days.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (Job, error) {
-	job, err := s.Jobs.Job(ctx, call.Account, req.JobID)
+	job, err := s.Jobs.JobStatus(ctx, call.Account, req.JobID)
 	if err != nil {
 		return Job{}, err
 	}
-	p, err := s.Jobs.JobProgress(ctx, call.Account, req.JobID)
-	if err != nil {
-		return Job{}, err
-	}
-	left := int64(0)
-	if p.State != collab.JobDone {
-		left = int64(job.Size() - p.Next)
-	}
-	call.Items, call.Message = 1, "the job is "+string(p.State)
-	return Job{JobID: req.JobID, State: p.State, Done: p.Done, Left: left, StartedAt: collab.Timestamp(p.StartedAt)}, nil
+	call.Items, call.Message = 1, "the job is "+string(job.State)
+	return Job{JobID: req.JobID, State: job.State, Done: job.Done, Left: job.Left, StartedAt: collab.Timestamp(job.StartedAt)}, nil
 }

@@ -25,7 +25,7 @@ func (r *DeleteRequest) Validate(m *rpc.Violations) {
 
 // Delete is POST /v2/notifications/delete.
 func Delete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/notifications/delete", Grants: rpc.ReadTable | rpc.WriteTable,
+	return rpc.Endpoint{Path: "/v2/notifications/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Delete), LeavesJob: true, Description: `
 Deletes notifications for everyone, or out of the inbox of a user. It deletes those that documentId, locationId, userId and notificationIds
 all mean; at least one of documentId, userId and notificationIds is there. With a userId they go out of the inbox of this user alone, who
@@ -39,7 +39,7 @@ none that is added later.
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
 }
 
-// Delete deletes notifications, each by itself: see outbox.Store.DeleteNotifications. The answer has them by id: in the order of
+// Delete deletes notifications, each by itself: see deletion.Store.DeleteNotifications. The answer has them by id: in the order of
 // notificationIds where those are given, else newest first, at most collab.MaxDeleted of them; a job deletes those beyond. An id that the
 // request does not mean is that item's failure.
 func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest) (rpc.Keyed[rpc.Item], error) {
@@ -56,7 +56,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	if err != nil {
 		return nil, err
 	}
-	ids, errs, job, err := s.Outbox.DeleteNotifications(ctx, call.Request, q.Of.OrganizationRef, q)
+	ids, errs, job, err := s.Deletion.DeleteNotifications(ctx, call.Request, q.Of.OrganizationRef, q)
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 type Service struct {
 	Directory Directory
 	Outbox    Outbox
+	Deletion  Deletion
 }
 
 // Directory knows organizations, documents, members, what they prefer, and who wants no mail: see package directory.
@@ -37,8 +38,12 @@ type Outbox interface {
 	Notifications(
 		ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 	) (list []collab.InboxEntry, next string, err error)
+	ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error
+}
+
+// Deletion deletes notifications: see package deletion.
+type Deletion interface {
 	DeleteNotifications(
 		ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
 	) (ids []string, errs []error, job string, err error)
-	ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error
 }

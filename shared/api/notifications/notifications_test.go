@@ -16,8 +16,10 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -51,7 +53,7 @@ func newFixture(t *testing.T) *fixture {
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: d,
 	}}
 	f.server.Send = f.send
-	f.Service = notifications.Service{Directory: d, Outbox: o}
+	f.Service = notifications.Service{Directory: d, Outbox: o, Deletion: deletion.New(d, threads.New(table, d, o), o, 0)}
 	return f
 }
 

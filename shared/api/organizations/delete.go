@@ -29,7 +29,7 @@ func (s *Service) Delete(ctx context.Context, call *rpc.Call, req *DeleteRequest
 	}
 	ids := rpc.Distinct(req.OrganizationIDs)
 	errs := make([]error, len(ids))
-	if call.JobID, err = s.Removal.DeleteOrganizations(ctx, call.Request, ids, errs); err != nil {
+	if call.JobID, err = s.Deletion.DeleteOrganizations(ctx, call.Request, ids, errs); err != nil {
 		return nil, err
 	}
 	call.Message = "Organization(s) deleted successfully."
@@ -63,7 +63,7 @@ func (s *Service) DocumentsDelete(ctx context.Context, call *rpc.Call, req *Docu
 	}
 	ids := rpc.Distinct(req.DocumentIDs)
 	errs := make([]error, len(ids))
-	if call.JobID, err = s.Removal.DeleteDocuments(ctx, call.Request, org, ids, errs); err != nil {
+	if call.JobID, err = s.Deletion.DeleteDocuments(ctx, call.Request, org, ids, errs); err != nil {
 		return nil, err
 	}
 	call.Message = "Document(s) deleted successfully."
@@ -98,7 +98,7 @@ func (s *Service) FoldersDelete(ctx context.Context, call *rpc.Call, req *Folder
 	if err != nil {
 		return FoldersDeleteResult{}, err
 	}
-	job, err := s.Removal.DeleteFolder(ctx, call.Request, org, req.FolderID)
+	job, err := s.Deletion.DeleteFolder(ctx, call.Request, org, req.FolderID)
 	call.Items, call.JobID = 1, job
 	call.Message = "Folder deletion initiated successfully."
 	return FoldersDeleteResult{JobID: job}, err

@@ -70,8 +70,8 @@ func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *Documen
 	if _, err := s.Directory.OpenFolder(ctx, call.Request, org, folder, req.CreateFolder); err != nil {
 		return nil, err
 	}
-	errs := s.Directory.AddDocuments(ctx, call.Request, org, req.ids(), func(i int, d *collab.Document) error {
-		d.Name, d.Folder = d.ID, folder
+	errs := s.Directory.AddDocuments(ctx, call.Request, org, folder, req.ids(), func(i int, d *collab.Document) error {
+		d.Name = d.ID
 		return req.Documents[i].apply(d)
 	})
 	call.Message = "Document(s) added successfully."
@@ -123,10 +123,7 @@ func (s *Service) DocumentsMove(ctx context.Context, call *rpc.Call, req *Docume
 		return nil, err
 	}
 	ids := rpc.Distinct(req.DocumentIDs)
-	errs := s.Directory.ChangeDocuments(ctx, call.Request, org, ids, func(_ int, d *collab.Document) error {
-		d.Folder = req.FolderID
-		return nil
-	})
+	errs := s.Directory.MoveDocuments(ctx, call.Request, org, req.FolderID, ids)
 	call.Message = "Documents moved successfully."
 	return call.Outcomes(ids, errs, "Document moved."), nil
 }

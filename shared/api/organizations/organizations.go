@@ -12,7 +12,7 @@ import (
 // Service carries out the operations.
 type Service struct {
 	Directory Directory
-	Removal   Removal
+	Deletion  Deletion
 }
 
 // Directory knows organizations and what is in them: see package directory. Errors in a slice stand at the places of what they are about.
@@ -26,7 +26,10 @@ type Directory interface {
 
 	DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error)
 	DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
-	AddDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error) []error
+	AddDocuments(
+		ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string, fill func(i int, d *collab.Document) error,
+	) []error
+	MoveDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string) []error
 	ChangeDocuments(
 		ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 	) []error
@@ -44,9 +47,9 @@ type Directory interface {
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error
 }
 
-// Removal deletes organizations, folders and documents: see package removal. It returns the job that sweeps what is left, "" for none;
+// Deletion deletes organizations, folders and documents: see package deletion. It returns the job that sweeps what is left, "" for none;
 // errors in a slice stand at the places of what they are about.
-type Removal interface {
+type Deletion interface {
 	DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error)
 	DeleteDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, errs []error) (job string, err error)
 	DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (job string, err error)

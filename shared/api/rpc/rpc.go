@@ -111,6 +111,9 @@ type Server struct {
 	// records events.
 	Send func(ctx context.Context, events ...collab.EventRef)
 
+	// SendJobs is Send for jobs that go on with a request at once.
+	SendJobs func(ctx context.Context, jobs ...collab.EventRef)
+
 	warm atomic.Bool // a request was served before
 }
 
@@ -170,6 +173,9 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			data, err := op(x.ctx, &x.Call, &e.Data)
 			if events := x.Events(); len(events) > 0 {
 				s.Send(x.ctx, events...)
+			}
+			if jobs := x.Jobs(); len(jobs) > 0 && s.SendJobs != nil {
+				s.SendJobs(x.ctx, jobs...)
 			}
 			if err != nil {
 				return response{}, err

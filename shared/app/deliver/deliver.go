@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -48,8 +49,9 @@ func New(c Config) (*delivery.Deliverer, error) {
 	t := store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)
 	d := directory.New(t)
 	pending := outbox.New(t, d)
+	threads := threads.New(t, d, pending)
 	o := delivery.Options{
-		Directory: d, Threads: threads.New(t, d, pending), Outbox: pending,
+		Directory: d, Threads: threads, Jobs: deletion.New(d, threads, pending, 0), Outbox: pending,
 		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,

@@ -291,8 +291,8 @@ func TestLater(t *testing.T) {
 	idle := units()
 	const jobs = 450 // more than two portions
 	for i := range jobs {
-		job := collab.Job{ID: fmt.Sprintf("j%03d", i), Account: "acct"}
-		if err := w.store.AddJob(t.Context(), job, 24*time.Hour); err != nil {
+		job := outbox.Job{ID: fmt.Sprintf("j%03d", i), Account: "acct", SweepAt: w.now.Add(24 * time.Hour).UnixMilli()}
+		if _, err := w.store.AddJob(t.Context(), job); err != nil {
 			t.Fatal(err)
 		}
 	}

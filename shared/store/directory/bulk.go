@@ -18,44 +18,109 @@ type beginner interface {
 	Begin(before collab.Lifetime, now collab.Millis)
 }
 
-// changeAll changes the items of keys, or adds them, side by side: see store.Rewrite. To change, what is deleted does not exist; what is
-// added under its id is empty, and another incarnation. What an earlier attempt at the request changed stays as it is. Errors stand at the
-// places of their keys.
-func changeAll[T any](
-	ctx context.Context, s *Store, req *request.Request, what func(i int) string, itemKeys []keys.Key, change func(i int, v *T, exists bool) error,
-) []error {
-	errs := make([]error, len(itemKeys))
-	store.All(len(itemKeys), func(i int) {
-		errs[i] = s.Try(ctx, what(i), req.Mark(), func(ctx context.Context) ([]store.Write, error) {
-			before, err := s.Get(ctx, itemKeys[i])
-			if err != nil || req.Repeat && before.Text(keys.Writer) == req.Mark() {
+// changes are changes of the items of keys, or additions, by a request: see store.Rewrite. To change, what is deleted does not exist; what
+// is added under its id is empty, and another incarnation. What an earlier attempt at the request changed stays as it is.
+type changes[T any] struct {
+	s      *Store
+	req    *request.Request
+	what   func(i int) string // as a caller knows it
+	keys   []keys.Key
+	change func(i int, v *T, exists bool) error
+}
+
+// write is the write of change i, on an item as it was read; nil for none.
+func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
+	if c.req.Repeat && before.Text(keys.Writer) == c.req.Mark() {
+		return nil, nil
+	}
+	var of collab.Lifetime
+	if err := before.Decode(&of); err != nil {
+		return nil, err
+	}
+	var v T
+	if before != nil && of.DeletedAt == 0 {
+		w, err := store.Rewritten(c.keys[i], before, c.req.Mark(), &v, func(v *T, exists bool) error { return c.change(i, v, exists) })
+		return &w, err
+	}
+	if err := c.change(i, &v, false); err != nil {
+		return nil, err
+	}
+	if err := settled(of, c.what(i), c.s.Now()); err != nil {
+		return nil, err
+	}
+	if life, ok := any(&v).(beginner); ok {
+		life.Begin(of, c.s.Millis())
+	}
+	w := store.Change(before, store.ItemOf(c.keys[i], v), c.req.Mark())
+	return &w, nil
+}
+
+// all makes the changes side by side. Errors stand at the places of their keys.
+func (c *changes[T]) all(ctx context.Context) []error {
+	errs := make([]error, len(c.keys))
+	store.All(len(c.keys), func(i int) {
+		err := c.s.Try(ctx, c.what(i), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+			before, err := c.s.Get(ctx, c.keys[i])
+			if err != nil {
 				return nil, err
 			}
-			var of collab.Lifetime
-			if err := before.Decode(&of); err != nil {
+			w, err := c.write(i, before)
+			if w == nil || err != nil {
 				return nil, err
 			}
-			var v T
-			if before != nil && of.DeletedAt == 0 {
-				w, err := store.Rewritten(itemKeys[i], before, req.Mark(), &v, func(v *T, exists bool) error { return change(i, v, exists) })
-				return []store.Write{w}, err
-			}
-			if err := change(i, &v, false); err != nil {
-				return nil, err
-			}
-			if err := settled(of, what(i), s.Now()); err != nil {
-				return nil, err
-			}
-			if life, ok := any(&v).(beginner); ok {
-				life.Begin(of, s.Millis())
-			}
-			return []store.Write{store.Change(before, store.ItemOf(itemKeys[i], v), req.Mark())}, nil
+			return []store.Write{*w}, nil
 		})
-		s.Forget(itemKeys[i])
-		if errors.Is(errs[i], errDone) {
-			errs[i] = nil
-		}
+		errs[i] = c.end(i, err)
 	})
+	return errs
+}
+
+// end is the outcome of change i.
+func (c *changes[T]) end(i int, err error) error {
+	c.s.Forget(c.keys[i])
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	return err
+}
+
+// together is how many changes allWith makes in one transaction.
+const together = 50
+
+// allWith is all, but that each change is made on a condition, in a transaction with others.
+func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Context) ([]store.Write, error)) []error {
+	errs := make([]error, len(c.keys))
+	for from, to := 0, 0; from < len(c.keys); from = to {
+		var written []int
+		err := c.s.Try(ctx, c.what(from), c.req.Mark(), func(ctx context.Context) ([]store.Write, error) {
+			to, written = min(from+together, len(c.keys)), nil
+			found, err := c.s.GetAll(ctx, c.keys[from:to], true)
+			var writes []store.Write
+			bytes := 0
+			for i := from; i < to; i++ {
+				w, failure := (*store.Write)(nil), err
+				if err == nil {
+					w, failure = c.write(i, found[c.keys[i]])
+				}
+				if errs[i] = c.end(i, failure); w == nil || failure != nil {
+					continue
+				}
+				if bytes += found[c.keys[i]].Size() + store.SizeOf(*w); bytes > store.MaxWriteBytes && writes != nil {
+					to = i
+					break
+				}
+				writes, written = append(writes, *w), append(written, i)
+			}
+			if err != nil || writes == nil {
+				return nil, err
+			}
+			conditions, err := require(ctx)
+			return append(writes, conditions...), err
+		})
+		for _, i := range written {
+			errs[i] = c.end(i, err)
+		}
+	}
 	return errs
 }
 

@@ -11,42 +11,64 @@ import (
 	"collabdata/shared/store"
 )
 
-// AddDocuments makes documents, side by side, each filled by fill. One that exists fails with ALREADY_EXISTS. The folder is not checked.
-// Errors stand at the places of their documents.
+// AddDocuments adds documents to a folder, each filled by fill: side by side for collab.RootFolder, else 50 in one transaction, which requires
+// the folder. One that exists fails with ALREADY_EXISTS; where the folder does not exist, those fail with NOT_FOUND that are left. Errors
+// stand at the places of their documents.
 func (s *Store) AddDocuments(
-	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, fill func(i int, d *collab.Document) error,
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string, fill func(i int, d *collab.Document) error,
 ) []error {
-	return s.writeDocuments(ctx, req, org, ids, func(i int, d *collab.Document, exists bool) error {
+	return s.into(ctx, org, folder, s.documentChanges(req, org, ids, func(i int, d *collab.Document, exists bool) error {
 		switch {
 		case exists && req.Repeat && d.AddedBy == req.Mark():
 			return errDone
 		case exists:
 			return collab.Errorf(collab.AlreadyExists, "Document already exists")
 		}
-		d.CreatedAt, d.AddedBy = req.Millis(), req.Mark()
+		d.Folder, d.CreatedAt, d.AddedBy = folder, req.Millis(), req.Mark()
 		return fill(i, d)
-	})
+	}))
 }
 
-// ChangeDocuments changes documents, side by side; one that does not exist fails with NOT_FOUND. Errors stand at the places of their
-// documents.
+// MoveDocuments moves documents into a folder, as AddDocuments adds them; one that does not exist fails with NOT_FOUND.
+func (s *Store) MoveDocuments(ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string) []error {
+	return s.into(ctx, org, folder, s.documentChanges(req, org, ids, changesOf(func(_ int, d *collab.Document) error {
+		d.Folder = folder
+		return nil
+	})))
+}
+
+// ChangeDocuments changes documents, side by side, but not their folder; one that does not exist fails with NOT_FOUND. Errors stand at the
+// places of their documents.
 func (s *Store) ChangeDocuments(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, d *collab.Document) error,
 ) []error {
-	return s.writeDocuments(ctx, req, org, ids, func(i int, d *collab.Document, exists bool) error {
+	return s.documentChanges(req, org, ids, changesOf(change)).all(ctx)
+}
+
+// changesOf is a change of documents that exist.
+func changesOf(change func(i int, d *collab.Document) error) func(i int, d *collab.Document, exists bool) error {
+	return func(i int, d *collab.Document, exists bool) error {
 		if !exists {
 			return collab.Errorf(collab.NotFound, "Document does not exist")
 		}
 		return change(i, d)
-	})
+	}
 }
 
-func (s *Store) writeDocuments(
-	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
-) []error {
+// into makes changes that put documents into a folder.
+func (s *Store) into(ctx context.Context, org collab.OrganizationRef, folder string, c *changes[documentItem]) []error {
+	if folder == collab.RootFolder {
+		return c.all(ctx)
+	}
+	return c.allWith(ctx, func(ctx context.Context) ([]store.Write, error) { return s.RequireFolder(ctx, org, folder) })
+}
+
+func (s *Store) documentChanges(
+	req *request.Request, org collab.OrganizationRef, ids []string, write func(i int, d *collab.Document, exists bool) error,
+) *changes[documentItem] {
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Document(org, id) })
 	what := func(i int) string { return documentNamed(ids[i]) }
-	return changeAll(ctx, s, req, what, itemKeys, func(i int, it *documentItem, exists bool) error {
+	return &changes[documentItem]{s, req, what, itemKeys, func(i int, it *documentItem, exists bool) error {
 		it.ID = ids[i]
 		if err := write(i, &it.Document, exists); err != nil {
 			return err
@@ -54,7 +76,7 @@ func (s *Store) writeDocuments(
 		it.Folder, it.LastUpdated = cmp.Or(it.Folder, collab.RootFolder), req.Millis()
 		*it = newDocumentItem(org.Document(ids[i]), it.Document)
 		return nil
-	})
+	}}
 }
 
 // DocumentsByID returns those of the documents that exist, in the order asked, each once. Strongly consistent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -212,6 +213,9 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 				continue
 			}
 			old, there := deleted[f.ID]
+			if errs[i] = s.Emptied(ctx, org, f.ID, old.Lifetime); errs[i] != nil {
+				continue
+			}
 			f.Begin(old.Lifetime, s.Millis())
 			f.AddedBy = req.Mark()
 			known[f.ID] = f
@@ -255,6 +259,47 @@ func (s *Store) grow(org collab.OrganizationRef, read folderTree) store.Write {
 		same = moved.AttributeNotExists()
 	}
 	return store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Added), expression.Value(1)), same)
+}
+
+// GrowFolders is the write that adds a folder in the same transaction, on condition that none is moved or deleted meanwhile.
+func (s *Store) GrowFolders(ctx context.Context, org collab.OrganizationRef) (store.Write, error) {
+	tree, err := s.folderTree(ctx, org)
+	return s.grow(org, tree), err
+}
+
+// RefuseFolderChanges has adds and moves of folders fail that looked at the folders before: they look again.
+func (s *Store) RefuseFolderChanges(ctx context.Context, org collab.OrganizationRef) error {
+	_, err := s.Write(ctx, store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Moved), expression.Value(1))))
+	return err
+}
+
+// RequireFolder returns the condition, for a transaction, that a folder is there; none for collab.RootFolder. NOT_FOUND where it is not.
+func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, id string) ([]store.Write, error) {
+	if id == collab.RootFolder {
+		return nil, nil
+	}
+	it, err := s.Get(ctx, keys.Folder(org, id))
+	if err == nil && (it == nil || it[keys.DeletedAt] != nil) {
+		err = folderMissing(id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []store.Write{store.Require(it, keys.DeletedAt, keys.Incarnation)}, nil
+}
+
+// Emptied fails with UNAVAILABLE while what is in a deleted folder is still being deleted: until then its id is not used again.
+func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id string, of collab.Lifetime) error {
+	if of.Emptying == "" {
+		return nil
+	}
+	it, err := s.Get(ctx, keys.JobProgress(org.Account, of.Emptying))
+	if err == nil && it[keys.Deleting] != nil {
+		err = &collab.Error{
+			Code: collab.Unavailable, Message: folderNamed(id) + " is being deleted with what is in it: try again later", RetryAfter: 10 * time.Second,
+		}
+	}
+	return err
 }
 
 // move counts a folder that is moved, on condition that none was added or moved.

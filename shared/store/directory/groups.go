@@ -24,12 +24,13 @@ func (s *Store) ChangeGroups(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
 ) []error {
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Group(org, id) })
-	return changeAll(ctx, s, req, always("the group"), itemKeys, func(i int, g *collab.UserGroup, _ bool) error {
+	c := changes[collab.UserGroup]{s, req, always("the group"), itemKeys, func(i int, g *collab.UserGroup, _ bool) error {
 		g.ID = ids[i]
 		change(i, g)
 		g.CreatedAt, g.LastUpdated = cmp.Or(g.CreatedAt, req.Millis()), req.Millis()
 		return nil
-	})
+	}}
+	return c.all(ctx)
 }
 
 // GroupUsers returns so many users of a group behind one, "" for all, by id. Strongly consistent.

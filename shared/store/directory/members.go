@@ -77,12 +77,13 @@ func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
 	itemKeys := collab.Map(users, func(user string) keys.Key { return memberKey(in, user) })
-	errs := changeAll(ctx, s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
+	c := changes[memberItem]{s, req, always("the user"), itemKeys, func(i int, it *memberItem, exists bool) error {
 		if !exists && !create {
 			return errNoUser
 		}
 		return changeMember(req, in, users[i], func(m *collab.Member) { change(i, m) })(it)
-	})
+	}}
+	errs := c.all(ctx)
 	if !create {
 		return errs
 	}

@@ -69,15 +69,12 @@ func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(col
 // makers is how often one of many requests that make the same tries it.
 const makers = 5
 
-// What an id that was deleted waits for beside Belief, before it can be added again.
-const (
-	staleRead = time.Second            // a read that is not strongly consistent is no older
-	clockSkew = 500 * time.Millisecond // clocks of processes differ by less
-)
+// staleRead is older than what a read returns that is not strongly consistent.
+const staleRead = time.Second
 
 // settled fails with UNAVAILABLE while other processes may believe that what is deleted is there.
 func settled(of collab.Lifetime, what string, now time.Time) error {
-	left := time.UnixMilli(of.DeletedAt).Add(Belief + staleRead + clockSkew).Sub(now)
+	left := time.UnixMilli(of.DeletedAt).Add(Belief + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}

@@ -16,13 +16,14 @@ func (s *Store) ChangeOrganizations(
 ) []error {
 	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Organization(req.Account, id) })
 	what := func(i int) string { return organizationNamed(ids[i]) }
-	return changeAll(ctx, s, req, what, itemKeys, func(i int, o *collab.Organization, exists bool) error {
+	c := changes[collab.Organization]{s, req, what, itemKeys, func(i int, o *collab.Organization, exists bool) error {
 		if !exists && !create {
 			return collab.Errorf(collab.NotFound, "Organization does not exist")
 		}
 		o.ID, o.CreatedAt, o.LastUpdated = ids[i], cmp.Or(o.CreatedAt, req.Millis()), req.Millis()
 		return change(i, o)
-	})
+	}}
+	return c.all(ctx)
 }
 
 // FindOrganization is OpenOrganization for what goes on while the organization is disabled. Strongly consistent.

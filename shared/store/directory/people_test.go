@@ -253,7 +253,8 @@ func TestDeletedIsGone(t *testing.T) {
 		return allowed["ann"]
 	}
 	add := func() error {
-		return s.AddDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(_ int, d *collab.Document) error { d.Name = "new"; return nil })[0]
+		return s.AddDocuments(ctx, storetest.Request(now), acme, collab.RootFolder, []string{"d"},
+			func(_ int, d *collab.Document) error { d.Name = "new"; return nil })[0]
 	}
 	if !may(doc) {
 		t.Error("a grant lets nobody see")

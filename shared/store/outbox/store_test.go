@@ -72,12 +72,12 @@ func (s *Store) pending(t *testing.T) []Work {
 // TestTooLargeJob keeps no job of the longest ids in the form that takes most: that is the caller's mistake.
 func TestTooLargeJob(t *testing.T) {
 	onEach(t, func(t *testing.T, s *Store) {
-		job := collab.Job{ID: "job", Account: "acct"}
+		job := Job{ID: "job", Account: "acct"}
 		for i := range 500 {
 			id := strings.Repeat(`\`, collab.MaxDocumentID-3) + fmt.Sprint(i)
-			job.Things = append(job.Things, collab.JobThing{Kind: collab.ADocument, ID: id})
+			job.Things = append(job.Things, JobThing{Kind: collab.ADocument, ID: id})
 		}
-		if err := s.AddJob(t.Context(), job, 0); collab.CodeOf(err) != collab.InvalidArgument {
+		if _, err := s.AddJob(t.Context(), job); collab.CodeOf(err) != collab.InvalidArgument {
 			t.Errorf("%v", err)
 		}
 		if _, err := s.JobProgress(t.Context(), "acct", "job"); collab.CodeOf(err) != collab.NotFound {

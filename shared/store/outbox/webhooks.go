@@ -153,7 +153,7 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 // DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try
 // of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
-	done := s.remembered(collab.Job{ID: mark, Account: acct})
+	done := s.remembered(Job{ID: mark, Account: acct})
 	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)), store.Put(done))
 	if err != nil || refused == nil {
 		return err

@@ -34,13 +34,13 @@ type Work struct {
 	collab.EventRef `dynamodbav:"-"`
 	Kind            collab.WorkKind `dynamodbav:"kind"`
 	Stage           Stage           `dynamodbav:"stg"`
-	Cursor          string          `dynamodbav:"cur"`  // of the page of recipients that comes next, "" for the first
-	Since           collab.Millis   `dynamodbav:"at"`   // when it was first due
-	Next            collab.Millis   `dynamodbav:"next"` // when the relay sends it
-	Postponed       int64           `dynamodbav:"try"`  // how often the relay has postponed Next
-	Deaths          int64           `dynamodbav:"dead"` // attempts that reported no end
-	Began           collab.Millis   `dynamodbav:"run"`  // when the last counted attempt began; 0 once it has reported its end
-	Expires         int64           `dynamodbav:"ttl"`  // in seconds since epoch
+	Cursor          string          `dynamodbav:"cur"`           // of the page of recipients that comes next, "" for the first
+	Since           collab.Millis   `dynamodbav:"at"`            // when it was first due
+	Next            collab.Millis   `dynamodbav:"next"`          // when the relay sends it
+	Postponed       int64           `dynamodbav:"try"`           // how often the relay has postponed Next
+	Deaths          int64           `dynamodbav:"dead"`          // attempts that reported no end
+	Began           collab.Millis   `dynamodbav:"run"`           // when the last counted attempt began; 0 once it has reported its end
+	Expires         int64           `dynamodbav:"ttl,omitempty"` // in seconds since epoch
 }
 
 func workKey(w Work) keys.Key {

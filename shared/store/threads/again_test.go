@@ -175,7 +175,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 				if b.calls.Load() < at {
 					return
 				}
-				w.must(w.RunJob(t.Context(), "acct", deletion.JobID()))
+				w.sweep(deletion.JobID())
 				head, comments := w.items(id)
 				if head == nil {
 					t.Fatalf("before call %d: the new thread is gone", at)

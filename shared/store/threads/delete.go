@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -32,13 +34,13 @@ func belongs(comment, head store.Item) bool {
 func (s *Store) DeleteAnnotations(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 ) ([]string, []error, error) {
-	job, err := s.Outbox.Begun(ctx, req, req.JobID(), collab.SweepAfter)
+	job, _, err := s.Outbox.EarlierJob(ctx, req, outbox.SweepAfter)
 	if err != nil {
 		return nil, nil, err
 	}
 	var heads map[keys.Key]store.Item
 	if job == nil {
-		job, heads, err = s.intend(ctx, req, doc, ids, d)
+		job, heads, err = s.keepJob(ctx, req, doc, ids, d)
 	} else {
 		heads, err = s.heads(ctx, doc, threadIDs(job))
 	}
@@ -63,11 +65,48 @@ func (s *Store) DeleteAnnotations(
 			errs[i] = s.deleteHead(ctx, req, doc, head, i, d.Notify)
 		}
 	})
-	return ids, errs, nil
+	if job.Rest != nil {
+		req.Leaves(job.ID)
+		err = s.outlast(ctx, req)
+	}
+	return ids, errs, err
 }
 
-func threadIDs(job *collab.Job) []string {
-	return collab.Map(job.Threads, func(th collab.JobThread) string { return th.ID })
+// outlast waits until every annotation that is added after the answer to a request, by whatever clock, is younger than all that were added
+// before the request.
+func (s *Store) outlast(ctx context.Context, req *request.Request) error {
+	timer := time.NewTimer(req.Now.Add(2 * s.skew).Sub(s.Now()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return store.Fail(ctx, ctx.Err())
+	case <-timer.C:
+		return nil
+	}
+}
+
+// DeleteRest deletes some of the annotations that a selection had beyond those that its request deleted, but none that was added after the
+// answer. It reports whether there are more.
+func (s *Store) DeleteRest(ctx context.Context, job *outbox.Job) (more bool, err error) {
+	doc := job.Document(job.Things[0]) // deleted or not, as it may be restored
+	ids, err := s.Select(ctx, doc, job.Rest.Selector, s.mostDeleted)
+	if more = len(ids) > s.mostDeleted; more {
+		ids, err = ids[:s.mostDeleted], nil
+	}
+	if err != nil || len(ids) == 0 {
+		return err != nil, err
+	}
+	_, errs, err := s.DeleteAnnotations(ctx, s.Outbox.JobRequest(job), doc, ids, *job.Rest)
+	for _, failure := range errs {
+		if failure != nil && collab.CodeOf(failure) != collab.NotFound {
+			err = failure
+		}
+	}
+	return more || err != nil, err
+}
+
+func threadIDs(job *outbox.Job) []string {
+	return collab.Map(job.Threads, func(th outbox.JobThread) string { return th.ID })
 }
 
 // heads reads the heads of annotations of a document, by key.
@@ -76,20 +115,21 @@ func (s *Store) heads(ctx context.Context, doc collab.DocumentRef, ids []string)
 	return s.GetAll(ctx, itemKeys, true)
 }
 
-// intend reads which of the annotations are there, and keeps the job that sweeps what is left of them. It returns the heads, too.
-func (s *Store) intend(
+// keepJob reads which of the annotations are there, and keeps the job that sweeps what is left of them. It returns the heads, too.
+func (s *Store) keepJob(
 	ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
-) (*collab.Job, map[keys.Key]store.Item, error) {
-	job := &collab.Job{ID: req.JobID(), Account: req.Account, In: doc.OrganizationRef, Things: []collab.JobThing{
-		{Kind: collab.ADocument, ID: doc.Document, Incarnation: doc.Incarnation},
-	}}
+) (*outbox.Job, map[keys.Key]store.Item, error) {
+	job := &outbox.Job{
+		ID: req.JobID(), Account: req.Account, In: doc.OrganizationRef, SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
+		Things: []outbox.JobThing{{Kind: collab.ADocument, ID: doc.Document, Incarnation: doc.Incarnation}},
+	}
 	if ids == nil {
 		var err error
 		ids, err = s.Select(ctx, doc, d.Selector, s.mostDeleted)
 		if len(ids) > s.mostDeleted {
 			ids, err = ids[:s.mostDeleted], nil
 			job.Rest = &d
-			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(req.Millis()+1))
+			job.Rest.Selector.Before = cmp.Or(d.Selector.Before, collab.EarliestID(req.Millis()+s.skew.Milliseconds()+1))
 		}
 		if err != nil {
 			return nil, nil, err
@@ -109,11 +149,11 @@ func (s *Store) intend(
 			return nil, nil, err
 		}
 		if !d.Selector.Excludes(&a) && bornBefore(head, d.Selector.Before) {
-			job.Threads = append(job.Threads, collab.JobThread{ID: id, Birth: birth(head)})
+			job.Threads = append(job.Threads, outbox.JobThread{ID: id, Birth: birth(head)})
 		}
 	}
 	if len(job.Threads) > 0 {
-		err = s.Outbox.AddJob(ctx, *job, collab.SweepAfter)
+		_, err = s.Outbox.AddJob(ctx, *job)
 	}
 	return job, found, err
 }
@@ -192,17 +232,17 @@ type commentDeletion struct {
 	ann   string
 	event func(*collab.Annotation, []collab.Comment) *collab.Event
 	head  collab.Annotation
-	meant []collab.JobComment
+	meant []outbox.JobComment
 }
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
 func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
-	begun, err := d.s.Outbox.Begun(ctx, d.req, d.req.JobID(), collab.SweepAfter)
+	earlier, _, err := d.s.Outbox.EarlierJob(ctx, d.req, outbox.SweepAfter)
 	if err != nil {
 		return err
 	}
-	if begun != nil {
-		d.meant = begun.Comments
+	if earlier != nil {
+		d.meant = earlier.Comments
 		return nil
 	}
 	items, err := d.read(ctx, ids)
@@ -214,9 +254,9 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 		if err != nil {
 			continue // of a later version
 		}
-		d.meant = append(d.meant, collab.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
+		d.meant = append(d.meant, outbox.JobComment{ID: id, Mark: it.Text(keys.AddedBy)})
 	}
-	return d.s.Outbox.Remember(ctx, collab.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
+	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
 }
 
 // read reads the annotation's comments: those of the ids that are there, or for nil all.
@@ -261,7 +301,7 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 }
 
 // group deletes comments that are meant, no more than a transaction takes, and records the event: with one all or none.
-func (d *commentDeletion) group(ctx context.Context, meant []collab.JobComment) error {
+func (d *commentDeletion) group(ctx context.Context, meant []outbox.JobComment) error {
 	for {
 		if done, err := d.try(ctx, meant); done || err != nil {
 			return err
@@ -270,7 +310,7 @@ func (d *commentDeletion) group(ctx context.Context, meant []collab.JobComment) 
 }
 
 // try deletes those of a group that are as they are meant. done is false where others wrote meanwhile.
-func (d *commentDeletion) try(ctx context.Context, meant []collab.JobComment) (done bool, err error) {
+func (d *commentDeletion) try(ctx context.Context, meant []outbox.JobComment) (done bool, err error) {
 	itemKeys := make([]keys.Key, len(meant))
 	for i, c := range meant {
 		itemKeys[i] = commentKey(d.doc, d.ann, c.ID)

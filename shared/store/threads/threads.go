@@ -12,6 +12,7 @@ package threads
 
 import (
 	"strconv"
+	"time"
 
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
@@ -28,12 +29,16 @@ type Store struct {
 	Outbox    *outbox.Store
 	busy      *cache.Cache[keys.Key, collab.Millis] // the last time keys that this process saw, by head: they may have moved since
 
-	mostDeleted int // collab.MaxDeleted, but in tests
+	mostDeleted int           // collab.MaxDeleted, but in tests
+	skew        time.Duration // store.ClockSkew, but in tests
 }
 
 // New returns the annotations of a table.
 func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
-	return &Store{Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy), mostDeleted: collab.MaxDeleted}
+	return &Store{
+		Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy),
+		mostDeleted: collab.MaxDeleted, skew: store.ClockSkew,
+	}
 }
 
 func annotationMissing(doc collab.DocumentRef, id string) error {

@@ -7,6 +7,10 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/store/deletion"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/storetest"
 )
@@ -30,21 +34,24 @@ func TestLife(t *testing.T) {
 			t.Fatal("events are not delivered")
 		}
 	}
+	tb := s.Outbox.Table.At(func() time.Time { return time.Now().Add(time.Hour) })
+	d := directory.New(tb)
+	o := outbox.New(tb, d)
+	later := deletion.New(d, threads.New(tb, d, o), o, 0)
 	jobs := scan(func(k keys.Key) bool { return k.SK == "PROGRESS" })
 	for _, k := range jobs {
 		parts, err := keys.Split(k.PK)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for done := false; !done; {
-			if err := s.Threads.RunJob(t.Context(), parts[1], parts[3]); err != nil {
-				t.Fatal(err)
-			}
-			p, err := s.Outbox.JobProgress(t.Context(), parts[1], parts[3])
+		for {
+			next, err := later.RunJob(t.Context(), parts[1], parts[3])
 			if err != nil {
 				t.Fatal(err)
 			}
-			done = p.State == collab.JobDone
+			if next == 0 {
+				break
+			}
 		}
 	}
 	if len(jobs) < 4 {

@@ -1,4 +1,4 @@
-package removal_test
+package deletion_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/storetest"
 )
 
@@ -200,7 +201,7 @@ func (w *writer) round(i int) {
 			return err
 		}
 		if o.kind == "add" {
-			return w.AddDocuments(ctx, r, org, []string{o.doc}, func(_ int, d *collab.Document) error {
+			return w.AddDocuments(ctx, r, org, collab.RootFolder, []string{o.doc}, func(_ int, d *collab.Document) error {
 				d.Metadata = named(o.name)
 				return nil
 			})[0]
@@ -279,7 +280,7 @@ func TestWriters(t *testing.T) {
 			jobs = append(jobs, w.jobs...)
 			w.jobs = nil
 		}
-		h.ahead.Add(int64(collab.SweepAfter))
+		h.ahead.Add(int64(outbox.SweepAfter))
 	}
 	p = newProcess(t, tb, h.clock, 0)
 	h.judge(p, tb)
@@ -289,10 +290,7 @@ func TestWriters(t *testing.T) {
 func (h *history) sweep(t *testing.T, tb *store.Table, n uint64, id string) {
 	for after := range 100 {
 		p := newProcess(t, storetest.Mortal(t, tb, 1<<60|n<<8|uint64(after), 10*after), h.clock, 0)
-		if err := p.threads.RunJob(t.Context(), "acct", id); collab.CodeOf(err) == collab.NotFound {
-			return // it deleted nothing
-		}
-		if progress, err := p.Outbox.JobProgress(t.Context(), "acct", id); err == nil && progress.State == collab.JobDone {
+		if next, err := p.RunJob(t.Context(), "acct", id); err == nil && next == 0 {
 			return
 		}
 	}

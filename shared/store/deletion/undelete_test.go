@@ -1,4 +1,4 @@
-package removal_test
+package deletion_test
 
 import (
 	"bytes"
@@ -16,7 +16,9 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/interleave"
 	"collabdata/shared/testing/storetest"
 
@@ -90,11 +92,8 @@ func (w *world) fill() {
 	}) {
 		w.must(err)
 	}
-	for _, err := range w.AddDocuments(ctx, w.request(), w.org, []string{"plan", "gone", "other"}, func(i int, d *collab.Document) error {
-		d.Folder = []string{"g", "g", "f"}[i]
-		return nil
-	}) {
-		w.must(err)
+	for id, folder := range map[string]string{"plan": "g", "gone": "g", "other": "f"} {
+		w.must(w.add(w.org, folder, id))
 	}
 	w.doc, err = w.open()
 	w.must(err)
@@ -135,10 +134,10 @@ func (w *world) delete(noun, id string, req *request.Request) (err error) {
 }
 
 // restore restores something by a process.
-func (w *world) restore(p *process, noun, id string) (done directory.Restored, err error) {
+func (w *world) restore(p *process, noun, id string) (done deletion.Restored, err error) {
 	switch noun {
 	case "organization":
-		return done, p.RestoreDeletedOrganization(p.Context(), "acct", id)
+		return done, p.RestoreOrganization(p.Context(), "acct", id)
 	case "folder":
 		return p.RestoreFolder(p.Context(), w.org, id)
 	}
@@ -148,8 +147,8 @@ func (w *world) restore(p *process, noun, id string) (done directory.Restored, e
 // run runs the job of a request to its end, at a time behind that of its deletion, and returns how many items it swept.
 func (w *world) run(req *request.Request) int64 {
 	w.Helper()
-	for range 20 {
-		w.must(w.threads.RunJob(w.Context(), "acct", req.JobID()))
+	if next, err := w.RunJob(w.Context(), "acct", req.JobID()); err != nil || next != 0 {
+		w.Fatalf("the job goes on at %d: %v", next, err)
 	}
 	p, err := w.Outbox.JobProgress(w.Context(), "acct", req.JobID())
 	if err != nil || p.State != collab.JobDone {
@@ -187,7 +186,7 @@ func TestRestore(t *testing.T) {
 						t.Fatalf("killed behind %d requests: %s", after, diff)
 					}
 					w.must(w.delete(noun, id, storetest.Again(r)))
-					w.now = w.now.Add(undelete + collab.SweepAfter)
+					w.now = w.now.Add(undelete + outbox.SweepAfter)
 					if n := w.run(r); n > 0 {
 						t.Errorf("its job swept %d items", n)
 					}
@@ -248,7 +247,7 @@ func TestNotRestored(t *testing.T) {
 			fails(id, collab.FailedPrecondition, "once an id is added again")
 			again := w.request()
 			w.must(w.delete(noun, id, again))
-			w.now = w.now.Add(undelete + collab.SweepAfter)
+			w.now = w.now.Add(undelete + outbox.SweepAfter)
 			w.run(again)
 			fails(id, collab.NotFound, "nothing is left")
 			if noun == "organization" {
@@ -298,18 +297,21 @@ func TestRestoreMeetsSweep(t *testing.T) {
 				before := data(t, w.table)
 				r := w.request()
 				w.must(w.delete(noun, id, r))
-				through := func(a *interleave.Actor) *process {
-					return w.on(t, storetest.Through(t, w.table, func(next aws.HTTPClient) aws.HTTPClient { return pausing{a, about[noun], next} }))
+				through := func(a *interleave.Actor, ahead time.Duration) *process {
+					tb := storetest.Through(t, w.table, func(next aws.HTTPClient) aws.HTTPClient { return pausing{a, about[noun], next} })
+					return newProcess(t, tb, func() time.Time { return w.now.Add(ahead) }, undelete)
 				}
 				restore := interleave.Start(math.MaxInt, func(a *interleave.Actor) error {
-					_, err := w.restore(through(a), noun, id)
+					_, err := w.restore(through(a, 0), noun, id)
 					return err
 				})
 				sweep := interleave.Start(math.MaxInt, func(a *interleave.Actor) error {
-					return through(a).threads.RunJob(t.Context(), "acct", r.JobID())
+					_, err := through(a, undelete+outbox.SweepAfter).RunJob(t.Context(), "acct", r.JobID())
+					return err
 				})
 				interleave.Run(choose, nil, restore, sweep)
 				w.must(sweep.Err)
+				w.now = w.now.Add(undelete + outbox.SweepAfter)
 				w.run(r)
 				if restore.Err == nil {
 					restored++
@@ -349,7 +351,7 @@ func TestRestoreFolderInPart(t *testing.T) {
 	_, err := w.OpenFolder(ctx, w.request(), w.org, "g", true)
 	w.must(err)
 	done, err := w.restore(w.process, "folder", "f")
-	if want := (directory.Restored{Folders: 1, Documents: 1, Left: 2}); err != nil || done != want { // plan and h lay in g
+	if want := (deletion.Restored{Folders: 1, Documents: 1, Left: 2}); err != nil || done != want { // plan and h lay in g
 		t.Errorf("%+v, %v", done, err)
 	}
 	_, err = w.restore(w.process, "document", "plan") // into the new g, as the operator says so
@@ -379,7 +381,7 @@ func TestJobsOfTwoDeletions(t *testing.T) {
 	w.must(err)
 	w.now = w.now.Add(undelete / 2)
 	w.must(w.delete("document", "plan", w.request()))
-	w.now = w.now.Add(undelete/2 + collab.SweepAfter)
+	w.now = w.now.Add(undelete/2 + outbox.SweepAfter)
 	w.run(first)
 	_, err = w.restore(w.process, "document", "plan")
 	w.must(err)
@@ -402,7 +404,7 @@ func TestJobsOfTwoDeletions(t *testing.T) {
 		remove("document", "plan")
 	}
 	remove("organization", "acme")
-	w.now = w.now.Add(undelete + collab.SweepAfter)
+	w.now = w.now.Add(undelete + outbox.SweepAfter)
 	for _, r := range all[1:] {
 		w.run(r)
 	}

@@ -1,4 +1,4 @@
-package removal_test
+package deletion_test
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
-	"collabdata/shared/store/removal"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
 
@@ -24,15 +24,17 @@ import (
 // process is the stores as one process has them, on a clock of the test.
 type process struct {
 	*testing.T
-	*removal.Store
-	threads *threads.Store
+	*deletion.Store
+	threads  *threads.Store
+	undelete time.Duration
 }
 
 func newProcess(t *testing.T, tb *store.Table, now func() time.Time, undelete time.Duration) *process {
 	tb = tb.At(now)
 	d := directory.New(tb)
 	o := outbox.New(tb, d)
-	return &process{t, removal.New(d, o, undelete), threads.New(tb, d, o)}
+	th := threads.New(tb, d, o)
+	return &process{t, deletion.New(d, th, o, undelete), th, undelete}
 }
 
 func (p *process) must(err error) {
@@ -45,6 +47,15 @@ func (p *process) must(err error) {
 // open opens the document plan of the organization acme, and makes both where they are missing.
 func (p *process) open() (collab.DocumentRef, error) {
 	return p.OpenDocument(p.Context(), "acct", "acme", "plan", collab.CreateFlags{Organization: true, Document: true})
+}
+
+// add adds a document to a folder, as documents/add does.
+func (p *process) add(org collab.OrganizationRef, folder, doc string) error {
+	r := storetest.Request(p.Now())
+	if _, err := p.OpenFolder(p.Context(), r, org, folder, false); err != nil {
+		return err
+	}
+	return p.AddDocuments(p.Context(), r, org, folder, []string{doc}, func(_ int, d *collab.Document) error { return nil })[0]
 }
 
 // thread adds a thread of a comment to a document.
@@ -211,14 +222,34 @@ func (p *process) fill(doc collab.DocumentRef) {
 	}
 }
 
-// run runs a job until it is done.
+// later is another process, whose clock is ahead.
+func (p *process) later(by time.Duration) *process {
+	return newProcess(p.T, p.Table, func() time.Time { return p.Now().Add(by) }, 0)
+}
+
+// run runs a job to its end, once it may sweep.
 func (p *process) run(job string) {
 	p.Helper()
-	for range 20 {
-		p.must(p.threads.RunJob(p.Context(), "acct", job))
-	}
-	if got, err := p.Outbox.JobProgress(p.Context(), "acct", job); err != nil || got.State != collab.JobDone {
+	next, err := p.later(outbox.SweepAfter+time.Second).RunJob(p.Context(), "acct", job)
+	p.must(err)
+	if got, err := p.Outbox.JobProgress(p.Context(), "acct", job); next != 0 || err != nil || got.State != collab.JobDone {
 		p.Errorf("the job: %+v, %v", got, err)
+	}
+}
+
+// runAll runs all jobs that are there to their ends, and those that they leave.
+func (p *process) runAll() {
+	p.Helper()
+	for by, ran := time.Hour, true; ran; by += time.Hour {
+		ran = false
+		for _, it := range storetest.Scan(p.T, p.Table) {
+			ref, ok := strings.CutPrefix(it.Key().SK, "acct#")
+			if ok && strings.HasPrefix(it.Key().PK, "DUE#"+string(collab.JobWork)) {
+				ran = true
+				_, err := p.later(by).RunJob(p.Context(), "acct", ref)
+				p.must(err)
+			}
+		}
 	}
 }
 
@@ -269,11 +300,8 @@ func TestFolderKilled(t *testing.T) {
 		for _, err := range p.AddFolders(t.Context(), storetest.Request(time.Now()), org, folders) {
 			p.must(err)
 		}
-		for _, err := range p.AddDocuments(t.Context(), storetest.Request(time.Now()), org, []string{"a", "b"}, func(i int, d *collab.Document) error {
-			d.Folder = folders[i].ID
-			return nil
-		}) {
-			p.must(err)
+		for _, id := range []string{"a", "b"} {
+			p.must(p.add(org, id, id))
 		}
 		r := storetest.Request(time.Now())
 		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now, 0).DeleteFolder(t.Context(), r, org, "a")
@@ -313,7 +341,7 @@ func TestDeleteNotifications(t *testing.T) {
 			r := storetest.Request(time.Now())
 			delete := func(req *request.Request, q collab.NotificationQuery) (ids []string, job string) {
 				t.Helper()
-				ids, errs, job, err := p.Outbox.DeleteNotifications(t.Context(), req, org, q)
+				ids, errs, job, err := p.DeleteNotifications(t.Context(), req, org, q)
 				for _, err := range append(errs, err) {
 					p.must(err)
 				}
@@ -335,13 +363,7 @@ func TestDeleteNotifications(t *testing.T) {
 			for range 2 { // those out of an inbox alone are there still
 				delete(storetest.Request(time.Now()), collab.NotificationQuery{Of: doc})
 			}
-			for shard := range keys.DueShards {
-				work, _, err := p.Outbox.Work(t.Context(), collab.JobWork, shard, "", 100, func(err error) { t.Error(err) })
-				p.must(err)
-				for _, w := range work {
-					p.must(p.threads.RunJob(t.Context(), "acct", w.ID))
-				}
-			}
+			p.runAll()
 			// What says that no mail is sent to bob expires.
 			left := slices.DeleteFunc(below(t, tb), func(key string) bool { return strings.HasPrefix(key, keys.MailPartition(doc)) })
 			if diff := cmp.Diff(empty, left); diff != "" {
@@ -382,9 +404,8 @@ func TestDeletionThatDied(t *testing.T) {
 				r := storetest.Request(p.Now())
 				alive = remove(newProcess(t, storetest.Killed(t, tb, calls), time.Now, 0), r, doc) != nil
 				run := func() {
-					if err := p.threads.RunJob(t.Context(), "acct", r.JobID()); collab.CodeOf(err) != collab.NotFound {
-						p.must(err)
-					}
+					_, err := p.later(outbox.SweepAfter+time.Second).RunJob(t.Context(), "acct", r.JobID())
+					p.must(err)
 				}
 				run()
 				if n := len(below(t, tb)); alive && n != full && n > before {

@@ -1,0 +1,174 @@
+// Package deletion deletes what may take longer than a request: organizations, folders and documents, annotations and notifications by
+// their thousands. It has the jobs that go on with that and sweep what was deleted, and restores what was deleted a short time ago.
+//
+// One write on the item of an organization, a folder or a document deletes it: all below has its incarnation in its keys (see
+// collab.Lifetime) and is out of reach from then on. A thread is deleted by its head, a notification by its item. Before that a job is kept,
+// so that what is deleted is swept whatever becomes of the request. Nothing is swept before outbox.SweepAfter, or while it can be restored.
+package deletion
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/threads"
+)
+
+// Store is the directory with what deletes in it. Safe for concurrent use. Its methods fail as those of store.Table do, beside what they name.
+type Store struct {
+	*directory.Store
+	Outbox  *outbox.Store
+	Threads *threads.Store
+
+	undelete time.Duration
+	bounds   bounds
+}
+
+// bounds are what a request and a step of a job do at most.
+type bounds struct {
+	deleted  int // notifications that are deleted, or documents of a folder: up to a page more
+	pages    int // of the organization's documents that are read
+	together int // folders or documents that one job sweeps
+	swept    int // items that a step of a sweep deletes: a run that dies does them again
+}
+
+// New returns what deletes in the parts of a table. For the time undelete what was deleted may be restored: it is swept later.
+func New(d *directory.Store, t *threads.Store, o *outbox.Store, undelete time.Duration) *Store {
+	return &Store{d, o, t, undelete, bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500}}
+}
+
+// DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:
+// NOT_FOUND for one that does not exist. It returns the job that sweeps what is left, "" where nothing was deleted. A repeat of the request
+// fails where its first attempt failed, and deletes nothing that was added or restored since. The ids are distinct.
+func (s *Store) DeleteOrganizations(ctx context.Context, req *request.Request, ids []string, errs []error) (job string, err error) {
+	return s.deleteAll(ctx, req, collab.OrganizationRef{Account: req.Account}, collab.AnOrganization, ids, errs)
+}
+
+// DeleteDocuments deletes documents of an organization with all that is in them, as DeleteOrganizations does.
+func (s *Store) DeleteDocuments(
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, errs []error,
+) (job string, err error) {
+	return s.deleteAll(ctx, req, org, collab.ADocument, ids, errs)
+}
+
+// deleteAll deletes things of a kind by the request's job.
+func (s *Store) deleteAll(
+	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string, errs []error,
+) (string, error) {
+	job, _, err := s.Outbox.EarlierJob(ctx, req, s.sweepAfter())
+	if err == nil && job == nil {
+		job, err = s.newJob(ctx, req, in, kind, ids)
+		if err == nil && len(job.Things) > 0 {
+			_, err = s.Outbox.AddJob(ctx, *job)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	meant := map[string]outbox.JobThing{}
+	for _, th := range job.Things {
+		meant[th.ID] = th
+	}
+	store.All(len(ids), func(i int) {
+		if th, ok := meant[ids[i]]; ok {
+			errs[i] = s.markForRequest(ctx, req, job, th, i)
+		} else {
+			errs[i] = collab.Errorf(collab.NotFound, "%s does not exist", strings.ToUpper(string(kind[:1]))+string(kind[1:]))
+		}
+	})
+	if len(job.Things) == 0 {
+		return "", nil
+	}
+	return job.ID, nil
+}
+
+// sweepAfter is how long after a deletion it is swept.
+func (s *Store) sweepAfter() time.Duration { return s.undelete + outbox.SweepAfter }
+
+// newJob is a job of what is there of things of a kind.
+func (s *Store) newJob(
+	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string,
+) (*outbox.Job, error) {
+	job := &outbox.Job{
+		ID: req.JobID(), Account: req.Account, In: in, Deletion: req.Mark(), SweepAt: s.Millis() + s.sweepAfter().Milliseconds(),
+	}
+	if s.undelete > 0 {
+		job.Until = req.IDs.Start().Add(s.undelete).UnixMilli()
+	}
+	itemKeys := collab.Map(ids, func(id string) keys.Key { return keys.Thing(in, kind, id) })
+	found, err := s.GetAll(ctx, itemKeys, true)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if it := found[itemKeys[i]]; it != nil && it[keys.DeletedAt] == nil {
+			job.Things = append(job.Things, outbox.JobThing{Kind: kind, ID: id, Incarnation: it.Number(keys.Incarnation)})
+		}
+	}
+	return job, nil
+}
+
+// markForRequest marks thing n of a request as deleted, and records the event.
+func (s *Store) markForRequest(ctx context.Context, req *request.Request, job *outbox.Job, th outbox.JobThing, n int) error {
+	ev := collab.In(collab.DocumentRef{OrganizationRef: job.In})
+	ev.ID, ev.Time = req.IDs.For(n, th.ID), req.Millis()
+	switch th.Kind {
+	case collab.AnOrganization:
+		ev.Type, ev.OrganizationID = collab.OrganizationDeleted, th.ID
+	case collab.AFolder:
+		ev.Type, ev.FolderID = collab.FolderDeleted, th.ID
+	default:
+		ev.Type, ev.DocumentID = collab.DocumentDeleted, th.ID
+	}
+	marked, err := s.mark(ctx, job, th, nil, &ev)
+	if marked {
+		req.Recorded(&ev)
+	}
+	return err
+}
+
+// mark marks a thing as deleted by a job, takes it out of the lists of folders, and records an event, nil for none. It does nothing where
+// the thing is another incarnation, is deleted, was restored after this deletion, or lies in none of the folders in, nil for any.
+func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, in map[string]bool, ev *collab.Event) (marked bool, err error) {
+	k, mark := keys.Thing(job.In, th.Kind, th.ID), s.NewMark()
+	err = s.Try(ctx, string(th.Kind)+" "+th.ID, mark, func(ctx context.Context) ([]store.Write, error) {
+		before, of, err := s.lifetime(ctx, k)
+		marked = false
+		if err != nil || before == nil || of.DeletedAt != 0 || of.Incarnation != th.Incarnation || of.Deletion == job.Deletion ||
+			in != nil && !in[before.Text(keys.Parent)] {
+			return nil, err
+		}
+		marked = true
+		after := maps.Clone(before)
+		after[keys.DeletedAt], after[keys.Deletion] = store.Number(s.Millis()), store.Text(job.Deletion)
+		if job.Until > 0 {
+			after[keys.Until] = store.Number(job.Until)
+		}
+		if th.Kind == collab.AFolder {
+			after[keys.Emptying] = store.Text(job.ID)
+		}
+		if delete(after, keys.Along); in != nil {
+			after[keys.Along] = store.Number(1)
+		}
+		delete(after, keys.In)
+		delete(after, keys.DocAnn)
+		writes, err := s.Outbox.Record(ctx, ev)
+		return append(writes, store.Change(before, after, mark)), err
+	})
+	s.Forget(k)
+	return marked && err == nil, err
+}
+
+func (s *Store) lifetime(ctx context.Context, k keys.Key) (it store.Item, of collab.Lifetime, err error) {
+	if it, err = s.Get(ctx, k); err == nil {
+		err = it.Decode(&of)
+	}
+	return it, of, err
+}

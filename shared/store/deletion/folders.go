@@ -1,0 +1,168 @@
+package deletion
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
+)
+
+// A folder is deleted from the top: first itself, then the folders in it, then the documents in all of these. What is added to a folder, or
+// moved into one, requires in its transaction that the folder is there; so after its mark nothing comes into it, and a strongly consistent
+// look at the organization's items finds all that is there. Until that is marked, the folder's id is not added again, nor the folder restored.
+
+// DeleteFolder deletes a folder with the folders and documents in it, and returns its job; NOT_FOUND when it does not exist, unless an
+// earlier attempt at the request has deleted it. Of the documents the job deletes, at once, those beyond the first thousand, and those of an
+// organization whose documents are very many.
+func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string) (string, error) {
+	job, p, err := s.Outbox.EarlierJob(ctx, req, s.sweepAfter())
+	if err == nil && job == nil {
+		job, err = s.newJob(ctx, req, org, collab.AFolder, []string{id})
+		if err == nil && len(job.Things) == 0 {
+			err = collab.Errorf(collab.NotFound, "folder %q does not exist", id)
+		}
+		if err == nil {
+			job.Contents = true
+			p, err = s.Outbox.AddJob(ctx, *job)
+		}
+	}
+	if err == nil {
+		err = s.markForRequest(ctx, req, job, job.Things[0], 0)
+	}
+	if err != nil {
+		return "", err
+	}
+	was := p
+	_, err = s.deleteContents(ctx, job, &p)
+	if err == nil && !p.Deleting {
+		_, err = s.Outbox.SaveJobProgress(ctx, job, was, &p)
+	}
+	if err != nil || p.Deleting {
+		req.Leaves(job.ID)
+	}
+	return job.ID, err
+}
+
+// deleteContents deletes some of what is in the folder of a job, unless that was restored, and notes how far it has come. It returns how
+// many folders and documents it deleted.
+func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (n int, err error) {
+	deleted, err := s.isDeleted(ctx, job, job.Things[0])
+	if err != nil || !deleted {
+		p.Deleting = p.Deleting && err != nil
+		return 0, err
+	}
+	folders, n, err := s.deleteFoldersWithin(ctx, job)
+	q := store.Scan{
+		PK: keys.OrganizationPartition(job.In), Keys: store.Children(keys.Documents).After(p.From), Strong: true, Limit: documentsPage,
+		Project: []string{keys.PK, keys.SK, keys.Parent, keys.DeletedAt, keys.Incarnation},
+	}
+	for pages := 0; err == nil && p.Deleting && pages < s.bounds.pages && n < s.bounds.deleted; pages++ {
+		var items []store.Item
+		var list []outbox.JobThing
+		if items, p.Deleting, err = s.QueryPage(ctx, q); err == nil {
+			list, err = thingsIn(folders, items, collab.ADocument, keys.Documents)
+		}
+		if err == nil {
+			err = s.deleteTogether(ctx, job, list, folders)
+		}
+		if err != nil {
+			p.Deleting = true
+			break
+		}
+		if n += len(list); p.Deleting {
+			p.From = items[len(items)-1].Text(keys.SK)
+			q.Keys = q.Keys.After(p.From)
+		}
+	}
+	return n, err
+}
+
+// documentsPage is how many documents of the organization are read at once.
+const documentsPage = 1_000
+
+// deleteFoldersWithin deletes the folders in the folder of a job, those in them, and so on. It returns their ids and that of the folder, and
+// how many it deleted.
+func (s *Store) deleteFoldersWithin(ctx context.Context, job *outbox.Job) (folders map[string]bool, n int, err error) {
+	q := store.Scan{
+		PK: keys.OrganizationPartition(job.In), Keys: store.Children(keys.Folders), Strong: true,
+		Project: []string{keys.PK, keys.SK, keys.Parent, keys.DeletedAt, keys.Deletion, keys.Incarnation},
+	}
+	for {
+		// Adds and moves of folders that began before the last marks fail from here on: the look after it sees all others.
+		if err := s.RefuseFolderChanges(ctx, job.In); err != nil {
+			return nil, n, err
+		}
+		all, err := s.Query(ctx, q)
+		if err != nil {
+			return nil, n, err
+		}
+		all = slices.DeleteFunc(all, func(it store.Item) bool { return it[keys.DeletedAt] != nil && it.Text(keys.Deletion) != job.Deletion })
+		folders = map[string]bool{job.Things[0].ID: true}
+		for size := 0; size < len(folders); { // a level more each time
+			size = len(folders)
+			for _, it := range all {
+				if folders[it.Text(keys.Parent)] {
+					id, err := keys.Unescape(it.Text(keys.SK)[len(keys.Folders):])
+					if err != nil {
+						return nil, n, store.Unreadable(it.Key(), err)
+					}
+					folders[id] = true
+				}
+			}
+		}
+		list, err := thingsIn(folders, all, collab.AFolder, keys.Folders)
+		if err != nil || len(list) == 0 {
+			return folders, n, err
+		}
+		if err := s.deleteTogether(ctx, job, list, folders); err != nil {
+			return nil, n, err
+		}
+		n += len(list)
+	}
+}
+
+// thingsIn returns those of the items of a kind that are in one of the folders, and not deleted.
+func thingsIn(folders map[string]bool, items []store.Item, kind collab.Thing, prefix string) (list []outbox.JobThing, err error) {
+	for _, it := range items {
+		if it[keys.DeletedAt] != nil || !folders[it.Text(keys.Parent)] {
+			continue
+		}
+		id, err := keys.Unescape(it.Text(keys.SK)[len(prefix):])
+		if err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+		list = append(list, outbox.JobThing{Kind: kind, ID: id, Incarnation: it.Number(keys.Incarnation)})
+	}
+	return list, nil
+}
+
+// deleteTogether deletes what is in the folders of a job, and has other jobs sweep it.
+func (s *Store) deleteTogether(ctx context.Context, job *outbox.Job, list []outbox.JobThing, folders map[string]bool) error {
+	for part := range slices.Chunk(list, s.bounds.together) {
+		sweep := outbox.Job{
+			ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Deletion: job.Deletion, Things: part,
+			SweepAt: max(job.SweepAt, s.Millis()+outbox.SweepAfter.Milliseconds()),
+		}
+		if _, err := s.Outbox.AddJob(ctx, sweep); err != nil {
+			return err
+		}
+		err := store.Each(ctx, len(part), func(ctx context.Context, i int) error {
+			_, err := s.mark(ctx, job, part[i], folders, nil)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isDeleted reports whether a thing of a job is deleted by it, and was not restored since.
+func (s *Store) isDeleted(ctx context.Context, job *outbox.Job, th outbox.JobThing) (bool, error) {
+	it, of, err := s.lifetime(ctx, keys.Thing(job.In, th.Kind, th.ID))
+	return it != nil && of.Incarnation == th.Incarnation && of.DeletedAt != 0 && of.Deletion == job.Deletion, err
+}

@@ -1,0 +1,136 @@
+package deletion
+
+import (
+	"context"
+	"slices"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
+)
+
+// What one look for notifications reads.
+const (
+	readAtOnce = 100 // notifications in memory
+	mostReads  = 20
+)
+
+// DeleteNotifications deletes those notifications of the organization that q means, each by itself: out of the inbox of its user, else for
+// everyone. It returns the ids, in the order of those of q, which are distinct, or newest first, and the failures in that order, nil for
+// success: NOT_FOUND. Without ids they are collab.MaxDeleted at most, and a job deletes the others that are there by now. job is the job
+// that it leaves, "" for none. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since.
+func (s *Store) DeleteNotifications(
+	ctx context.Context, req *request.Request, org collab.OrganizationRef, q collab.NotificationQuery,
+) (ids []string, errs []error, id string, err error) {
+	job, _, err := s.Outbox.EarlierJob(ctx, req, outbox.SweepAfter)
+	if err == nil && job == nil {
+		job = &outbox.Job{
+			ID: req.JobID(), Account: req.Account, In: org, SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
+			Notifications: &outbox.JobNotifications{User: q.User, Rest: &q},
+		}
+		if err = s.pick(ctx, org, job.Notifications); err == nil {
+			err = s.keepNotifications(ctx, *job)
+		}
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	at := make(map[string]outbox.JobNotification, len(job.Notifications.List))
+	for _, n := range job.Notifications.List {
+		at[n.ID] = n
+		if q.IDs == nil {
+			ids = append(ids, n.ID)
+		}
+	}
+	if q.IDs != nil {
+		ids = q.IDs
+	}
+	errs = make([]error, len(ids))
+	store.All(len(ids), func(i int) {
+		if n, ok := at[ids[i]]; ok {
+			errs[i] = s.Outbox.DeleteNotification(ctx, org, q.User, n)
+		} else {
+			errs[i] = collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", ids[i], org.Organization)
+		}
+	})
+	if job.HasRest() {
+		req.Leaves(job.ID)
+	}
+	if job.HasRest() || job.Size() > 0 {
+		id = job.ID
+	}
+	return ids, errs, id, nil
+}
+
+// keepNotifications keeps a job on notifications, unless there are none; where it leaves nothing to be done, for repeats alone.
+func (s *Store) keepNotifications(ctx context.Context, job outbox.Job) (err error) {
+	switch {
+	case job.HasRest() || job.Size() > 0:
+		_, err = s.Outbox.AddJob(ctx, job)
+	case len(job.Notifications.List) > 0:
+		err = s.Outbox.Remember(ctx, job)
+	}
+	return err
+}
+
+// deleteMoreNotifications deletes some of the rest of a job, has another job sweep them, and notes how far it has come.
+func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
+	part := *job.Notifications
+	if p.From != "" {
+		part.From = p.From
+	}
+	err := s.pick(ctx, job.In, &part)
+	if collab.CodeOf(err) == collab.NotFound {
+		p.Deleting = false // all of it is gone
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	more, from := part.Rest != nil, part.From
+	part.Rest, part.From = nil, ""
+	sweep := outbox.Job{
+		ID: s.Outbox.JobRequest(job).JobID(), Account: job.Account, In: job.In, Notifications: &part,
+		SweepAt: s.Millis() + outbox.SweepAfter.Milliseconds(),
+	}
+	if err := s.keepNotifications(ctx, sweep); err != nil {
+		return err
+	}
+	err = store.Each(ctx, len(part.List), func(ctx context.Context, i int) error {
+		return s.Outbox.DeleteNotification(ctx, job.In, part.User, part.List[i])
+	})
+	if err == nil {
+		p.Deleting, p.From = more, from
+	}
+	return err
+}
+
+// pick lists the next notifications of the rest, and what is then the rest.
+func (s *Store) pick(ctx context.Context, org collab.OrganizationRef, n *outbox.JobNotifications) error {
+	q := *n.Rest
+	parts := [][]string{nil}
+	if q.IDs != nil {
+		parts = slices.Collect(slices.Chunk(q.IDs, readAtOnce))
+	}
+	n.List = nil
+	for _, q.IDs = range parts {
+		for reads := 1; ; reads++ {
+			entries, next, err := s.Outbox.Notifications(ctx, org, q, n.From, min(readAtOnce, s.bounds.deleted-len(n.List)))
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				n.List = append(n.List, outbox.JobNotification{ID: e.ID, At: e.CreatedAt})
+			}
+			if n.From = next; next == "" {
+				break
+			}
+			if len(n.List) == s.bounds.deleted || reads == mostReads {
+				return nil
+			}
+		}
+	}
+	n.Rest = nil
+	return nil
+}

@@ -1,0 +1,516 @@
+package deletion_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/request"
+	"collabdata/shared/store"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/store/outbox"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+)
+
+// before is a client that calls a function before each call, with its name and body. An answer of that which is not nil is given instead.
+type before struct {
+	next aws.HTTPClient
+	call func(name, body string) *http.Response
+}
+
+func (b before) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if answer := b.call(name, string(body)); answer != nil {
+		return answer, nil
+	}
+	return b.next.Do(r)
+}
+
+// through is a process like p whose calls are heard of before.
+func (p *process) through(call func(name, body string) *http.Response) *process {
+	return newProcess(p.T, storetest.Through(p.T, p.Table, func(next aws.HTTPClient) aws.HTTPClient { return before{next, call} }), p.Now, p.undelete)
+}
+
+// marks reports whether a call marks an item, by its sort key, as deleted.
+func marks(body, sk string) bool {
+	return strings.Contains(body, `"`+sk+`"`) && strings.Contains(body, `":`+keys.DeletedAt+`"`)
+}
+
+// secret adds the organization acme with the member mallory, and the restricted folder secret in it.
+func (p *process) secret() collab.OrganizationRef {
+	p.Helper()
+	org, err := p.OpenOrMakeOrganization(p.Context(), "acct", "acme", true)
+	p.must(err)
+	p.must(p.AddFolders(p.Context(), storetest.Request(p.Now()), org, []collab.Folder{
+		{ID: "secret", Parent: collab.RootFolder, Access: collab.AccessRestricted},
+	})[0])
+	in := collab.Resource{OrganizationRef: org}
+	p.must(p.ChangeMembers(p.Context(), storetest.Request(p.Now()), in, []string{"mallory"}, true, func(int, *collab.Member) {})[0])
+	return org
+}
+
+// gone holds that documents and folders of an organization are not there.
+func (p *process) gone(org collab.OrganizationRef, documents, folders []string) {
+	p.Helper()
+	if list, err := p.DocumentsByID(p.Context(), org, documents); err != nil || len(list) > 0 {
+		p.Errorf("of the documents there are %+v, %v", list, err)
+	}
+	if tree, err := p.FoldersAbove(p.Context(), org, folders); err != nil || len(tree) > 0 {
+		p.Errorf("of the folders there are %+v, %v", tree, err)
+	}
+}
+
+// TestFolderTakesAllAlong deletes a folder while others add to it and move into it, before each of the deletion's calls in turn, and while
+// the index that lists it is behind: what they did without an error is deleted with the folder.
+func TestFolderTakesAllAlong(t *testing.T) {
+	for at := int64(1); ; at++ {
+		tb := storetest.New(t)
+		p := newProcess(t, tb, time.Now, 0)
+		org := p.secret()
+		p.must(p.add(org, "secret", "first"))
+		p.must(p.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{ID: "elsewhere", Parent: collab.RootFolder}})[0])
+		p.must(p.add(org, "elsewhere", "inside"))
+		p.must(p.AddDocuments(t.Context(), storetest.Request(time.Now()), org, collab.RootFolder, []string{"moved"},
+			func(int, *collab.Document) error { return nil })[0])
+		meanwhile := map[string]func() error{
+			"DOC#late": func() error { return p.add(org, "secret", "late") },
+			"DOC#moved": func() error {
+				return p.MoveDocuments(t.Context(), storetest.Request(time.Now()), org, "secret", []string{"moved"})[0]
+			},
+			"FLD#child": func() error {
+				return p.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{ID: "child", Parent: "secret"}})[0]
+			},
+			"FLD#elsewhere": func() error {
+				return p.ChangeFolder(t.Context(), storetest.Request(time.Now()), org, "elsewhere", func(f *collab.Folder) { f.Parent = "secret" })
+			},
+		}
+		var calls atomic.Int64
+		documents, folders := []string{"first"}, []string{"secret"}
+		deleting := p.through(func(name, body string) *http.Response {
+			if calls.Add(1) == at {
+				for sk, do := range meanwhile {
+					switch err := do(); {
+					case err == nil && sk[:4] == keys.Documents:
+						documents = append(documents, sk[4:])
+					case err == nil:
+						folders = append(folders, sk[4:])
+					case collab.CodeOf(err) != collab.NotFound:
+						t.Errorf("before call %d, %s: %v", at, sk, err)
+					}
+				}
+			}
+			if name == "Query" && strings.Contains(body, keys.IndexIn) {
+				return storetest.Answer(200, map[string]any{"Items": []any{}, "Count": 0, "ScannedCount": 0})
+			}
+			return nil
+		})
+		_, err := deleting.DeleteFolder(t.Context(), storetest.Request(time.Now()), org, "secret")
+		p.must(err)
+		if slices.Contains(folders, "elsewhere") {
+			documents = append(documents, "inside")
+		}
+		p.gone(org, documents, folders)
+		if calls.Load() < at {
+			return
+		}
+	}
+}
+
+// TestFolderOfMany deletes a folder of more than a request does: the job that the request sends for deletes the others, and until then the
+// folder's id is not used again, nor the folder restored, and nobody sees the others but by a grant.
+func TestFolderOfMany(t *testing.T) {
+	tb := storetest.New(t)
+	now := time.Now()
+	p := newProcess(t, tb, func() time.Time { return now }, undelete)
+	org := p.secret()
+	var documents []string
+	for i := range 6 {
+		documents = append(documents, fmt.Sprint("d", i))
+		p.must(p.add(org, "secret", documents[i]))
+	}
+	marked := 0
+	var mu sync.Mutex
+	dying := p.through(func(_, body string) *http.Response {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.Contains(body, `":`+keys.DeletedAt+`"`) {
+			if marked++; marked > 4 {
+				return storetest.Answer(400, storetest.Failure("ValidationException"))
+			}
+		}
+		return nil
+	})
+	r := storetest.Request(now)
+	if _, err := dying.DeleteFolder(t.Context(), r, org, "secret"); err == nil {
+		t.Fatal("it did not die")
+	}
+	if len(r.Jobs()) != 1 {
+		t.Errorf("jobs to send: %v", r.Jobs())
+	}
+	if _, err := p.DeleteFolder(t.Context(), storetest.Request(now), org, "secret"); collab.CodeOf(err) != collab.NotFound {
+		t.Errorf("deleted by another request: %v", err)
+	}
+	left, err := p.DocumentsByID(t.Context(), org, documents)
+	p.must(err)
+	if len(left) == 0 || len(left) == len(documents) {
+		t.Fatalf("%d documents are left", len(left))
+	}
+	may, err := p.MaySee(t.Context(), left[0].Ref(org), collab.AccessPublic, []string{"mallory"})
+	if err != nil || may["mallory"] {
+		t.Errorf("mallory may see what is left: %v, %v", may, err)
+	}
+	again := func() error {
+		return p.AddFolders(t.Context(), storetest.Request(now), org, []collab.Folder{{ID: "secret", Parent: collab.RootFolder}})[0]
+	}
+	if err := again(); collab.CodeOf(err) != collab.Unavailable {
+		t.Errorf("added again: %v", err)
+	}
+	if _, err := p.RestoreFolder(t.Context(), org, "secret"); collab.CodeOf(err) != collab.Unavailable {
+		t.Errorf("restored: %v", err)
+	}
+	next, err := p.RunJob(t.Context(), "acct", r.JobID())
+	if sweepAt := now.Add(undelete + outbox.SweepAfter).UnixMilli(); err != nil || next != sweepAt {
+		t.Errorf("the job goes on at %d, %v; want %d", next, err, sweepAt)
+	}
+	p.gone(org, documents, []string{"secret"})
+	done, err := p.RestoreFolder(t.Context(), org, "secret")
+	if err != nil || done.Documents != len(documents) || done.Left != 0 {
+		t.Errorf("restored %+v, %v", done, err)
+	}
+
+	p.Bound(2, 2)
+	r = storetest.Request(now)
+	_, err = p.DeleteFolder(t.Context(), r, org, "secret")
+	if err != nil || len(r.Jobs()) != 0 {
+		t.Errorf("%v, jobs to send: %v", err, r.Jobs()) // they are one page
+	}
+	p.must(again())
+	if done, err = p.RestoreFolder(t.Context(), org, "secret"); collab.CodeOf(err) != collab.FailedPrecondition {
+		t.Errorf("restored once it was added again: %+v, %v", done, err)
+	}
+}
+
+// TestRestoreWhatTwoDeletionsTook restores a folder in part, deletes it again, and restores it: all is back.
+func TestRestoreWhatTwoDeletionsTook(t *testing.T) {
+	tb := storetest.New(t)
+	p := newProcess(t, tb, time.Now, undelete)
+	org := p.secret()
+	for _, id := range []string{"a", "b", "c"} {
+		p.must(p.add(org, "secret", id))
+	}
+	for range 2 {
+		_, err := p.DeleteFolder(t.Context(), storetest.Request(time.Now()), org, "secret")
+		p.must(err)
+		dying := p.through(func(_, body string) *http.Response {
+			if strings.Contains(body, `"DOC#b"`) && strings.Contains(body, "REMOVE") {
+				return storetest.Answer(400, storetest.Failure("ValidationException"))
+			}
+			return nil
+		})
+		if _, err := dying.RestoreFolder(t.Context(), org, "secret"); err == nil {
+			t.Fatal("it did not die")
+		}
+	}
+	done, err := p.RestoreFolder(t.Context(), org, "secret")
+	list, listErr := p.DocumentsByID(t.Context(), org, []string{"a", "b", "c"})
+	if err != nil || listErr != nil || done.Left != 0 || len(list) != 3 {
+		t.Errorf("%+v, %v; there are %+v, %v", done, err, list, listErr)
+	}
+}
+
+// TestRepeatMeetsJob has a deletion die after it has kept its job, and its repeat come when the job is due, which runs before the repeat's
+// mark: the job is put off, and sweeps what the repeat has deleted.
+func TestRepeatMeetsJob(t *testing.T) {
+	for name, of := range map[string]struct {
+		sk     string
+		remove func(p *process, req *request.Request, doc collab.DocumentRef) error
+	}{
+		"document": {"DOC#plan", func(p *process, req *request.Request, doc collab.DocumentRef) error {
+			errs := make([]error, 1)
+			_, err := p.DeleteDocuments(p.Context(), req, doc.OrganizationRef, []string{"plan"}, errs)
+			if err == nil {
+				err = errs[0]
+			}
+			return err
+		}},
+		"annotation": {"ANN#a", func(p *process, req *request.Request, doc collab.DocumentRef) error {
+			_, errs, err := p.threads.DeleteAnnotations(p.Context(), req, doc, []string{"a"}, collab.AnnotationDeletion{})
+			if err == nil {
+				err = errs[0]
+			}
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+			doc, err := p.open()
+			p.must(err)
+			p.must(p.thread(doc, "a"))
+			r := storetest.Request(now)
+			if of.remove(newProcess(t, storetest.Killed(t, p.Table, 2), p.Now, 0), r, doc) == nil {
+				t.Fatal("it did not die")
+			}
+			_, err = p.Outbox.Job(t.Context(), "acct", r.JobID())
+			p.must(err)
+			now = now.Add(outbox.SweepAfter + time.Second)
+			ran := false
+			repeat := p.through(func(name, body string) *http.Response {
+				if name == "TransactWriteItems" && strings.Contains(body, `"`+of.sk+`"`) {
+					ran = true
+					_, err := p.RunJob(context.Background(), "acct", r.JobID())
+					p.must(err)
+				}
+				return nil
+			})
+			p.must(of.remove(repeat, storetest.Again(r), doc))
+			now = now.Add(outbox.SweepAfter)
+			if next, err := p.RunJob(t.Context(), "acct", r.JobID()); err != nil || next != 0 || !ran {
+				t.Errorf("the job goes on at %d, %v", next, err)
+			}
+			for _, k := range below(t, p.Table) {
+				if strings.Contains(k, of.sk) || strings.Contains(k, "ANN#a") {
+					t.Errorf("%s is stored", k)
+				}
+			}
+		})
+	}
+}
+
+// TestOldJob has the job of a first deletion stop within its sweep, while the second deletion of the id is swept whole and the id is added
+// again: it takes nothing of that. And what a job of the last of many deletions reads does not depend on how many there were.
+func TestOldJob(t *testing.T) {
+	for name, remove := range map[string]func(p *process) string{
+		"document": func(p *process) string {
+			org, err := p.OpenOrganization(p.Context(), "acct", "acme")
+			p.must(err)
+			job, err := p.DeleteDocuments(p.Context(), storetest.Request(p.Now()), org, []string{"plan"}, make([]error, 1))
+			p.must(err)
+			return job
+		},
+		"organization": func(p *process) string {
+			job, err := p.DeleteOrganizations(p.Context(), storetest.Request(p.Now()), []string{"acme"}, make([]error, 1))
+			p.must(err)
+			return job
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Now()
+			p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+			doc, err := p.open()
+			p.must(err)
+			p.must(p.thread(doc, "old"))
+			first := remove(p)
+			now = now.Add(directory.Belief + 2*time.Second)
+			_, err = p.open()
+			p.must(err)
+			second := remove(p)
+			now = now.Add(outbox.SweepAfter)
+			var once sync.Once
+			var fresh collab.DocumentRef
+			stalled := p.through(func(name, body string) *http.Response {
+				if name == "Query" {
+					once.Do(func() {
+						_, err := p.RunJob(context.Background(), "acct", second)
+						p.must(err)
+						fresh, err = p.open()
+						p.must(err)
+						p.must(p.thread(fresh, "new"))
+					})
+				}
+				return nil
+			})
+			_, err = stalled.RunJob(t.Context(), "acct", first)
+			p.must(err)
+			if _, err := p.threads.Head(t.Context(), fresh, "new"); err != nil || fresh.Incarnation == doc.Incarnation && name == "document" {
+				t.Errorf("of what was added again, %+v: %v", fresh, err)
+			}
+			var queries [2]int
+			for i, cycles := range []int{1, 5} {
+				var last string
+				for range cycles {
+					_, err := p.open()
+					p.must(err)
+					last = remove(p)
+					now = now.Add(directory.Belief + 2*time.Second)
+				}
+				now = now.Add(outbox.SweepAfter)
+				_, err := p.through(func(name, _ string) *http.Response {
+					if name == "Query" {
+						queries[i]++
+					}
+					return nil
+				}).RunJob(t.Context(), "acct", last)
+				p.must(err)
+			}
+			if queries[0] < queries[1] {
+				t.Errorf("the job after one cycle made %d queries, after five %d", queries[0], queries[1])
+			}
+		})
+	}
+}
+
+// TestLateRun: of two runs of a job the slower one notes its step after the other has ended the job: it stays done.
+func TestLateRun(t *testing.T) {
+	now := time.Now()
+	p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	doc, err := p.open()
+	p.must(err)
+	_, err = p.OpenDocument(t.Context(), "acct", "acme", "other", collab.CreateFlags{Document: true})
+	p.must(err)
+	job, err := p.DeleteDocuments(t.Context(), storetest.Request(now), doc.OrganizationRef, []string{"plan", "other"}, make([]error, 2))
+	p.must(err)
+	now = now.Add(outbox.SweepAfter)
+	var once sync.Once
+	late := p.through(func(name, body string) *http.Response {
+		if name == "UpdateItem" && strings.Contains(body, "PROGRESS") {
+			once.Do(func() {
+				_, err := p.RunJob(context.Background(), "acct", job)
+				p.must(err)
+			})
+		}
+		return nil
+	})
+	if next, err := late.RunJob(t.Context(), "acct", job); err != nil || next != p.Millis() {
+		t.Errorf("the late run: %d, %v", next, err)
+	}
+	if progress, err := p.Outbox.JobProgress(t.Context(), "acct", job); err != nil || progress.State != collab.JobDone || progress.Expires == 0 {
+		t.Errorf("%+v, %v", progress, err)
+	}
+}
+
+// TestPreferenceBeforeDocument: a preference for a document that is deleted holds for the one that is added under its id, also once the
+// deletion is swept; one for the document that was deleted does not.
+func TestPreferenceBeforeDocument(t *testing.T) {
+	now := time.Now()
+	p := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	doc, err := p.open()
+	p.must(err)
+	set := func(user string) {
+		p.must(p.SetPreferences(t.Context(), doc.OrganizationRef, []string{user}, []string{"plan"}, collab.Preferences{Email: collab.PreferNone}))
+	}
+	set("old")
+	job, err := p.DeleteDocuments(t.Context(), storetest.Request(now), doc.OrganizationRef, []string{"plan"}, make([]error, 1))
+	p.must(err)
+	set("new")
+	p.run(job)
+	now = now.Add(directory.Belief + 2*time.Second)
+	doc, err = p.open()
+	p.must(err)
+	of, err := p.UserPreferences(t.Context(), doc, []string{"old", "new"})
+	if err != nil || of["old"].Email == collab.PreferNone || of["new"].Email != collab.PreferNone {
+		t.Errorf("%+v, %v", of, err)
+	}
+	if len(slices.DeleteFunc(below(t, p.Table), func(k string) bool { return !strings.Contains(k, "#CFG ") })) != 1 {
+		t.Errorf("stored: %v", below(t, p.Table))
+	}
+}
+
+// TestStaleRead: a process reads what a replica says that is behind, and goes on believing it: until that is over nothing is added again.
+func TestStaleRead(t *testing.T) {
+	now := time.Now()
+	here := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
+	doc, err := here.open()
+	here.must(err)
+	var replica atomic.Pointer[json.RawMessage]
+	there := here.through(func(name, body string) *http.Response {
+		if name == "BatchGetItem" && replica.Load() != nil && !strings.Contains(body, `"ConsistentRead":true`) {
+			return storetest.Answer(200, *replica.Load())
+		}
+		return nil
+	})
+	item := func(k keys.Key, incarnation int64) string {
+		return fmt.Sprintf(`{"pk":{"S":%q},"sk":{"S":%q},"inc":{"N":"%d"}}`, k.PK, k.SK, incarnation)
+	}
+	stale := json.RawMessage(fmt.Sprintf(`{"Responses":{%q:[%s,%s]},"UnprocessedKeys":{}}`, here.Table.Name(),
+		item(keys.Organization("acct", "acme"), doc.OrganizationRef.Incarnation), item(keys.Document(doc.OrganizationRef, "plan"), doc.Incarnation)))
+	_, err = here.DeleteDocuments(t.Context(), storetest.Request(now), doc.OrganizationRef, []string{"plan"}, make([]error, 1))
+	here.must(err)
+	now = now.Add(999 * time.Millisecond)
+	replica.Store(&stale)
+	old, err := there.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{})
+	here.must(err)
+	replica.Store(nil)
+	if old != doc {
+		t.Fatalf("%+v was read", old)
+	}
+	fresh, err := here.open()
+	for waited := 0; collab.CodeOf(err) == collab.Unavailable && waited < 200; waited++ {
+		now = now.Add(50 * time.Millisecond)
+		fresh, err = here.open()
+	}
+	here.must(err)
+	if again, err := there.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); err != nil || again != fresh {
+		t.Errorf("it believes in %+v, %v; there is %+v", again, err, fresh)
+	}
+}
+
+// TestJobOnNotificationsKeepsItsPlace deletes more notifications out of an inbox than a call does: each step of the job goes on where the
+// last one ended, also in another process.
+func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
+	p := newProcess(t, storetest.New(t), time.Now, 0)
+	p.Bound(5, 5)
+	doc, err := p.open()
+	p.must(err)
+	store.All(30, func(i int) {
+		p.tell(doc, fmt.Sprint("n", i))
+	})
+	q := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
+	r := storetest.Request(time.Now())
+	ids, _, job, err := p.DeleteNotifications(t.Context(), r, doc.OrganizationRef, q)
+	if err != nil || len(ids) != 5 || len(r.Jobs()) != 1 {
+		t.Fatalf("%v, %v, jobs to send: %v", ids, err, r.Jobs())
+	}
+	var reads []int // of each run
+	for n := 0; ; n++ {
+		var count atomic.Int64
+		var noted atomic.Bool
+		ctx, cancel := context.WithCancel(t.Context())
+		step := p.through(func(name, body string) *http.Response {
+			if noted.Load() {
+				cancel() // the run dies after its first step
+			}
+			if name == "Query" || name == "BatchGetItem" {
+				count.Add(1)
+			}
+			if name == "UpdateItem" && strings.Contains(body, "PROGRESS") {
+				noted.Store(true)
+			}
+			return nil
+		})
+		step.Bound(5, 5)
+		next, err := step.RunJob(ctx, "acct", job)
+		cancel()
+		if reads = append(reads, int(count.Load())); err == nil && next == 0 {
+			break
+		}
+		if n > 10 {
+			t.Fatalf("it never ends: %v", reads)
+		}
+	}
+	if slices.Max(reads) > 2*slices.Min(reads)+5 {
+		t.Errorf("the runs made these reads: %v", reads)
+	}
+	list, _, err := p.Outbox.Notifications(t.Context(), doc.OrganizationRef, q, "", 100)
+	if err != nil || len(list) > 0 {
+		t.Errorf("there are %d, %v", len(list), err)
+	}
+}
