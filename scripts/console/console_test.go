@@ -217,7 +217,7 @@ func TestPages(t *testing.T) {
 	first := w.lastEvent(t)
 	w.addThread(t, "other", nil, "Other")
 	w.quarantineOf(t, w.lastEvent(t))
-	_, err := w.outbox.AddJob(ctx, outbox.Job{ID: "job-1", Account: "acct", SweepAt: 1})
+	_, err = w.outbox.AddJob(ctx, outbox.Job{ID: "job-1", Account: "acct", SweepAt: 1})
 	check(t, err)
 	check(t, w.queueOf(t, "events").SendEvents(ctx)) // makes the queues
 	dead, err := w.queues["events"].DeadLetters(ctx)
@@ -409,8 +409,8 @@ func TestBounds(t *testing.T) {
 	for _, id := range ids {
 		gone = append(gone, "gone-"+id)
 	}
-	for _, err := range w.directory.AddDocuments(ctx, at, w.org, gone, func(_ int, d *collab.Document) error {
-		d.Folder, d.Metadata = collab.RootFolder, large
+	for _, err := range w.directory.AddDocuments(ctx, at, w.org, collab.RootFolder, gone, func(_ int, d *collab.Document) error {
+		d.Metadata = large
 		return nil
 	}) {
 		check(t, err)

@@ -177,8 +177,8 @@ func (o CommentAnnotations) Update(ctx context.Context, request *CommentAnnotati
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
 // no annotation with its id, or where another selector leaves it out. Without annotationIds the call deletes and lists 1,000;
-// where the selection has more, the job deletes the others, but none that is added later. With the account's setting events=all
-// each is posted to webhooks as comment_annotation.deleted.
+// where the selection has more, the job deletes the others in seconds, but none that is added later. With the account's setting
+// events=all each is posted to webhooks as comment_annotation.deleted.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotationsDeleteRequest, options ...Option) (Keyed[Item], error) {
@@ -633,8 +633,9 @@ func (o Organizations) Delete(ctx context.Context, request *OrganizationsDeleteR
 
 // DeleteFolders deletes a folder with the folders and documents in it, by POST /v2/organizations/folders/delete.
 //
-// They are out of reach when the call answers; jobId names what sweeps the rest: see jobs/get. Posted to webhooks as
-// folder.deleted. NOT_FOUND when the folder does not exist.
+// They are out of reach when the call answers. Where there are more than a thousand documents in it, the job deletes the others in
+// seconds. jobId names what does so, and sweeps the rest: see jobs/get. Posted to webhooks as folder.deleted. The same id may be
+// added again: new and empty; UNAVAILABLE until all that was in it is deleted. NOT_FOUND when the folder does not exist.
 func (o Organizations) DeleteFolders(ctx context.Context, request *OrganizationsDeleteFoldersRequest, options ...Option,
 ) (*OrganizationsDeleteFoldersData, error) {
 	data, _, err := call[*OrganizationsDeleteFoldersData](ctx, o.client, "/v2/organizations/folders/delete", request, writing(options))
@@ -731,12 +732,13 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 	return data, err
 }
 
-// Get says how far a job has come: what a deletion has left to be swept, by POST /v2/jobs/get.
+// Get says how far a job has come: what a deletion has left to be done, by POST /v2/jobs/get.
 //
-// What was deleted is out of reach since the deletion was answered; the job takes away what is still stored of it, from about two
-// minutes later on: of organizations, folders and documents once the operator cannot restore them any more, 24 hours later unless
-// the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. NOT_FOUND for a job that does
-// not exist, or has been done for 30 days.
+// Where the call did not delete all that it means, as it was too much, the job does so first, at once: it is running then. Else
+// what was deleted is out of reach since the deletion was answered. The job sweeps what is still stored of it, two to three
+// minutes later: of organizations, folders and documents once the operator cannot restore them any more, 24 hours later unless the
+// operator says otherwise. Until then it is waiting; of what was restored it leaves everything. NOT_FOUND for a job that does not
+// exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
 	return data, err
@@ -2793,8 +2795,8 @@ type JobsGetRequest struct {
 type Job struct {
 	// The job
 	JobID string `json:"jobId"`
-	// waiting: it begins within a minute or so, or once what was deleted cannot be restored any more; running; done: nothing is left
-	// of what was deleted
+	// waiting: it sweeps from two minutes after the deletion on, or from when what was deleted cannot be restored any more; running;
+	// done: nothing is left of what was deleted
 	State JobState `json:"state"`
 	// Items that were swept
 	Done int64 `json:"done"`

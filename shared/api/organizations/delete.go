@@ -83,10 +83,12 @@ type FoldersDeleteResult struct {
 
 // FoldersDelete is POST /v2/organizations/folders/delete.
 func FoldersDelete() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/organizations/folders/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).FoldersDelete), Requires: collab.AdvancedQueries, LeavesJob: true, Description: `
-Deletes a folder with the folders and documents in it. They are out of reach when the call answers; jobId names what sweeps the rest: see
-jobs/get. Posted to webhooks as folder.deleted. NOT_FOUND when the folder does not exist.`}
+Deletes a folder with the folders and documents in it. They are out of reach when the call answers. Where there are more than a thousand
+documents in it, the job deletes the others in seconds. jobId names what does so, and sweeps the rest: see jobs/get. Posted to webhooks as
+folder.deleted. The same id may be added again: new and empty; UNAVAILABLE until all that was in it is deleted. NOT_FOUND when the folder
+does not exist.`}
 }
 
 // FoldersDelete deletes a folder with the folders and documents in it. It fails with NOT_FOUND when it does not exist.

@@ -154,6 +154,9 @@ func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, i
 		if th.Kind == collab.AFolder {
 			after[keys.Emptying] = store.Text(job.ID)
 		}
+		if id := collab.RequestIDOf(ctx); id != "" {
+			after[keys.RequestID] = store.Text(id)
+		}
 		if delete(after, keys.Along); in != nil {
 			after[keys.Along] = store.Number(1)
 		}

@@ -113,7 +113,7 @@ func (s *Store) restore(
 			return nil, err
 		}
 		after := maps.Clone(it)
-		for _, name := range []string{keys.DeletedAt, keys.Until, keys.Along, keys.Emptying} {
+		for _, name := range []string{keys.DeletedAt, keys.Until, keys.Along, keys.Emptying, keys.RequestID} {
 			delete(after, name)
 		}
 		var writes []store.Write
