@@ -52,8 +52,9 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	s.url = s.baseURL(gateway)
 	s.output("BaseUrl", "The {base_url} of the interface", s.url)
 	suppress(gateway, "AwsSolutions-APIG2", "The functions check every request, and name all its mistakes in our envelope.")
-	suppress(gateway.Node().FindChild(jsii.String("CloudWatchRole")), "AwsSolutions-IAM4",
-		"The managed policy is the one that API Gateway documents for writing its logs.")
+	if role := gateway.Node().TryFindChild(jsii.String("CloudWatchRole")); role != nil {
+		suppress(role, "AwsSolutions-IAM4", "The managed policy is the one that API Gateway documents for writing its logs.")
+	}
 	return gateway, functions
 }
 
@@ -73,9 +74,8 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 		RestApiName:    s.stack.StackName(),
 		Description:    s.stack.TemplateOptions().Description(),
 		EndpointTypes:  &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
-		CloudWatchRole: jsii.Bool(true),
+		CloudWatchRole: jsii.Bool(s.settings.GatewayLogRole == "create"),
 
-		CloudWatchRoleRemovalPolicy: s.settings.removal(), // other APIs of the AWS account log through it too
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName:            jsii.String(s.settings.Stage),
 			ThrottlingRateLimit:  jsii.Number(s.settings.StageRate),
@@ -86,6 +86,9 @@ func (s *service) gatewayProps(definition map[string]any) *awsapigateway.SpecRes
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(s.access),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLogFormat())),
 		},
+	}
+	if *props.CloudWatchRole { // a region has one, by which all APIs of the AWS account write logs
+		props.CloudWatchRoleRemovalPolicy = s.settings.removal()
 	}
 	if s.settings.CustomDomain != "" {
 		props.DisableExecuteApiEndpoint = jsii.Bool(true)

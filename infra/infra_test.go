@@ -227,7 +227,7 @@ func TestDeploymentFollowsDefinition(t *testing.T) {
 func allSettings() map[string]any {
 	return map[string]any{
 		"mailFrom": "no-reply@example.com", "mailProduct": "Collab", "customDomain": "collab.example.com",
-		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on",
+		"certificateArn": "arn:aws:acm:eu-west-1:123456789012:certificate/0a1b", "tracing": "on", "alarmMail": "ops@example.com",
 	}
 }
 
@@ -545,6 +545,35 @@ func TestAlarms(t *testing.T) {
 		if !strings.Contains(string(dashboard), `\"`+figure+`\"`) {
 			t.Errorf("%s is not on the dashboard", figure)
 		}
+	}
+}
+
+// TestAlarmsOfMail holds that a stage that sends mail rings before SES looks into the AWS account, and tells an address.
+func TestAlarmsOfMail(t *testing.T) {
+	m := synthesize(t, map[string]any{"mailFrom": "no-reply@example.com", "alarmMail": "ops@example.com"}, api.Endpoints()[:1])
+	got := map[any]any{}
+	for _, alarm := range m.ofType("AWS::CloudWatch::Alarm") {
+		if alarm.Properties["Namespace"] == "AWS/SES" {
+			got[alarm.Properties["MetricName"]] = alarm.Properties["Threshold"]
+		}
+	}
+	if diff := cmp.Diff(map[any]any{"Reputation.BounceRate": 0.03, "Reputation.ComplaintRate": 0.0005}, got); diff != "" {
+		t.Errorf("alarms (-want +got):\n%s", diff)
+	}
+	told := m.only(t, "AWS::SNS::Subscription").Properties
+	if told["Endpoint"] != "ops@example.com" || told["Protocol"] != "email" {
+		t.Errorf("alarms are sent to %v", told)
+	}
+}
+
+// TestGatewayLogRole holds that a stack leaves the region's role alone where it is said to exist.
+func TestGatewayLogRole(t *testing.T) {
+	if got := len(production(t).ofType("AWS::ApiGateway::Account")); got != 1 {
+		t.Errorf("by default a stack has %d", got)
+	}
+	m := synthesize(t, map[string]any{"gatewayLogRole": "existing"}, api.Endpoints()[:1])
+	for id := range m.ofType("AWS::ApiGateway::Account") {
+		t.Errorf("the stack has %s", id)
 	}
 }
 

@@ -13,10 +13,11 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssnssubscriptions"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// alarm is one of the thirteen alarms. README.md has a runbook for each.
+// alarm is one of the alarms. README.md has a runbook for each.
 type alarm struct {
 	name      string
 	does      string
@@ -50,6 +51,9 @@ func (s *service) addAlarms(gateway awsapigateway.RestApiBase) {
 			ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
 		})}},
 	}))
+	if s.settings.AlarmMail != "" {
+		topic.AddSubscription(awssnssubscriptions.NewEmailSubscription(&s.settings.AlarmMail, nil))
+	}
 	s.output("AlarmTopicArn", "Subscribe here to be told of alarms", topic.TopicArn())
 	action := awscloudwatchactions.NewSnsAction(topic)
 	for _, a := range s.alarms(gateway) {
@@ -77,7 +81,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 	every := func(minutes float64, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: awscdk.Duration_Minutes(&minutes), Statistic: &statistic}
 	}
-	return []alarm{
+	alarms := []alarm{
 		{"EventsDead", "Events that could not be worked out five times are in the dead-letter queue",
 			s.events.dead.MetricApproximateNumberOfMessagesVisible(every(1, "Maximum")), 1, 1, 1, quiet},
 		{"WebhooksDead", "Webhook deliveries that could not be worked on five times are in the dead-letter queue",
@@ -88,7 +92,7 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 			s.webhooks.live.MetricApproximateAgeOfOldestMessage(every(1, "Maximum")), 600, 3, 3, quiet},
 		{"Quarantined", "An event that can't be delivered was put into the quarantine: see admin quarantine list",
 			s.metric(metrics.Quarantined, "Sum", "", 5), 1, 1, 1, quiet},
-		{"MailsHeld", "Mails wait, as their account has used up its quota: the log of deliver names it",
+		{"MailsHeld", "Mails wait, as their account has used up its quota, or the AWS account that of SES: the log of deliver says which",
 			s.metric(metrics.MailsHeld, "Sum", "", 5), 1, 1, 1, quiet},
 		{"PendingLate", "An event has not been delivered for fifteen minutes, or relay does not report",
 			s.metric(metrics.PendingEventAge, "Maximum", "", 5), 900, 3, 3, broken},
@@ -107,6 +111,23 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
+	if s.settings.MailFrom != "" {
+		alarms = append(alarms,
+			alarm{"MailsBounce", "Three of a hundred mails of this AWS account come back: at five SES looks into it, at ten it may stop sending",
+				reputation("BounceRate"), 0.03, 1, 1, quiet},
+			alarm{"MailsComplained", "One of two thousand recipients of this AWS account complains: at one of a thousand SES looks into it",
+				reputation("ComplaintRate"), 0.0005, 1, 1, quiet},
+		)
+	}
+	return alarms
+}
+
+// reputation is what SES thinks of the AWS account's mails in this region, of all stages.
+func reputation(name string) awscloudwatch.IMetric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
+		Namespace: jsii.String("AWS/SES"), MetricName: jsii.String("Reputation." + name), Statistic: jsii.String("Average"),
+		Period: awscdk.Duration_Hours(jsii.Number(1)),
+	})
 }
 
 // metric is one that the functions report for the stage, of one channel unless that is empty.

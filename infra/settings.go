@@ -37,15 +37,17 @@ type Settings struct {
 	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
 	// stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
 	StageRate           int
-	Firewall            bool // firewall: on or off: whether there is one, with the two limits that follow
-	WAFRateLimit        int  // wafRateLimit: requests of an address with one API key in any five minutes
-	WAFAddressRateLimit int  // wafAddressRateLimit: requests of an address in any five minutes
-	Alarms              bool // alarms: on or off
-	Dashboard           bool // dashboard: on or off
-	Tracing             bool // tracing: on or off: whether X-Ray traces requests
-	Writes              bool // writes: on or off: whether anything but the operator's commands may write the table
-	UndeleteHours       int  // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
-	Concurrency         int  // concurrency: functions that the AWS account runs in the region at the same time, of all stages
+	GatewayLogRole      string // gatewayLogRole: create or existing: whether the stack makes the role by which API Gateway writes logs
+	Firewall            bool   // firewall: on or off: whether there is one, with the two limits that follow
+	WAFRateLimit        int    // wafRateLimit: requests of an address with one API key in any five minutes
+	WAFAddressRateLimit int    // wafAddressRateLimit: requests of an address in any five minutes
+	Alarms              bool   // alarms: on or off
+	AlarmMail           string // alarmMail: the address that alarms are mailed to, once its owner has agreed; "" for none
+	Dashboard           bool   // dashboard: on or off
+	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
+	Writes              bool   // writes: on or off: whether anything but the operator's commands may write the table
+	UndeleteHours       int    // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
+	Concurrency         int    // concurrency: functions that the AWS account runs in the region at the same time, of all stages
 	// allowedPrivateCidrs: private networks that webhooks and permission providers may be in; stage local only
 	AllowedPrivateCIDRs []netip.Prefix
 	LogRetentionDays    int    // logRetentionDays: how long logs are kept
@@ -64,11 +66,9 @@ func (s Settings) StackName() string { return "collabdata-" + s.Stage }
 func ReadSettings(context map[string]any) (Settings, error) {
 	r := reader{context: context, names: map[string]bool{}}
 	s := Settings{
-		Stage: r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
-		Arch:  r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
-		MailFrom: r.text(
-			"mailFrom", "", `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`, "a plain address such as no-reply@example.com",
-		),
+		Stage:    r.text("stage", "prod", `[a-z][a-z0-9]{0,15}`, "a lower-case letter, then at most 15 letters and digits"),
+		Arch:     r.text("arch", "arm64", `arm64|x86_64`, "arm64 or x86_64"),
+		MailFrom: r.text("mailFrom", "", mailAddress, mailAddressRule),
 		MailIdentity: r.text(
 			"mailIdentity", "create", `create|existing`, "create, or existing for a domain that SES has verified already",
 		),
@@ -85,10 +85,14 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		StageRate: r.number(
 			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
 		),
+		GatewayLogRole: r.text(
+			"gatewayLogRole", "create", `create|existing`, "create, or existing where API Gateway has a role for its logs in the region",
+		),
 		Firewall:            r.toggle("firewall", true),
 		WAFRateLimit:        r.number("wafRateLimit", 30_000, wafRate, wafRateRule),
 		WAFAddressRateLimit: r.number("wafAddressRateLimit", 60_000, wafRate, wafRateRule),
 		Alarms:              r.toggle("alarms", true),
+		AlarmMail:           r.text("alarmMail", "", mailAddress, mailAddressRule),
 		Dashboard:           r.toggle("dashboard", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
@@ -104,6 +108,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		),
 		RestoredTable: r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
 		Version:       r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+	}
+	if s.AlarmMail != "" && !s.Alarms {
+		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -186,6 +193,11 @@ func (r *reader) toggle(name string, fallback bool) bool {
 	word := map[bool]string{true: "on", false: "off"}[fallback]
 	return r.text(name, word, `on|off`, "on or off") == "on"
 }
+
+const (
+	mailAddress     = `[A-Za-z0-9!#$%&'*+/=?^_{|}~.-]+@([a-z0-9-]{1,63}\.)+[a-z]{2,63}`
+	mailAddressRule = "a plain address such as no-reply@example.com"
+)
 
 // wafRate reports whether the firewall takes n as a limit.
 func wafRate(n int) bool { return 10 <= n && n <= 2_000_000_000 }

@@ -38,6 +38,7 @@ var telling = map[string][]string{
 	"AWS::Lambda::Permission":         {"FunctionName", "Principal", "SourceArn"},
 	"AWS::Logs::LogGroup":             {"RetentionInDays"},
 	"AWS::Logs::QueryDefinition":      {"Name"},
+	"AWS::SNS::Subscription":          {"Endpoint"},
 	"AWS::SNS::Topic":                 {},
 	"AWS::SNS::TopicPolicy":           {"Topics.0"},
 	"AWS::SQS::Queue": {

@@ -17,7 +17,9 @@ import (
 	"collabdata/shared/awsconfig"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -36,17 +38,10 @@ func (d *deployment) toAWS(ctx context.Context) error {
 		)
 	}
 	fmt.Fprintf(d.progress, "Deploying stage %s to %s\n", settings["stage"], where)
-	if settings["concurrency"] == "" {
-		concurrency, err := concurrencyOf(ctx, cfg)
-		if err != nil {
-			return fmt.Errorf("asking Lambda how many functions it runs at the same time (the setting concurrency says it instead): %w", err)
-		}
-		if text := fewFunctions(concurrency, cfg.Region); text != "" {
-			fmt.Fprint(d.progress, text)
-		}
-		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
+	name := stackOf(settings["stage"])
+	if err := d.lookAround(ctx, cfg, name, settings); err != nil {
+		return err
 	}
-
 	c, err := d.newCDK(ctx, settings["arch"], filepath.Join(d.root, "infra"), os.Environ())
 	if err != nil {
 		return err
@@ -61,7 +56,6 @@ func (d *deployment) toAWS(ctx context.Context) error {
 			return err
 		}
 	}
-	name := stackOf(settings["stage"])
 	if err := c.begin(ctx, cfg, name); err != nil {
 		return err
 	}
@@ -78,11 +72,11 @@ The service answers at %s
 Make the first account, whose token is shown once:
   go run ./scripts/admin --stack %s account create ID
 `, outputs["BaseUrl"], name)
-	if topic := outputs["AlarmTopicArn"]; topic != "" {
+	if outputs["AlarmTopicArn"] != "" && settings["alarmMail"] == "" {
 		fmt.Fprintf(d.progress, `
 Get alarms by mail:
-  aws sns subscribe --topic-arn %s --protocol email --notification-endpoint YOU@EXAMPLE.COM
-`, topic)
+  make deploy ARGS='--built -c stage=%s -c alarmMail=YOU@EXAMPLE.COM'
+`, settings["stage"])
 	}
 	return nil
 }
@@ -121,6 +115,63 @@ func (d *deployment) reachAWS(ctx context.Context, stage string) (aws.Config, pl
 // withoutSES are the regions without AWS::SES::EmailIdentity. A test compares them with what cfn-lint knows of the regions.
 var withoutSES = []string{
 	"ap-east-1", "ap-east-2", "ap-southeast-4", "ap-southeast-6", "ap-southeast-7", "cn-north-1", "cn-northwest-1", "eu-south-2", "mx-central-1",
+}
+
+// lookAround looks at what the AWS account has that the stage needs, says what is missing, and settles the settings that follow from it.
+func (d *deployment) lookAround(ctx context.Context, cfg aws.Config, stack string, settings map[string]string) error {
+	if settings["concurrency"] == "" {
+		concurrency, err := concurrencyOf(ctx, cfg)
+		if err != nil {
+			return fmt.Errorf("asking Lambda how many functions it runs at the same time (the setting concurrency says it instead): %w", err)
+		}
+		fmt.Fprint(d.progress, fewFunctions(concurrency, cfg.Region))
+		d.args = append(d.args, "-c", "concurrency="+strconv.Itoa(concurrency))
+	}
+	if settings["gatewayLogRole"] == "" {
+		role, err := gatewayLogRole(ctx, cfg, stack)
+		if err != nil {
+			return fmt.Errorf("asking API Gateway for the role by which it writes logs (the setting gatewayLogRole says it instead): %w", err)
+		}
+		fmt.Fprintf(d.progress, "API Gateway in %s %s\n", cfg.Region, map[string]string{
+			"create":   "writes all its logs there by a role that this stack makes. It stays when the stack is destroyed",
+			"existing": "has a role to write its logs by: it is used, and stays as it is",
+		}[role])
+		d.args = append(d.args, "-c", "gatewayLogRole="+role)
+	}
+	if settings["mailFrom"] != "" {
+		text, err := fewMails(ctx, cfg)
+		if err != nil {
+			return fmt.Errorf("asking SES how many mails it takes: %w", err)
+		}
+		fmt.Fprint(d.progress, text)
+	}
+	return nil
+}
+
+// gatewayLogRole is the setting of that name for a stack: existing where API Gateway has a role in the region that is not the stack's own.
+func gatewayLogRole(ctx context.Context, cfg aws.Config, stack string) (string, error) {
+	account, err := apigateway.NewFromConfig(cfg).GetAccount(ctx, nil)
+	if err != nil {
+		return "", err
+	}
+	role := aws.ToString(account.CloudwatchRoleArn)
+	if role == "" || strings.Contains(role, ":role/"+stack+"-") {
+		return "create", nil
+	}
+	return "existing", nil
+}
+
+// fewMails is what to tell who deploys a stage with mail, "" for nothing.
+func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
+	account, err := sesv2.NewFromConfig(cfg).GetAccount(ctx, nil)
+	if err != nil || account.SendQuota == nil || account.ProductionAccessEnabled {
+		return "", err
+	}
+	return fmt.Sprintf(`
+SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:
+  aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %s
+
+`, cfg.Region, account.SendQuota.Max24HourSend, account.SendQuota.MaxSendRate, cfg.Region), nil
 }
 
 // enoughFunctions is the concurrency below which a stage is short of functions under load: deliver takes 60 of it, and each of the others

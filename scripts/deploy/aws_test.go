@@ -14,8 +14,11 @@ import (
 	"collabdata/shared/testing/localstacktest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -89,6 +92,51 @@ func TestConcurrency(t *testing.T) {
 	if said := fewFunctions(10, "eu-west-1"); !strings.Contains(said, "at most 10 functions") ||
 		!strings.Contains(said, "--region eu-west-1") {
 		t.Errorf("of 10 is said %s", said)
+	}
+}
+
+// The role by which API Gateway writes logs is the region's: a stack makes it where there is none, and keeps its own.
+func TestGatewayLogRole(t *testing.T) {
+	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	cfg := localstacktest.Config(server.URL)
+	for _, test := range []struct{ role, want string }{
+		{"", "create"},
+		{"arn:aws:iam::000000000000:role/collabdata-test-ApiCloudWatchRole73EC6FC4-x", "create"},
+		{"arn:aws:iam::000000000000:role/other", "existing"},
+	} {
+		if test.role != "" {
+			if _, err := apigateway.NewFromConfig(cfg).UpdateAccount(t.Context(), &apigateway.UpdateAccountInput{PatchOperations: []types.PatchOperation{
+				{Op: types.OpReplace, Path: aws.String("/cloudwatchRoleArn"), Value: &test.role},
+			}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := gatewayLogRole(t.Context(), cfg, "collabdata-test"); err != nil || got != test.want {
+			t.Errorf("of %q: %q, %v; want %q", test.role, got, err, test.want)
+		}
+	}
+}
+
+func TestFewMails(t *testing.T) {
+	server, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Stop() })
+	cfg := localstacktest.Config(server.URL)
+	for production, want := range map[bool]string{true: "", false: "SES is in its sandbox in us-east-1"} {
+		if _, err := sesv2.NewFromConfig(cfg).PutAccountDetails(t.Context(), &sesv2.PutAccountDetailsInput{
+			MailType: "TRANSACTIONAL", WebsiteURL: aws.String("https://collab.example"), ProductionAccessEnabled: &production,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if said, err := fewMails(t.Context(), cfg); err != nil || (said == "") != (want == "") || !strings.Contains(said, want) {
+			t.Errorf("in production %v: %q, %v; want %q", production, said, err, want)
+		}
 	}
 }
 

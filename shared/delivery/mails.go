@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -65,6 +66,9 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 	switch {
 	case errors.Is(err, errDisabled):
 		return r.parked(w), nil
+	case errors.Is(err, mail.ErrThrottled):
+		w.Next, err = r.hold(ctx, "SES takes no more now", shortHold, err)
+		return w, err
 	case err != nil:
 		return w, err
 	case page.Next != "":
@@ -153,7 +157,10 @@ func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool)
 		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		free, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		return errors.Join(withoutText(err), r.Outbox.FreeMail(free, thread, claimed))
+		if freed := r.Outbox.FreeMail(free, thread, claimed); freed != nil || !errors.Is(err, mail.ErrThrottled) {
+			return errors.Join(withoutText(err), freed)
+		}
+		return fmt.Errorf("%w: %w", mail.ErrThrottled, withoutText(err))
 	}
 	return r.Outbox.MailSent(ctx, thread, claimed)
 }

@@ -11,7 +11,7 @@ import (
 	"collabdata/shared/quota"
 )
 
-// Mails over the account's quota wait at least shortHold, so that waiting events cost little, and at most longHold, so that they leave soon
+// Mails over the account's quota, or over that of SES, wait at least shortHold, so that waiting events cost little, and at most longHold, so that they leave soon
 // after the quota is raised. Up to another shortHold is added at random.
 const (
 	shortHold = 10 * time.Minute
@@ -23,18 +23,23 @@ func (r *eventRun) heldUntil(ctx context.Context) (collab.Millis, error) {
 	if r.Mailer == nil {
 		return 0, nil
 	}
-	refused, held := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.event.Account, r.settings).Admit(quota.Mails))
-	if !held {
+	refused, used := errors.AsType[*collab.Error](r.ledger.Account(ctx, r.event.Account, r.settings).Admit(quota.Mails))
+	if !used {
 		return 0, nil
 	}
+	return r.hold(ctx, "the account has used up its quota", min(max(refused.RetryAfter, shortHold), longHold), refused)
+}
+
+// hold tells the operator that mails wait, for that time and up to another shortHold, and returns until when.
+func (r *eventRun) hold(ctx context.Context, why string, wait time.Duration, cause error) (collab.Millis, error) {
 	part, err := r.random()
 	if err != nil {
 		return 0, err
 	}
 	r.Metrics.Add(metrics.MailsHeld, "", 1)
-	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: the account has used up its quota",
-		slog.String("account", r.event.Account), slog.String("event", r.event.ID), slog.String("cause", refused.Message))
-	return r.Now().Add(min(max(refused.RetryAfter, shortHold), longHold) + time.Duration(part*float64(shortHold))).UnixMilli(), nil
+	r.Log.LogAttrs(ctx, slog.LevelWarn, "mails wait: "+why,
+		slog.String("account", r.event.Account), slog.String("event", r.event.ID), slog.String("cause", cause.Error()))
+	return r.Now().Add(wait + time.Duration(part*float64(shortHold))).UnixMilli(), nil
 }
 
 // metered returns a context that counts what is used of the table, and a function that charges an account for that and for mails. Nothing is

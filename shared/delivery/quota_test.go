@@ -1,12 +1,17 @@
 package delivery_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/keys"
+	"collabdata/shared/mail"
+	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 )
 
@@ -40,6 +45,42 @@ func TestMailQuota(t *testing.T) {
 	w.settle(p)
 	if got := a.mailsTo("bob"); len(got) != 4 || w.Now().Sub(start) < 12*time.Hour {
 		t.Errorf("in the end, after %v, mails %v", w.Now().Sub(start), got)
+	}
+}
+
+// throttled is SES beyond its own quota, until open.
+type throttled struct {
+	delivery.Mailer
+	open bool
+}
+
+func (m *throttled) Send(ctx context.Context, n mail.Notice) error {
+	if !m.open {
+		return fmt.Errorf("%w: of a day", mail.ErrThrottled)
+	}
+	return m.Mailer.Send(ctx, n)
+}
+
+// TestMailThrottled holds that mails that SES does not take wait for as long as that lasts, and none becomes a dead letter.
+func TestMailThrottled(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	m := &throttled{Mailer: w.mailer(w.sender)}
+	p := w.start(func(o *delivery.Options) { o.Mailer = m })
+	ev := a.comment("thread", a.user("bob"))
+	for range 3 * keys.Queues()[0].MaxReceives {
+		if err := p.Event(t.Context(), queue.Event{EventRef: ref(ev)}); err != nil {
+			t.Fatalf("the message fails: %v", err)
+		}
+		w.add(20 * time.Minute)
+	}
+	if inbox, _ := a.reached(ev, "bob"); len(inbox) != 1 || len(a.mailsTo("bob")) != 0 || !strings.Contains(w.log.String(), "mails wait: SES") {
+		t.Errorf("inbox %v, mails %v, log %s", inbox, a.mailsTo("bob"), &w.log)
+	}
+	m.open = true
+	w.settle(p)
+	if got := a.mailsTo("bob"); len(got) != 1 {
+		t.Errorf("once SES takes mails: %v", got)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -367,6 +368,32 @@ func TestDueShards(t *testing.T) {
 	}
 	if len(seen) != 0 {
 		t.Errorf("%v are no shards", seen)
+	}
+}
+
+// TestMoreShards holds that work keeps its place when shards are added, and that later work is spread over all of them.
+func TestMoreShards(t *testing.T) {
+	was := sharding
+	t.Cleanup(func() { sharding = was })
+	place := func(i int) Key { return Work("event", "a", Time(int64(i))) }
+	var before, lanes []Key
+	for i := range 1_000 {
+		before, lanes = append(before, place(i)), append(lanes, Lane("a", "webhook"+strconv.Itoa(i)))
+	}
+	sharding = append(slices.Clone(was), was[0])
+	sharding[1].from, sharding[1].shards = Time(1_000), 2*DueShards
+	seen := map[string]bool{}
+	for i := range 1_000 {
+		if k := place(i); k != before[i] {
+			t.Errorf("work %d has moved from %v to %v", i, before[i], k)
+		}
+		if k := Lane("a", "webhook"+strconv.Itoa(i)); k != lanes[i] {
+			t.Errorf("lane %d has moved from %v to %v", i, lanes[i], k)
+		}
+		seen[place(1_000+i).PK] = true
+	}
+	if len(seen) != 2*DueShards {
+		t.Errorf("later work lies in %d shards", len(seen))
 	}
 }
 

@@ -10,6 +10,16 @@ import (
 // DueShards is the number of partitions that pending work of a kind is spread over.
 const DueShards = 10
 
+// sharding says over how many partitions work is spread whose id was made from a moment on: ids sort by the time they were made. To have more
+// partitions add a line with the first id of a moment after the deployment that brings it, and raise DueShards. What there is then keeps its
+// place, and old and new functions agree on it. Lanes keep the first number, as callers may choose the ids of webhook endpoints.
+var sharding = []struct {
+	from   string // an id
+	shards uint32
+}{
+	{"", DueShards},
+}
+
 // WorkPartition holds the pending work of a kind in a shard, 0 to DueShards-1, by account.
 func WorkPartition(kind string, shard int) string { return Join("DUE", kind, strconv.Itoa(shard)) }
 
@@ -18,7 +28,13 @@ func Work(kind, acct, id string) Key {
 	sk := Join(acct, id)
 	h := fnv.New32a()
 	h.Write([]byte(sk))
-	return Key{WorkPartition(kind, int(h.Sum32()%DueShards)), sk}
+	var shards uint32
+	for _, s := range sharding {
+		if id >= s.from && (kind != LaneKind || s.from == "") {
+			shards = s.shards
+		}
+	}
+	return Key{WorkPartition(kind, int(h.Sum32()%shards)), sk}
 }
 
 // LaterWork is work of a kind that nobody looks at before a time, in milliseconds: it lies in its shard by that time.

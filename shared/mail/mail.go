@@ -29,6 +29,9 @@ import (
 // refused it.
 var ErrRejected = errors.New("mail rejected")
 
+// ErrThrottled says that SES takes no mail now, as the AWS account has sent as many as it may in a second or in a day. This one was not sent.
+var ErrThrottled = errors.New("mail throttled")
+
 // maxHeader is the length of the longest header value that SES takes in every region.
 const maxHeader = 870
 
@@ -77,7 +80,7 @@ func New(cfg aws.Config, o Options) (*Mailer, error) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.MaxAttempts = 4
 			o.MaxBackoff = time.Second
-			o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+			o.Retryables = []retry.IsErrorRetryable{throttles}
 		})
 	})
 	return m, nil
@@ -140,8 +143,8 @@ func CreateIdentity(ctx context.Context, cfg aws.Config, from string) error {
 // attemptTime is how long SES may take for a mail: it is not tried again at once, for the mail may have been sent.
 const attemptTime = 10 * time.Second
 
-// Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use. After any other error the mail may be
-// tried again: it was not sent, or, when the answer of SES was lost, may have been.
+// Send renders a notice and sends it. The error wraps ErrRejected when trying again is of no use, and ErrThrottled when it is
+// of use only later. After any other error the mail may be tried again: it was not sent, or, when the answer of SES was lost, may have been.
 func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	to := collab.Deref(n.To.Email)
 	if err := checkAddress(to); err != nil {
@@ -167,8 +170,14 @@ func (m *Mailer) Send(ctx context.Context, n Notice) error {
 	if err != nil && m.rejects(err) {
 		return fmt.Errorf("%w: %w", ErrRejected, err)
 	}
+	if throttles.IsErrorRetryable(err) == aws.TrueTernary {
+		return fmt.Errorf("%w: %w", ErrThrottled, err)
+	}
 	return err
 }
+
+// throttles are the errors of SES that say that it surely did not take the mail, and may take it later.
+var throttles = retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}
 
 // rejects reports whether an error of SES is about this very mail. That the sender is not verified is about all mails: they wait until the
 // operator has mended it.

@@ -178,7 +178,7 @@ func TestHeadersForMailto(t *testing.T) {
 }
 
 func TestSendFaults(t *testing.T) {
-	throttled := fault{status: 429, code: "TooManyRequestsException"}
+	throttled, limited := fault{status: 429, code: "TooManyRequestsException"}, fault{status: 400, code: "LimitExceededException"}
 	for _, test := range []struct {
 		name     string
 		faults   []fault
@@ -186,9 +186,11 @@ func TestSendFaults(t *testing.T) {
 		sent     int
 		fails    bool
 		rejected bool
+		later    bool
 	}{
 		{name: "throttled twice", faults: []fault{throttled, throttled}, requests: 3, sent: 1},
-		{name: "throttled without end", faults: []fault{throttled, throttled, throttled, throttled}, requests: 4, fails: true},
+		{name: "throttled without end", faults: []fault{throttled, throttled, throttled, throttled}, requests: 4, fails: true, later: true},
+		{name: "beyond the limit of a day", faults: []fault{limited, limited, limited, limited}, requests: 4, fails: true, later: true},
 		{name: "internal error", faults: []fault{{status: 500, code: "InternalServiceErrorException"}}, requests: 1, fails: true},
 		{name: "unavailable", faults: []fault{{status: 503, code: "ServiceUnavailable"}}, requests: 1, fails: true},
 		{name: "answer lost", faults: []fault{{lost: true}}, requests: 1, sent: 1, fails: true}, // not sent twice
@@ -204,8 +206,8 @@ func TestSendFaults(t *testing.T) {
 			url, w := localstacktest.MiniStack(t), &wire{answers: test.faults}
 			m, from := sender(t, url, w, "")
 			err := m.Send(t.Context(), notice(Event{Headline: "a"}))
-			if (err != nil) != test.fails || errors.Is(err, ErrRejected) != test.rejected {
-				t.Errorf("error %v, want one: %t, rejected: %t", err, test.fails, test.rejected)
+			if (err != nil) != test.fails || errors.Is(err, ErrRejected) != test.rejected || errors.Is(err, ErrThrottled) != test.later {
+				t.Errorf("error %v, want one: %t, rejected: %t, throttled: %t", err, test.fails, test.rejected, test.later)
 			}
 			if len(w.bodies) != test.requests {
 				t.Errorf("%d requests, want %d", len(w.bodies), test.requests)
