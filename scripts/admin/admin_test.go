@@ -649,6 +649,30 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// TestExplain: who is to be notified of an event, and who is not and why.
+func TestExplain(t *testing.T) {
+	c := newCLI(t)
+	c.must(t, "account", "create", "acme")
+	c.call(t, "/v2/commentannotations/add", `"organizationId": "north", "createOrganization": true, "documentId": "plan", "createDocument": true,
+		"commentAnnotations": [{"commentData": [{"triggerNotification": true, "commentText": "@bob", "from": {"userId": "ann"},
+			"taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "email": "bob@example.com"}}, {"userId": "cid"}]}]}]`)
+	c.call(t, "/v2/notifications/config/set", `"organizationId": "north", "userIds": ["cid"], "config": {"inbox": "NONE"}`)
+	event := ""
+	for _, line := range c.must(t, "pending") {
+		for _, field := range line {
+			if _, err := c.outbox.EventBody(t.Context(), collab.EventRef{Account: "acme", ID: field}); err == nil {
+				event = field
+			}
+		}
+	}
+	expect(t, c.must(t, "explain", "acme", event), "USER | INBOX | MAIL | MAIL TO", "ann | no: own action | no: own action | ",
+		"bob@example.com (bob) | would be notified | would be notified | bob@example.com", "cid | no: preference for the organization | no: no address | ")
+	expect(t, c.must(t, "explain", "acme", event, "cid"), "WHEN | INBOX | MAIL | MAIL TO",
+		"as it would be decided now | no: preference for the organization | no: no address | ")
+	expect(t, c.must(t, "explain", "acme", event, "zoe"), "WHEN | INBOX | MAIL | MAIL TO")
+	c.fails(t, "the event does not exist", "explain", "acme", "none")
+}
+
 func TestWebhook(t *testing.T) {
 	c := newCLI(t)
 	ctx := t.Context()

@@ -44,7 +44,7 @@ func showEvent(ctx context.Context, r *Run, p *inEvent) error {
 			part.Rows = append(part.Rows, row("Its delivery", bad(fmt.Sprintf("%s, for %s; tried again in %s", stage(*w), span(since), span(next)))))
 		}
 	}
-	if err := r.addRecipients(ctx, p.ref()); err != nil {
+	if err := r.addPeople(ctx, p.ref()); err != nil {
 		return err
 	}
 	if err := r.addDeliveries(ctx, p.ref()); err != nil {
@@ -73,27 +73,6 @@ func eventFacts(ev *collab.Event) [][]Cell {
 		return append(rows, row("It notifies", "people, too"))
 	}
 	return append(rows, row("It notifies", soft("nobody but webhooks")))
-}
-
-// addRecipients adds whom an event reaches.
-func (r *Run) addRecipients(ctx context.Context, ref collab.EventRef) error {
-	part := &Part{
-		Title: "Who is notified", ID: "recipients", Columns: []string{"User", "By", "Mail to"},
-		Empty: "Nobody, or everyone by the list for all, or it is not worked out yet.",
-	}
-	r.add(part)
-	for cursor, more := r.values.Get(part.ID), true; more; {
-		page, err := r.outbox.RecipientPage(ctx, ref, cursor)
-		if err != nil || page == nil {
-			return err
-		}
-		for _, to := range page.Recipients {
-			part.Rows = append(part.Rows, row(named(to.User), channels(to), collab.Deref(to.Email)))
-		}
-		cursor, more = page.Next, page.Next != "" && r.values == nil
-		part.More = r.more(part.ID, cursor)
-	}
-	return nil
 }
 
 // addDeliveries adds how an event came to the webhooks of its account.

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"reflect"
 	"strings"
 
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
+	"collabdata/shared/delivery"
+	"collabdata/shared/mail"
 	"collabdata/shared/queue"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -32,14 +35,26 @@ type Operator struct {
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
+	deliverer *delivery.Deliverer // explains, and delivers nothing
 }
 
 // New returns the operator of a deployment. It calls nothing.
 func New(c Config) *Operator {
 	d := c.Service.Directory
 	o := outbox.New(d.Table, present{d})
-	return &Operator{Config: c, directory: d, threads: threads.New(d.Table, d, o), outbox: o}
+	t := threads.New(d.Table, d, o)
+	explains := delivery.New(delivery.Options{
+		Directory: d, Threads: t, Outbox: o, Mailer: noMailer{}, PageSize: pageSize,
+		Guard: c.Service.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
+	})
+	return &Operator{Config: c, directory: d, threads: t, outbox: o, deliverer: explains}
 }
+
+// noMailer stands for the deployment's mail service where it is decided who would get a mail.
+type noMailer struct{}
+
+// Send sends nothing.
+func (noMailer) Send(context.Context, mail.Notice) error { return errors.ErrUnsupported }
 
 // present is the directory for what also goes on while an organization or a document is disabled.
 type present struct{ *directory.Store }

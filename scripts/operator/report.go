@@ -306,7 +306,7 @@ func list[T any](r *Run, id string, p *Part, n int, read reader[T], show func(T)
 			}
 		}
 		next = after
-		if next == "" || r.values != nil && len(p.Rows) == pageSize || r.enough() {
+		if next == "" || r.values != nil && len(p.Rows) >= pageSize || r.enough() {
 			p.More = r.more(id, next)
 			return nil
 		}

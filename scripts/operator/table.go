@@ -73,6 +73,7 @@ func Operations() []Operation {
 		page("thread show", "/thread", "Show a thread with its comments, and who was notified of them.", showThread),
 		page("thread events", "/events", "List the events of a thread.", listThreadEvents),
 		page("event show", "/event", "Show an event, whom it reaches and how far it has come.", showEvent),
+		page("explain", "/explain", "Say why an event reached people or did not: everybody whom it concerns, or one user.", explain),
 		page("webhook list", "/webhooks", "List the webhooks of an account, and how they are.", listWebhooks),
 		page("webhook show", "/webhook", "Show a webhook with its deliveries.", showWebhook),
 		change("webhook replay", "", "Post again what a webhook was sent since a time.", replayWebhook),

@@ -58,8 +58,8 @@ type Service struct {
 	Outbox    *outbox.Store
 	Deletion  *deletion.Store
 	Events    *queue.Queue
+	Guard     *webhook.Guard // where webhooks may be posted to
 
-	guard  *webhook.Guard
 	quotas *quota.Ledger
 	now    func() time.Time
 	random io.Reader
@@ -86,7 +86,7 @@ func New(c Config) *Service {
 		Outbox:    o,
 		Deletion:  deletion.New(d, th, o, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
-		guard:     webhook.NewGuard(c.PrivateRanges),
+		Guard:     webhook.NewGuard(c.PrivateRanges),
 		quotas:    &quota.Ledger{Store: d, Now: c.Now, Log: c.Log},
 		now:       c.Now,
 		random:    c.Random,
@@ -142,7 +142,7 @@ func (s *Service) services() rpc.Services {
 		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion},
 		&jobs.Service{Jobs: s.Outbox},
 		&webhooks.Service{
-			Store: s.Outbox, CheckURL: s.guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+			Store: s.Outbox, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
 }

@@ -45,6 +45,14 @@ func EffectivePreferences(document, organization Preferences) Preferences {
 	return p
 }
 
+// PreferencesSet are what a person has set, "" where nothing.
+type PreferencesSet struct{ Document, Organization Preferences }
+
+// Effective returns what holds: see EffectivePreferences.
+func (p PreferencesSet) Effective() Preferences {
+	return EffectivePreferences(p.Document, p.Organization)
+}
+
 // Notification is what notifications add stores, and what `deliver` makes of a comment event.
 type Notification struct {
 	ID           string          `json:"notificationId"`

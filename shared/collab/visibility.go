@@ -1,7 +1,7 @@
 package collab
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -53,21 +53,42 @@ type Viewing struct {
 	Removed bool // users/delete took the person out of the organization or the document, and nothing has brought them back
 	// Provider is the answer of the account's permission provider, nil where the account has none. It decides in place of Standing.
 	Provider *bool
-	Standing // its Access is what somebody set, "" where nobody did: see Folders.Set
+	Standing        // its Access is what somebody set, "" where nobody did: see Folders.Set
+	SetOn    string // the folder that has that access type, "" for the document itself
 }
 
 // Viewer applies the rule of who may see a document. What somebody set is asked; where nobody set anything, whomever a back end names may
 // see it.
 func (v Viewing) Viewer(now Millis) Viewer {
-	may := v.Provider == nil && (v.Access == "" || v.Grant(now) != nil) || v.Provider != nil && *v.Provider
-	return Viewer{User: v.User, May: v.There && !v.Removed && may, Member: v.Member.Holds(now)}
+	why := v.refusal(now)
+	return Viewer{User: v.User, May: why == "", Why: why, Member: v.Member.Holds(now)}
+}
+
+// refusal says, to an operator, by what the person may not see the document; "" where they may.
+func (v Viewing) refusal(now Millis) string {
+	switch {
+	case !v.There:
+		return "the document is deleted or disabled"
+	case v.Removed:
+		return "removed from the organization or the document"
+	case v.Provider != nil && *v.Provider:
+		return ""
+	case v.Provider != nil:
+		return "the permission provider has not allowed it"
+	case v.Access == "" || v.Grant(now) != nil:
+		return ""
+	case v.SetOn != "":
+		return fmt.Sprintf("folder %q is %s", v.SetOn, v.Access)
+	}
+	return "the document is " + string(v.Access)
 }
 
 // Viewer is what a person may see of a document.
 type Viewer struct {
 	User   string
-	May    bool // the document, and threads in it that are public
-	Member bool // of the organization
+	May    bool   // the document, and threads in it that are public
+	Why    string // why not, for an operator; "" where they may
+	Member bool   // of the organization
 }
 
 // Sees applies the rule of who may see a thread: its document lets them, and its visibility, nil for public. creator is the id of the
@@ -85,14 +106,17 @@ func (v Viewer) Sees(thread *Visibility, creator string) bool {
 }
 
 // Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from
-// there up, "" where there is none. Where a folder above is missing or deleted it is AccessRestricted.
-func (t Folders) Set(own Access, folder string) Access {
+// there up, "" where there is none; on is the folder that has it, "" where it is its own. Where a folder above is missing or deleted it is
+// AccessRestricted, on that.
+func (t Folders) Set(own Access, folder string) (set Access, on string) {
 	for _, id := range t.Up(folder) {
 		f, exists := t[id]
-		if !exists {
-			return AccessRestricted
+		switch {
+		case !exists:
+			return AccessRestricted, id
+		case own == "" && f.Access != "":
+			own, on = f.Access, id
 		}
-		own = cmp.Or(own, f.Access)
 	}
-	return own
+	return own, on
 }

@@ -66,18 +66,39 @@ func TestFoldersSet(t *testing.T) {
 		own    Access
 		folder string
 		want   Access
+		on     string
 	}{
-		{"", RootFolder, ""},
-		{AccessPublic, RootFolder, AccessPublic},
-		{"", "free", ""},
-		{"", "in", AccessRestricted},
-		{AccessPublic, "in", AccessPublic},
-		{"", "lost", AccessRestricted},
-		{AccessPublic, "lost", AccessRestricted},
-		{"", "gone", AccessRestricted},
+		{"", RootFolder, "", ""},
+		{AccessPublic, RootFolder, AccessPublic, ""},
+		{"", "free", "", ""},
+		{"", "in", AccessRestricted, "top"},
+		{AccessPublic, "in", AccessPublic, ""},
+		{"", "lost", AccessRestricted, "gone"},
+		{AccessPublic, "lost", AccessRestricted, "gone"},
+		{"", "gone", AccessRestricted, "gone"},
 	} {
-		if got := tree.Set(test.own, test.folder); got != test.want {
-			t.Errorf("%q in %q: %q, want %q", test.own, test.folder, got, test.want)
+		if got, on := tree.Set(test.own, test.folder); got != test.want || on != test.on {
+			t.Errorf("%q in %q: %q on %q, want %q on %q", test.own, test.folder, got, on, test.want, test.on)
+		}
+	}
+}
+
+// TestWhy says to an operator by what a person may not see a document.
+func TestWhy(t *testing.T) {
+	no := false
+	for _, test := range []struct {
+		viewing Viewing
+		want    string
+	}{
+		{Viewing{There: true}, ""},
+		{Viewing{}, "the document is deleted or disabled"},
+		{Viewing{There: true, Removed: true, Provider: &no}, "removed from the organization or the document"},
+		{Viewing{There: true, Provider: &no}, "the permission provider has not allowed it"},
+		{Viewing{There: true, Standing: Standing{Access: AccessRestricted}}, "the document is restricted"},
+		{Viewing{There: true, Standing: Standing{Access: AccessOrganizationPrivate}, SetOn: "plans"}, `folder "plans" is organizationPrivate`},
+	} {
+		if got := test.viewing.Viewer(1); got.Why != test.want || got.May != (test.want == "") {
+			t.Errorf("%+v: %+v, want %q", test.viewing, got, test.want)
 		}
 	}
 }

@@ -46,6 +46,19 @@ func (r *eventRun) audience(ctx context.Context, cursor string) (people []person
 	return people, next, nil
 }
 
+// among returns the user if the event concerns them, else nobody.
+func (r *eventRun) among(ctx context.Context, user string) ([]person, error) {
+	if !r.event.NotifyAll {
+		people, err := r.named(ctx)
+		return slices.DeleteFunc(people, func(p person) bool { return p.UserID != user }), err
+	}
+	members, err := r.Directory.Members(ctx, r.document.OrganizationRef, []string{user})
+	if m, ok := members[user]; ok && m.Holds(r.millis()) {
+		return []person{{User: m.User}}, err
+	}
+	return nil, err
+}
+
 // roster collects people, each once.
 type roster struct {
 	list []person

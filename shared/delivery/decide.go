@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
@@ -24,11 +25,18 @@ const (
 	ownAction    reason = "own action"
 	inList       reason = "in the list for all"
 	mailOff      reason = "no mail is sent"
+	deleted      reason = "deleted"
 	noAccess     reason = "no access"
-	notPreferred reason = "preference"
 	noAddress    reason = "no address"
 	unsubscribed reason = "unsubscribed"
+
+	preferenceOfDocument     reason = "preference for the document"
+	preferenceOfOrganization reason = "preference for the organization"
+	preferenceOfNobody       reason = "preference: the default, as none is set"
 )
+
+// understood reports whether a reason goes without saying, and is not kept: it follows from the event, or holds for everybody.
+func (r reason) understood() bool { return r == "" || r == ownAction || r == inList || r == mailOff }
 
 // refuse gives a reason to the channels that have none yet.
 func (d *decision) refuse(why reason) {
@@ -114,7 +122,7 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	preferences := map[string]collab.Preferences{}
+	preferences := map[string]collab.PreferencesSet{}
 	if !r.settings.NotificationPreferencesOff {
 		var err error
 		if preferences, err = r.Directory.UserPreferences(ctx, r.document, ids); err != nil {
@@ -123,18 +131,27 @@ func (r *eventRun) byPreference(ctx context.Context, list []*decision) error {
 	}
 	mine := !r.event.NotifyAll
 	for _, d := range list {
-		p, ok := preferences[d.UserID]
-		if !ok {
-			p = collab.DefaultPreferences
-		}
+		set := preferences[d.UserID]
+		p := set.Effective()
 		if !p.Inbox.Wants(mine) {
-			d.inbox = cmp.Or(d.inbox, notPreferred)
+			d.inbox = cmp.Or(d.inbox, notPreferred(set.Document.Inbox, set.Organization.Inbox))
 		}
 		if !p.Email.Wants(mine) {
-			d.mail = cmp.Or(d.mail, notPreferred)
+			d.mail = cmp.Or(d.mail, notPreferred(set.Document.Email, set.Organization.Email))
 		}
 	}
 	return nil
+}
+
+// notPreferred says which preference holds.
+func notPreferred(document, organization collab.Preference) reason {
+	switch {
+	case document != "":
+		return preferenceOfDocument
+	case organization != "":
+		return preferenceOfOrganization
+	}
+	return preferenceOfNobody
 }
 
 // byAddress gives those who get mail the address that it goes to: the one that the event names, else the member's, else the one that the
@@ -192,4 +209,25 @@ func recipients(list []*decision) []outbox.Recipient {
 		}
 	}
 	return all
+}
+
+// leftOut returns those whom a channel does not reach, with the reasons that are worth keeping.
+func leftOut(list []*decision) (all []outbox.LeftOut, reasons []string) {
+	index := func(why reason) int {
+		if why.understood() {
+			return 0
+		}
+		i := slices.Index(reasons, string(why))
+		if i < 0 {
+			i = len(reasons)
+			reasons = append(reasons, string(why))
+		}
+		return i + 1
+	}
+	for _, d := range list {
+		if !d.inbox.understood() || !d.mail.understood() {
+			all = append(all, outbox.LeftOut{UserID: d.UserID, Inbox: index(d.inbox), Mail: index(d.mail)})
+		}
+	}
+	return all, reasons
 }

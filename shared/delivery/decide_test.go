@@ -33,6 +33,7 @@ func TestReasons(t *testing.T) {
 		a.member(user)
 	}
 	everyone := a.notification(func(ev *collab.Event) { ev.NotifyAll = true })
+	const ofOrganization, byDefault = "preference for the organization", "preference: the default, as none is set"
 	withoutMail := func(o *delivery.Options) { o.Mailer = nil }
 	for _, test := range []struct {
 		name   string
@@ -41,15 +42,15 @@ func TestReasons(t *testing.T) {
 		want   map[string][2]string
 	}{
 		{"named people", named, func(*delivery.Options) {}, map[string][2]string{
-			"ann": {"own action", "own action"}, "bob": {}, "eve": {"no access", "no access"}, "quiet": {"preference", "preference"},
+			"ann": {"own action", "own action"}, "bob": {}, "eve": {"no access", "no access"}, "quiet": {ofOrganization, ofOrganization},
 			"quiet2": {"", "no address"}, "unsubscribed": {"", "unsubscribed"},
 		}},
 		{"everyone", everyone, func(*delivery.Options) {}, map[string][2]string{
-			"ann": {"own action", "own action"}, "bob": {"in the list for all", "preference"}, "all": {"in the list for all", ""},
+			"ann": {"own action", "own action"}, "bob": {"in the list for all", byDefault}, "all": {"in the list for all", ""},
 		}},
 		{"no mailer", named, withoutMail, map[string][2]string{
 			"ann": {"own action", "own action"}, "bob": {"", "no mail is sent"}, "eve": {"no access", "no mail is sent"},
-			"quiet": {"preference", "no mail is sent"}, "quiet2": {"", "no mail is sent"}, "unsubscribed": {"", "no mail is sent"},
+			"quiet": {ofOrganization, "no mail is sent"}, "quiet2": {"", "no mail is sent"}, "unsubscribed": {"", "no mail is sent"},
 		}},
 	} {
 		got, err := w.start(test.change).Reasons(t.Context(), test.ev)

@@ -45,7 +45,7 @@ type Directory interface {
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
 	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
 	access.Directory
-	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error)
+	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.PreferencesSet, error)
 	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)

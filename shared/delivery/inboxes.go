@@ -112,10 +112,11 @@ func (r *eventRun) page(ctx context.Context, cursor string) (*outbox.RecipientPa
 		return nil, err
 	}
 	page := &outbox.RecipientPage{Next: next, Recipients: recipients(decisions)}
+	page.Left, page.Reasons = leftOut(decisions)
 	if page.MailMode, err = r.mailMode(ctx, cursor, page); err != nil {
 		return nil, err
 	}
-	if cursor != "" || next != "" || len(page.Recipients) > 0 {
+	if cursor != "" || next != "" || len(page.Recipients) > 0 || len(page.Left) >= worthKeeping {
 		page, err = r.Outbox.KeepRecipientPage(ctx, r.stored.EventRef, cursor, page)
 	}
 	if cursor == "" {
@@ -123,6 +124,10 @@ func (r *eventRun) page(ctx context.Context, cursor string) (*outbox.RecipientPa
 	}
 	return page, err
 }
+
+// worthKeeping is how many people who are left out are kept where nobody is reached: the page takes a write unit, which is half of one for
+// each then.
+const worthKeeping = 2
 
 // mailMode decides with the first page when the mails about an event are sent. Later pages follow it.
 func (r *eventRun) mailMode(ctx context.Context, cursor string, page *outbox.RecipientPage) (outbox.MailMode, error) {

@@ -38,6 +38,7 @@ const (
 	Stage  = "stg" // of an event's delivery
 	Cursor = "cur" // where in the stage
 	SentAt = "sa"  // milliseconds
+	Why    = "why" // no mail was sent
 
 	Holder = "by"     // mark of who holds a lane
 	Asked  = "ask"    // its holder is to look again

@@ -410,7 +410,7 @@ func TestPreferenceBeforeDocument(t *testing.T) {
 	doc, err = p.open()
 	p.must(err)
 	of, err := p.UserPreferences(t.Context(), doc, []string{"old", "new"})
-	if err != nil || of["old"].Email == collab.PreferNone || of["new"].Email != collab.PreferNone {
+	if err != nil || of["old"].Document.Email == collab.PreferNone || of["new"].Document.Email != collab.PreferNone {
 		t.Errorf("%+v, %v", of, err)
 	}
 	if len(slices.DeleteFunc(below(t, p.Table), func(k string) bool { return !strings.Contains(k, "#CFG ") })) != 1 {

@@ -18,26 +18,29 @@ func (s *Store) Preferences(
 	if err != nil {
 		return nil, err
 	}
-	return s.preferences(ctx, len(list), true, func(i int) (string, collab.DocumentRef) { return user, list[i] })
+	set, err := s.preferences(ctx, len(list), true, func(i int) (string, collab.DocumentRef) { return user, list[i] })
+	return collab.Map(set, collab.PreferencesSet.Effective), err
 }
 
-// UserPreferences returns the preferences of each of the users for a document, by user id, as Preferences does, but eventually consistent.
-func (s *Store) UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.Preferences, error) {
+// UserPreferences returns what each of the users has set for a document and its organization, by user id. Eventually consistent.
+func (s *Store) UserPreferences(
+	ctx context.Context, doc collab.DocumentRef, users []string,
+) (map[string]collab.PreferencesSet, error) {
 	list, err := s.preferences(ctx, len(users), false, func(i int) (string, collab.DocumentRef) { return users[i], doc })
 	if err != nil {
 		return nil, err
 	}
-	all := make(map[string]collab.Preferences, len(users))
+	all := make(map[string]collab.PreferencesSet, len(users))
 	for i, u := range users {
 		all[u] = list[i]
 	}
 	return all, nil
 }
 
-// preferences returns n effective preferences, each of a user and for a document.
+// preferences returns what users have set, each for a document.
 func (s *Store) preferences(
 	ctx context.Context, n int, strong bool, of func(i int) (user string, doc collab.DocumentRef),
-) ([]collab.Preferences, error) {
+) ([]collab.PreferencesSet, error) {
 	itemKeys := make([]keys.Key, 0, 2*n)
 	for i := range n {
 		user, doc := of(i)
@@ -47,7 +50,7 @@ func (s *Store) preferences(
 	if err != nil {
 		return nil, err
 	}
-	list := make([]collab.Preferences, n)
+	list := make([]collab.PreferencesSet, n)
 	for i := range n {
 		var document preferenceItem
 		var organization collab.Preferences
@@ -57,7 +60,7 @@ func (s *Store) preferences(
 		if _, doc := of(i); document.Incarnation != 0 && document.Incarnation != doc.Incarnation {
 			document.Preferences = collab.Preferences{}
 		}
-		list[i] = collab.EffectivePreferences(document.Preferences, organization)
+		list[i] = collab.PreferencesSet{Document: document.Preferences, Organization: organization}
 	}
 	return list, nil
 }

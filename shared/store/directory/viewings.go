@@ -63,7 +63,7 @@ func (s *Store) Viewings(
 		of.Access = d.set
 		for _, u := range users {
 			removed := g.found[keys.Removed(org, u)] != nil || g.found[keys.RemovedFrom(d.ref, u)] != nil
-			list[i] = append(list[i], collab.Viewing{User: u, There: d.there, Removed: removed, Standing: of.Of(u)})
+			list[i] = append(list[i], collab.Viewing{User: u, There: d.there, Removed: removed, Standing: of.Of(u), SetOn: d.setOn})
 		}
 	}
 	return list, nil
@@ -74,7 +74,8 @@ type seenDocument struct {
 	collab.Document
 	ref             collab.DocumentRef
 	there, removals bool          // it exists in the incarnation of the reference, and is enabled; users were taken out of it
-	set             collab.Access // see collab.Folders.Set
+	set             collab.Access // see collab.Folders.Set, also for the next
+	setOn           string
 }
 
 // granted reports whether grants decide who sees the document.
@@ -143,7 +144,7 @@ func (s *Store) seenDocuments(
 	seen.above, err = s.FoldersAbove(ctx, org, folders)
 	for i := range seen.documents {
 		if d := &seen.documents[i]; d.there {
-			d.set = seen.above.Set(d.Access, d.Folder)
+			d.set, d.setOn = seen.above.Set(d.Access, d.Folder)
 		}
 	}
 	return seen, err

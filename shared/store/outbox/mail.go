@@ -25,6 +25,7 @@ type MailThread struct {
 type mailItem struct {
 	Lease   collab.Millis `dynamodbav:"until,omitempty"` // of the claim
 	SentAt  collab.Millis `dynamodbav:"sa,omitempty"`
+	Why     string        `dynamodbav:"why,omitempty"` // none was sent then: why
 	Expires int64         `dynamodbav:"ttl"`
 }
 
@@ -103,7 +104,16 @@ func (s *Store) writeMails(
 
 // MailSent records that the mail about claimed events was sent.
 func (s *Store) MailSent(ctx context.Context, t MailThread, events []string) error {
-	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.SentAt), expression.Value(s.Millis())))
+	return s.MailDropped(ctx, t, events, "")
+}
+
+// MailDropped records that there is no mail about claimed events any more: it was sent, or why it was not.
+func (s *Store) MailDropped(ctx context.Context, t MailThread, events []string, why string) error {
+	update := expression.Set(expression.Name(keys.SentAt), expression.Value(s.Millis()))
+	if why != "" {
+		update = update.Set(expression.Name(keys.Why), expression.Value(why))
+	}
+	_, err := s.writeMails(ctx, t, events, update)
 	return err
 }
 

@@ -25,9 +25,19 @@ const (
 	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
 )
 
-// RecipientPage is a page of the recipients of an event, at most RecipientPageSize.
+// LeftOut is a person whom a channel does not reach. Inbox and Mail are the places of their reasons in RecipientPage.Reasons, from 1 on; 0 is
+// for a channel that reaches the person, or a reason that was not kept.
+type LeftOut struct {
+	UserID string `json:"u"`
+	Inbox  int    `json:"i,omitempty"`
+	Mail   int    `json:"m,omitempty"`
+}
+
+// RecipientPage is a page of the people whom an event concerns, at most RecipientPageSize: whom it reaches, and whom it does not.
 type RecipientPage struct {
 	Recipients []Recipient `json:"recipients,omitempty"`
+	Left       []LeftOut   `json:"left,omitempty"`
+	Reasons    []string    `json:"reasons,omitempty"`  // each once
 	Next       string      `json:"next,omitempty"`     // the cursor of the next page, "" for none
 	MailMode   MailMode    `json:"mailMode,omitempty"` // the same on every page
 }
