@@ -611,7 +611,7 @@ func TestRestore(t *testing.T) {
 			if len(fields) == 7 && fields[0] != "ID" {
 				at, err := time.Parse(time.RFC3339, fields[4])
 				until, failed := time.Parse(time.RFC3339, fields[5])
-				if err != nil || failed != nil || until.Sub(at).Round(time.Minute) != 24*time.Hour {
+				if err != nil || failed != nil || until.Sub(at).Round(time.Minute) != 24*time.Hour || fields[6] == "" {
 					t.Errorf("%v", fields)
 				}
 				fields[5], fields[6] = "UNTIL", "REQUEST"

@@ -291,7 +291,7 @@ func TestPages(t *testing.T) {
 		{"/find", "account=acct&id=" + first, []string{"an event"}},
 		{"/find", org + "&id=doc", []string{"a document"}},
 		{"/find", org + "&id=below", []string{"a folder"}},
-		{"/find", org + "&id=gone-folder", []string{"a folder, deleted at 20", "can be restored until 20", `action="/console/folder/restore"`}},
+		{"/find", org + "&id=gone-folder", []string{"a folder, deleted at 20", " by request ", "can be restored until 20", `action="/console/folder/restore"`}},
 		{"/find", "account=acct&id=gone-org", []string{"an organization, deleted at 20", `action="/console/organization/restore"`}},
 		{"/find", org + "&id=bob", []string{"a member"}},
 		{"/find", org + "&id=thread", []string{"a thread in document doc"}},

@@ -97,7 +97,8 @@ func (s *Store) newJob(
 	ctx context.Context, req *request.Request, in collab.OrganizationRef, kind collab.Thing, ids []string,
 ) (*outbox.Job, error) {
 	job := &outbox.Job{
-		ID: req.JobID(), Account: req.Account, In: in, Deletion: req.Mark(), SweepAt: s.Millis() + s.sweepAfter().Milliseconds(),
+		ID: req.JobID(), Account: req.Account, In: in, Deletion: req.Mark(), RequestID: collab.RequestIDOf(ctx),
+		SweepAt: s.Millis() + s.sweepAfter().Milliseconds(),
 	}
 	if s.undelete > 0 {
 		job.Until = req.IDs.Start().Add(s.undelete).UnixMilli()
@@ -154,8 +155,8 @@ func (s *Store) mark(ctx context.Context, job *outbox.Job, th outbox.JobThing, i
 		if th.Kind == collab.AFolder {
 			after[keys.Emptying] = store.Text(job.ID)
 		}
-		if id := collab.RequestIDOf(ctx); id != "" {
-			after[keys.RequestID] = store.Text(id)
+		if job.RequestID != "" {
+			after[keys.RequestID] = store.Text(job.RequestID)
 		}
 		if delete(after, keys.Along); in != nil {
 			after[keys.Along] = store.Number(1)

@@ -153,7 +153,7 @@ func TestFolderOfMany(t *testing.T) {
 		return nil
 	})
 	r := storetest.Request(now)
-	if _, err := dying.DeleteFolder(t.Context(), r, org, "secret"); err == nil {
+	if _, err := dying.DeleteFolder(collab.WithRequestID(t.Context(), "the request"), r, org, "secret"); err == nil {
 		t.Fatal("it did not die")
 	}
 	if len(r.Jobs()) != 1 {
@@ -185,6 +185,11 @@ func TestFolderOfMany(t *testing.T) {
 		t.Errorf("the job goes on at %d, %v; want %d", next, err, sweepAt)
 	}
 	p.gone(org, documents, []string{"secret"})
+	for _, id := range documents {
+		if found, err := p.FindDeleted(t.Context(), org, id); err != nil || len(found) != 1 || found[0].Request != "the request" {
+			t.Errorf("%s: %+v, %v", id, found, err)
+		}
+	}
 	done, err := p.RestoreFolder(t.Context(), org, "secret")
 	if err != nil || done.Documents != len(documents) || done.Left != 0 {
 		t.Errorf("restored %+v, %v", done, err)

@@ -22,10 +22,11 @@ const JobExpiry = 30 * 24 * time.Hour
 type Job struct {
 	ID            string                 `json:"id"`
 	Account       string                 `json:"account"`
-	In            collab.OrganizationRef `json:"in"`                 // what all of it is in, but organizations
-	Things        []JobThing             `json:"things,omitempty"`   // swept whole, unless there are Threads or a Rest
-	Deletion      string                 `json:"deletion,omitempty"` // the mark of the request that deletes the things: see collab.Lifetime
-	Until         collab.Millis          `json:"until,omitempty"`    // until when the things can be restored; 0 for not at all
+	In            collab.OrganizationRef `json:"in"`                  // what all of it is in, but organizations
+	Things        []JobThing             `json:"things,omitempty"`    // swept whole, unless there are Threads or a Rest
+	Deletion      string                 `json:"deletion,omitempty"`  // the mark of the request that deletes the things: see collab.Lifetime
+	RequestID     string                 `json:"requestId,omitempty"` // of that request, as the log has it
+	Until         collab.Millis          `json:"until,omitempty"`     // until when the things can be restored; 0 for not at all
 	SweepAt       collab.Millis          `json:"sweepAt,omitempty"`
 	Threads       []JobThread            `json:"threads,omitempty"`  // of the one thing, a document: swept alone
 	Comments      []JobComment           `json:"comments,omitempty"` // nothing is left of them
