@@ -435,8 +435,30 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 }
 
 // stopWrites deploys again, so that what writes is refused and what reads is not.
+// plainCDK deploys as README says, with the CDK's own command in the folder of the app.
+func (d *deployment) plainCDK(t *testing.T, settings ...string) {
+	t.Helper()
+	cdk, err := localstack.CDK(t.Context(), os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, err := localstack.Dir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), cdk, append([]string{"deploy", "--require-approval", "never"}, settings...)...)
+	cmd.Dir = filepath.Join(filepath.Dir(local), "infra")
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+d.cloud, "AWS_REGION="+localstack.Region,
+		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// stopWrites stops them in a deployment that changes a setting alone.
 func (d *deployment) stopWrites(t *testing.T) {
-	d.deploy(t, "local", "--built", "-c", "writes=off")
+	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
+	d.plainCDK(t, "-c", "stage=local", "-c", "arch="+arch, "-c", "mailFrom=no-reply@example.com", "-c", "writes=off")
 	a := d.send(
 		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
 	)

@@ -25,7 +25,7 @@ const usage = `usage: deploy <command> [--built] [arguments of cdk, such as -c s
                  answers there
   destroy        remove the stage of -c stage=..., after a question; its table stays
   destroy-local  remove what local deployed, and stop the cloud that it started
-  build          build the functions for the setting arch (arm64 unless -c arch=x86_64) and nothing else
+  build          build the functions for the setting arch (arm64 unless -c arch=x86_64), for cdk deploy in the folder infra
   diff           compare what is deployed on the local cloud with a fresh build
 
 --built takes the functions that this machine built last.
@@ -68,7 +68,15 @@ func run(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return d.buildFunctions(ctx, settings["arch"])
+		path, err := localstack.CDK(ctx, d.progress)
+		if err != nil {
+			return err
+		}
+		if err := d.buildFunctions(ctx, settings["arch"]); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.progress, "Deploy them with cdk deploy in the folder infra, by a cdk of your own or %s\n", path)
+		return nil
 	default:
 		return errors.New(usage)
 	}
