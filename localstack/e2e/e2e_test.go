@@ -42,6 +42,9 @@ import (
 
 const stackName = "collabdata-local"
 
+// dear are the settings of a stage local with all that it can have: by default it has nothing that is in paid plans of LocalStack alone.
+var dear = []string{"-c", "firewall=on", "-c", "mailFrom=no-reply@example.com"}
+
 func TestDeployment(t *testing.T) {
 	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
 	cloud, err := localstack.StartMiniStack(t.Context(), localstack.MiniStackOptions{
@@ -57,7 +60,7 @@ func TestDeployment(t *testing.T) {
 	})
 	d := newDeployment(t, cloud.URL)
 	d.failFirst(t)
-	d.deploy(t, "local", "--built")
+	d.deploy(t, "local", append([]string{"--built"}, dear...)...)
 	d.connect(t)
 	guard.protect(t, d.aws, d.cloud, d.functions(t))
 	d.addAccount(t)
@@ -72,7 +75,7 @@ func TestDeployment(t *testing.T) {
 		})
 		t.Run("an unchanged rebuild changes nothing", func(t *testing.T) {
 			t.Parallel()
-			d.deploy(t, "diff")
+			d.deploy(t, "diff", dear...)
 		})
 	})
 	t.Run("scripts during relay", func(t *testing.T) {
@@ -124,9 +127,9 @@ func newDeployment(t *testing.T, cloud string) *deployment {
 }
 
 // deploy runs a command of scripts/deploy against the cloud, which succeeds.
-func (d *deployment) deploy(t *testing.T, args ...string) {
+func (d *deployment) deploy(t *testing.T, command string, args ...string) {
 	t.Helper()
-	if err := d.try(t, args...); err != nil {
+	if err := d.try(t, append([]string{command}, args...)...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -458,7 +461,7 @@ func (d *deployment) plainCDK(t *testing.T, settings ...string) {
 // stopWrites stops them in a deployment that changes a setting alone.
 func (d *deployment) stopWrites(t *testing.T) {
 	arch := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
-	d.plainCDK(t, "-c", "stage=local", "-c", "arch="+arch, "-c", "mailFrom=no-reply@example.com", "-c", "writes=off")
+	d.plainCDK(t, append([]string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "writes=off"}, dear...)...)
 	a := d.send(
 		t, "POST", "/v2/commentannotations/add", `{"data": {"organizationId": "acme", "documentId": "plan", "commentAnnotations": [{}]}}`,
 	)

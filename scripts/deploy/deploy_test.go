@@ -3,11 +3,15 @@ package main
 import (
 	"bytes"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"collabdata/localstack"
+	"collabdata/shared/testing/localstacktest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -92,6 +96,54 @@ func TestContextArguments(t *testing.T) {
 	want := map[string]string{"stage": "test", "arch": "x86_64", "a": "b=c", "f": "g"}
 	if diff := cmp.Diff(want, contextArguments(args)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestS3Endpoint(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"http://127.0.0.1:4566":                   "",
+		"http://localhost.localstack.cloud:4566":  "http://s3.localhost.localstack.cloud:4566",
+		"https://localhost.localstack.cloud:4566": "https://s3.localhost.localstack.cloud:4566",
+	} {
+		if got := s3Endpoint(endpoint); got != want {
+			t.Errorf("%s: got %q, want %q", endpoint, got, want)
+		}
+	}
+}
+
+// What a cloud is, and what it may miss, is said before anything is deployed to it.
+func TestCloudName(t *testing.T) {
+	localStack := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/_localstack/health" {
+			io.WriteString(w, `{"services": {"s3": "available"}, "edition": "pro", "version": "2026.8.3"}`)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer localStack.Close()
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	for _, test := range []struct {
+		endpoint, name string
+		settings       map[string]string
+		missing        []string
+	}{
+		{localstacktest.MiniStack(t), "MiniStack", map[string]string{"firewall": "on"}, nil},
+		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "off"}, []string{"never deployed"}},
+		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "on", "mailFrom": "a@b.de"}, []string{"WAFv2", "SES v2"}},
+		{other.URL, "unknown", nil, []string{"never deployed"}},
+	} {
+		t.Setenv("AWS_ENDPOINT_URL", test.endpoint)
+		name := cloudName(t.Context())
+		said := untried(name, test.settings)
+		if name != test.name || (said == "") != (test.missing == nil) {
+			t.Errorf("%s is %q, want %q; said %q", test.endpoint, name, test.name, said)
+		}
+		for _, part := range test.missing {
+			if !strings.Contains(said, part) {
+				t.Errorf("of %s nothing is said of %s: %q", name, part, said)
+			}
+		}
 	}
 }
 

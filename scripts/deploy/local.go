@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -23,6 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
 // The local cloud that is started when none is named.
@@ -40,14 +45,14 @@ const (
 	devToken   = "dev-token"
 )
 
-// localSettings are the context values of a deployment to a local cloud. Mail can be seen there, and webhooks may call this machine.
+// localSettings are the context values of a deployment to a local cloud: with nothing that LocalStack has in its paid plans alone, and
+// webhooks may call this machine.
 func localSettings() []string {
 	arch := "x86_64"
 	if runtime.GOARCH == "arm64" {
 		arch = "arm64"
 	}
-	return []string{"-c", "stage=local", "-c", "arch=" + arch,
-		"-c", "mailFrom=no-reply@example.com", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
+	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
 }
 
 // localEndpoint is where the local cloud is.
@@ -76,7 +81,56 @@ func (d *deployment) localCDK(ctx context.Context) (cdk, error) {
 	}
 	env = append(env, "AWS_ENDPOINT_URL="+localEndpoint(), "AWS_REGION="+localstack.Region, "AWS_DEFAULT_REGION="+localstack.Region,
 		"AWS_ACCESS_KEY_ID="+localstack.AccessKeyID, "AWS_SECRET_ACCESS_KEY="+localstack.SecretAccessKey, "AWS_EC2_METADATA_DISABLED=true")
+	if s3 := s3Endpoint(localEndpoint()); s3 != "" && os.Getenv("AWS_ENDPOINT_URL_S3") == "" {
+		env = append(env, "AWS_ENDPOINT_URL_S3="+s3)
+	}
 	return d.newCDK(ctx, contextArguments(d.args)["arch"], d.root, env)
+}
+
+// s3Endpoint is where S3 is at LocalStack's own host name, which knows a bucket's name before s3 alone; "" elsewhere.
+func s3Endpoint(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Hostname() != "localhost.localstack.cloud" {
+		return ""
+	}
+	u.Host = "s3." + u.Host
+	return u.String()
+}
+
+// cloudName asks the local cloud what it is.
+func cloudName(ctx context.Context) string {
+	if localstack.Answers(ctx, localEndpoint()+"/_ministack/health") {
+		return "MiniStack"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, localEndpoint()+"/_localstack/health", nil)
+	if err != nil {
+		return "unknown"
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "unknown"
+	}
+	defer res.Body.Close()
+	var health struct{ Edition, Version string }
+	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&health) != nil || health.Version == "" {
+		return "unknown"
+	}
+	return strings.TrimSpace("LocalStack " + health.Version + " " + health.Edition)
+}
+
+// untried says what is known of a cloud of that name, "" for all.
+func untried(name string, settings map[string]string) string {
+	if name == "MiniStack" {
+		return ""
+	}
+	text := "The whole was never deployed there: localstack/README.md says what is known.\n"
+	if settings["firewall"] == "on" {
+		text += "firewall=on needs WAFv2, which LocalStack has in its plan Ultimate.\n"
+	}
+	if settings["mailFrom"] != "" {
+		text += "mailFrom needs SES v2, which LocalStack has from its plan Base on.\n"
+	}
+	return text
 }
 
 func (d *deployment) toLocal(ctx context.Context) error {
@@ -94,6 +148,8 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	name := cloudName(ctx)
+	fmt.Fprintf(d.progress, "At %s is: %s\n%s", localEndpoint(), name, untried(name, contextArguments(d.args)))
 	if err := c.bootstrapLocal(ctx, cfg); err != nil {
 		return err
 	}
@@ -146,7 +202,11 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 	if err != nil || ready {
 		return err
 	}
-	const account = "000000000000"
+	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("asking %s for its account: %w", localEndpoint(), err)
+	}
+	account := aws.ToString(caller.Account)
 	return c.step("Preparing the local cloud for the CDK", func() error {
 		if err := quietly(ctx, c.command(ctx, "bootstrap", "--no-notices", "aws://"+account+"/"+cfg.Region)); err != nil {
 			return err
@@ -199,9 +259,14 @@ func (d *deployment) diffLocal(ctx context.Context) error {
 	})
 }
 
-// answers reports whether a local cloud is there.
+// answers reports whether a local cloud is there: something that says who calls it, whatever it is.
 func answers(ctx context.Context) bool {
-	return localstack.Answers(ctx, localEndpoint()+"/_localstack/health")
+	cfg, err := localConfig(ctx)
+	if err != nil {
+		return false
+	}
+	_, err = sts.NewFromConfig(cfg, func(o *sts.Options) { o.RetryMaxAttempts = 1 }).GetCallerIdentity(ctx, nil)
+	return err == nil
 }
 
 // cloud is the path by which the local cloud that startCloud started is stopped.
