@@ -115,7 +115,7 @@ var owned = []struct {
 	{"github.com/aws/aws-sdk-go-v2/service/dynamodb", []string{"shared/store", "shared/testing/storetest"}},
 	{"github.com/aws/aws-sdk-go-v2/feature/dynamodb", []string{"shared/store"}},
 	{"github.com/aws/aws-sdk-go-v2/service/sqs", []string{"shared/queue"}},
-	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail"}},
+	{"github.com/aws/aws-sdk-go-v2/service/ses", []string{"shared/mail", "scripts/deploy"}},
 	{"github.com/aws/aws-sdk-go-v2/service/cloudformation", []string{"infra/stack"}},
 	{"github.com/aws/aws-cdk-go", []string{"infra"}},
 	{"github.com/aws/constructs-go", []string{"infra"}},
