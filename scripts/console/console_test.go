@@ -573,7 +573,7 @@ func TestChanges(t *testing.T) {
 		{"folder/restore", []string{
 			"account", "acct", "organization", "org", "folder", "gone",
 		}, "with what that took away", "", func() any {
-			list, err := w.directory.FoldersBehind(ctx, w.org, "", 0)
+			list, err := w.directory.FoldersAfter(ctx, w.org, "", 0)
 			check(t, err)
 			return len(list)
 		}, 1},

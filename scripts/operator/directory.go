@@ -93,7 +93,7 @@ func (r *Run) addContents(ctx context.Context, org collab.OrganizationRef, paren
 		return err
 	}
 	documents := after(func(after string, n int) ([]collab.Document, error) {
-		return r.directory.DocumentsBehind(ctx, org, parent, after, n)
+		return r.directory.DocumentsAfter(ctx, org, parent, after, n)
 	}, func(d collab.Document) string { return d.ID })
 	part = &Part{Title: "Documents directly in it", Columns: []string{"Document", "Access", "State", "Created", "Name"}}
 	return list(r, "documents", part, 3, documents, always(func(d collab.Document) []Cell {

@@ -59,8 +59,8 @@ func TestJobGoesOn(t *testing.T) {
 	}
 }
 
-// TestJobWaits: the job of a folder, which deletes what is in it at once and sweeps that a day later, lies among what waits meanwhile; and
-// nothing is lost where nobody carries jobs out for a month.
+// TestJobWaits: the job of a folder, which deletes what is in it at once and sweeps that an hour later, lies among what waits meanwhile;
+// and nothing is lost where nobody carries jobs out for a month.
 func TestJobWaits(t *testing.T) {
 	w := newWorld(t)
 	a := w.account()
@@ -80,6 +80,9 @@ func TestJobWaits(t *testing.T) {
 	w.must(p.Event(t.Context(), queue.Event{EventRef: ref, Kind: collab.JobWork}))
 	if at, err := w.outbox.Pending(t.Context(), ref, collab.JobWork); err != nil || at != nil {
 		t.Errorf("pending each minute: %+v, %v", at, err)
+	}
+	if got, err := a.outbox.JobProgress(t.Context(), a.id, job); err != nil || got.State != collab.JobWaiting {
+		t.Errorf("%+v, %v", got, err)
 	}
 	w.add(31 * 24 * time.Hour)
 	for range 20 { // minutes: the relay looks at what waits in every tenth

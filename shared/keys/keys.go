@@ -1,5 +1,5 @@
-// Package table is the page that documents the table: every key, attribute and index name, and the queues beside it. It builds
-// names and changes nothing. The local server, the tests and the CDK app all make their tables and queues from it.
+// Package keys is the page that documents the table: every key, attribute and index name, and the queues. It builds names and changes
+// nothing. The local server, the tests and the CDK app all make their tables and queues from it.
 //
 // # Keys
 //

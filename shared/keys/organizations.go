@@ -35,8 +35,8 @@ func OrganizationPartition(org collab.OrganizationRef) string { return below(org
 
 // InOrganization reports whether a partition is one of an organization, whatever the incarnation: every one but that of its own item.
 func InOrganization(pk, acct, org string) bool {
-	behind, ok := strings.CutPrefix(pk, below(collab.OrganizationRef{Account: acct, Organization: org}))
-	return ok && (behind == "" || behind[0] == '#' || behind[0] == '!')
+	rest, ok := strings.CutPrefix(pk, below(collab.OrganizationRef{Account: acct, Organization: org}))
+	return ok && (rest == "" || rest[0] == '#' || rest[0] == '!')
 }
 
 // Document is the item of a document.

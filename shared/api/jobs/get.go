@@ -35,10 +35,11 @@ type Job struct {
 func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/jobs/get", Grants: rpc.ReadTable,
 		Operation: rpc.Method((*Service).Get), Description: `
-Says how far a job has come: what a deletion has left to be done. Where the call did not delete all that it means, as it was too much, the job
-does so first, at once: it is running then. Else what was deleted is out of reach since the deletion was answered. The job sweeps what is
-still stored of it, two to three minutes later: of organizations, folders and documents once the operator cannot restore them any more, 24
-hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
+Says how far a job has come: what a deletion has left to be done. Where the call did not delete all that it means, as it was too much, the
+job does so first, at once: it is running then. Else what was deleted is out of reach since the deletion was answered. The job sweeps what
+is still stored of it, two to three minutes later: of organizations, folders and documents once the operator cannot restore them any more,
+24 hours later unless the operator says otherwise. Until then it is waiting; of what was restored it leaves everything. What it deletes
+itself is swept by further jobs, as long after that. NOT_FOUND for a job that does not exist, or has been done for 30 days.`}
 }
 
 // Get returns how far a job has come. It fails with NOT_FOUND for one that does not exist, or that has been done for 30 days.

@@ -61,7 +61,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 		list, err = s.Directory.DocumentsByID(ctx, org, asked[slices.Index(asked, last)+1:])
 		list = slices.DeleteFunc(list, func(d collab.Document) bool { return folder != "" && d.Folder != folder })
 	} else {
-		list, err = s.Directory.DocumentsBehind(ctx, org, folder, last, page.Most()+1)
+		list, err = s.Directory.DocumentsAfter(ctx, org, folder, last, page.Most()+1)
 	}
 	if err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ later, and is empty. NOT_FOUND when the folder does not exist.`}
 
 // DocumentsAdd makes documents; one that exists fails with ALREADY_EXISTS.
 func (s *Service) DocumentsAdd(ctx context.Context, call *rpc.Call, req *DocumentsAddRequest) (rpc.Keyed[rpc.Item], error) {
-	org, err := s.Directory.OpenOrMakeOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
+	org, err := s.Directory.OpenOrCreateOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 		call.Message = "Folder(s) retrieved successfully."
 		return page, s.folderWithin(ctx, call, org, req, page)
 	}
-	list, err := s.Directory.FoldersBehind(ctx, org, last, page.Most()+1)
+	list, err := s.Directory.FoldersAfter(ctx, org, last, page.Most()+1)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (s *Service) FoldersGetV1(ctx context.Context, call *rpc.Call, req *Folders
 	}
 	list := rpc.NewList[FolderV1](call, "folder")
 	if req.FolderID == nil {
-		folders, err := s.Directory.FoldersBehind(ctx, org, "", 0)
+		folders, err := s.Directory.FoldersAfter(ctx, org, "", 0)
 		if err != nil {
 			return nil, err
 		}

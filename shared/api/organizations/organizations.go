@@ -21,11 +21,11 @@ type Directory interface {
 	ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error]
 	ChangeOrganizations(ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error) []error
 	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
-	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
+	OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 
 	DocumentsByID(ctx context.Context, org collab.OrganizationRef, ids []string) ([]collab.Document, error)
-	DocumentsBehind(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
+	DocumentsAfter(ctx context.Context, org collab.OrganizationRef, folder, after string, most int) ([]collab.Document, error)
 	AddDocuments(
 		ctx context.Context, req *request.Request, org collab.OrganizationRef, folder string, ids []string, fill func(i int, d *collab.Document) error,
 	) []error
@@ -35,7 +35,7 @@ type Directory interface {
 	) []error
 
 	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
-	FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
+	FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
 	FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error)
 	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)
 	AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error

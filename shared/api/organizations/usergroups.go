@@ -35,7 +35,7 @@ Adds groups of users, or renames them. One that is there already gets the name t
 
 // UsergroupsAdd makes groups of users, or renames those that are there.
 func (s *Service) UsergroupsAdd(ctx context.Context, call *rpc.Call, req *UsergroupsAddRequest) (rpc.Keyed[rpc.Item], error) {
-	org, err := s.Directory.OpenOrMakeOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
+	org, err := s.Directory.OpenOrCreateOrganization(ctx, call.Account, req.OrganizationID, req.CreateOrganization)
 	if err != nil {
 		return nil, err
 	}

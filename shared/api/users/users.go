@@ -14,7 +14,7 @@ type Service struct{ Directory Directory }
 
 // Directory knows who has been added where: see package directory. Errors in a slice stand at the places of what they are about.
 type Directory interface {
-	OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
+	OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, org, doc string, create collab.CreateFlags) (collab.DocumentRef, error)
 	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 
@@ -48,7 +48,7 @@ func (s *Service) open(
 		in.OrganizationRef = in.Document.OrganizationRef
 		return in, err
 	}
-	in.OrganizationRef, err = s.Directory.OpenOrMakeOrganization(ctx, call.Account, l.OrganizationID, create.Organization)
+	in.OrganizationRef, err = s.Directory.OpenOrCreateOrganization(ctx, call.Account, l.OrganizationID, create.Organization)
 	if err == nil && l.FolderID != nil {
 		if *l.FolderID == collab.RootFolder {
 			return in, collab.Errorf(collab.NotFound, "folder %q does not exist", *l.FolderID)

@@ -21,7 +21,8 @@ import (
 	"collabdata/shared/store/threads"
 )
 
-// Store is the directory with what deletes in it. Safe for concurrent use. Its methods fail as those of store.Table do, beside what they name.
+// Store is the directory with what deletes in it. Safe for concurrent use. Its methods fail as those of store.Table do, besides what they
+// name.
 type Store struct {
 	*directory.Store
 	Outbox  *outbox.Store

@@ -80,7 +80,7 @@ func below(t *testing.T, tb *store.Table) (itemKeys []string) {
 	return itemKeys
 }
 
-// TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the belief elsewhere, not added again
+// TestDeleteAndAddAgain deletes a document and its organization: at once out of reach here, within the time of the cache elsewhere, not added again
 // before that, then new and empty, and what the job sweeps is the old one alone.
 func TestDeleteAndAddAgain(t *testing.T) {
 	for name, remove := range map[string]func(p *process, doc collab.DocumentRef) (string, error){
@@ -110,9 +110,9 @@ func TestDeleteAndAddAgain(t *testing.T) {
 				t.Errorf("added again at once: %v", err)
 			}
 			if old, err := there.open(); err != nil || there.thread(old, "late") != nil {
-				t.Errorf("a process that believes in it: %v", err)
+				t.Errorf("a process that has it in its cache: %v", err)
 			}
-			now = now.Add(directory.Belief + 2*time.Second)
+			now = now.Add(directory.CacheTTL + 2*time.Second)
 			if _, err := there.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); collab.CodeOf(err) != collab.NotFound {
 				t.Errorf("there, later: %v", err)
 			}
@@ -199,7 +199,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 	}
 	p.must(p.DeleteMembers(p.Context(), storetest.Request(p.Now()), in, []string{"cid"})[0])
 	var many []string
-	for i := range 1_000 {
+	for i := range 2*outbox.RecipientPageSize + 1 {
 		many = append(many, fmt.Sprint("user", i))
 	}
 	p.tell(doc, "many", many...)
@@ -288,13 +288,13 @@ func TestSweptWhole(t *testing.T) {
 	}
 }
 
-// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies behind each of its requests: the repeat leaves none
+// TestFolderKilled deletes a folder, whose documents lie in two, by a process that dies after each of its requests: the repeat leaves none
 // of them.
 func TestFolderKilled(t *testing.T) {
 	tb := storetest.New(t)
 	for after := 1; ; after++ {
 		p := newProcess(t, tb, time.Now, 0)
-		org, err := p.OpenOrMakeOrganization(t.Context(), "acct", fmt.Sprint("o", after), true)
+		org, err := p.OpenOrCreateOrganization(t.Context(), "acct", fmt.Sprint("o", after), true)
 		p.must(err)
 		folders := []collab.Folder{{ID: "a", Parent: collab.RootFolder}, {ID: "b", Parent: "a"}}
 		for _, err := range p.AddFolders(t.Context(), storetest.Request(time.Now()), org, folders) {
@@ -306,10 +306,10 @@ func TestFolderKilled(t *testing.T) {
 		r := storetest.Request(time.Now())
 		_, err = newProcess(t, storetest.Killed(t, tb, after), time.Now, 0).DeleteFolder(t.Context(), r, org, "a")
 		if _, again := p.DeleteFolder(t.Context(), storetest.Again(r), org, "a"); again != nil {
-			t.Errorf("killed behind %d requests: %v", after, again)
+			t.Errorf("killed after %d requests: %v", after, again)
 		}
 		if list, _, _, listing := p.ListDocuments(t.Context(), org, "", "", 0); listing != nil || len(list) > 0 {
-			t.Errorf("killed behind %d requests, %v are left, %v", after, list, listing)
+			t.Errorf("killed after %d requests, %v are left, %v", after, list, listing)
 		}
 		if err == nil {
 			return
@@ -327,6 +327,8 @@ func TestDeleteNotifications(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tb := storetest.New(t)
 			p := newProcess(t, tb, time.Now, 0)
+			const most = 40
+			p.Bound(most, most)
 			doc, err := p.open()
 			p.must(err)
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
@@ -336,7 +338,7 @@ func TestDeleteNotifications(t *testing.T) {
 				p.must(err)
 				p.must(p.Outbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
 			}
-			const all = collab.MaxDeleted + 30
+			const all = most + 30
 			store.All(all, tell)
 			r := storetest.Request(time.Now())
 			delete := func(req *request.Request, q collab.NotificationQuery) (ids []string, job string) {
@@ -348,7 +350,7 @@ func TestDeleteNotifications(t *testing.T) {
 				return ids, job
 			}
 			ids, job := delete(r, q)
-			if len(ids) != collab.MaxDeleted || ids[0] != fmt.Sprintf("n%04d", all-1) || ids[collab.MaxDeleted-1] != "n0030" {
+			if len(ids) != most || ids[0] != fmt.Sprintf("n%04d", all-1) || ids[most-1] != "n0030" {
 				t.Errorf("%d are deleted, the first is %s, the last %s", len(ids), ids[0], ids[len(ids)-1])
 			}
 			tell(all)

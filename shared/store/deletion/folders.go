@@ -37,8 +37,9 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 		return "", err
 	}
 	was := p
-	_, err = s.deleteContents(ctx, job, &p)
+	err = s.deleteContents(ctx, job, &p)
 	if err == nil && !p.Deleting {
+		p.Due = job.SweepAt
 		_, err = s.Outbox.SaveJobProgress(ctx, job, was, &p)
 	}
 	if err != nil || p.Deleting {
@@ -47,13 +48,12 @@ func (s *Store) DeleteFolder(ctx context.Context, req *request.Request, org coll
 	return job.ID, err
 }
 
-// deleteContents deletes some of what is in the folder of a job, unless that was restored, and notes how far it has come. It returns how
-// many folders and documents it deleted.
-func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (n int, err error) {
+// deleteContents deletes some of what is in the folder of a job, unless that was restored, and notes how far it has come.
+func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) error {
 	deleted, err := s.isDeleted(ctx, job, job.Things[0])
 	if err != nil || !deleted {
 		p.Deleting = p.Deleting && err != nil
-		return 0, err
+		return err
 	}
 	folders, n, err := s.deleteFoldersWithin(ctx, job)
 	q := store.Scan{
@@ -78,7 +78,7 @@ func (s *Store) deleteContents(ctx context.Context, job *outbox.Job, p *outbox.J
 			q.Keys = q.Keys.After(p.From)
 		}
 	}
-	return n, err
+	return err
 }
 
 // documentsPage is how many documents of the organization are read at once.

@@ -57,7 +57,7 @@ func marks(body, sk string) bool {
 // secret adds the organization acme with the member mallory, and the restricted folder secret in it.
 func (p *process) secret() collab.OrganizationRef {
 	p.Helper()
-	org, err := p.OpenOrMakeOrganization(p.Context(), "acct", "acme", true)
+	org, err := p.OpenOrCreateOrganization(p.Context(), "acct", "acme", true)
 	p.must(err)
 	p.must(p.AddFolders(p.Context(), storetest.Request(p.Now()), org, []collab.Folder{
 		{ID: "secret", Parent: collab.RootFolder, Access: collab.AccessRestricted},
@@ -79,7 +79,7 @@ func (p *process) gone(org collab.OrganizationRef, documents, folders []string) 
 }
 
 // TestFolderTakesAllAlong deletes a folder while others add to it and move into it, before each of the deletion's calls in turn, and while
-// the index that lists it is behind: what they did without an error is deleted with the folder.
+// the index that lists it is old: what they did without an error is deleted with the folder.
 func TestFolderTakesAllAlong(t *testing.T) {
 	for at := int64(1); ; at++ {
 		tb := storetest.New(t)
@@ -131,6 +131,44 @@ func TestFolderTakesAllAlong(t *testing.T) {
 		if calls.Load() < at {
 			return
 		}
+	}
+}
+
+// TestFolderDeletedMeanwhile has a folder deleted between what an addition to it, or a move into it, reads and what that writes: it fails.
+func TestFolderDeletedMeanwhile(t *testing.T) {
+	for name, into := range map[string]func(p *process, org collab.OrganizationRef) error{
+		"document added": func(p *process, org collab.OrganizationRef) error { return p.add(org, "secret", "new") },
+		"document moved": func(p *process, org collab.OrganizationRef) error {
+			return p.MoveDocuments(p.Context(), storetest.Request(p.Now()), org, "secret", []string{"other"})[0]
+		},
+		"folder added": func(p *process, org collab.OrganizationRef) error {
+			return p.AddFolders(p.Context(), storetest.Request(p.Now()), org, []collab.Folder{{ID: "new", Parent: "secret"}})[0]
+		},
+		"folder moved": func(p *process, org collab.OrganizationRef) error {
+			return p.ChangeFolder(p.Context(), storetest.Request(p.Now()), org, "other", func(f *collab.Folder) { f.Parent = "secret" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProcess(t, storetest.New(t), time.Now, 0)
+			org := p.secret()
+			p.must(p.AddFolders(t.Context(), storetest.Request(time.Now()), org, []collab.Folder{{ID: "other", Parent: collab.RootFolder}})[0])
+			p.must(p.AddDocuments(t.Context(), storetest.Request(time.Now()), org, collab.RootFolder, []string{"other"},
+				func(int, *collab.Document) error { return nil })[0])
+			var once sync.Once
+			err := into(p.through(func(name, _ string) *http.Response {
+				if name == "TransactWriteItems" {
+					once.Do(func() {
+						_, err := p.DeleteFolder(context.Background(), storetest.Request(time.Now()), org, "secret")
+						p.must(err)
+					})
+				}
+				return nil
+			}), org)
+			if collab.CodeOf(err) != collab.NotFound {
+				t.Errorf("%v", err)
+			}
+			p.gone(org, []string{"new"}, []string{"new", "secret"})
+		})
 	}
 }
 
@@ -318,7 +356,7 @@ func TestOldJob(t *testing.T) {
 			p.must(err)
 			p.must(p.thread(doc, "old"))
 			first := remove(p)
-			now = now.Add(directory.Belief + 2*time.Second)
+			now = now.Add(directory.CacheTTL + 2*time.Second)
 			_, err = p.open()
 			p.must(err)
 			second := remove(p)
@@ -349,7 +387,7 @@ func TestOldJob(t *testing.T) {
 					_, err := p.open()
 					p.must(err)
 					last = remove(p)
-					now = now.Add(directory.Belief + 2*time.Second)
+					now = now.Add(directory.CacheTTL + 2*time.Second)
 				}
 				now = now.Add(outbox.SweepAfter)
 				_, err := p.through(func(name, _ string) *http.Response {
@@ -411,7 +449,7 @@ func TestPreferenceBeforeDocument(t *testing.T) {
 	p.must(err)
 	set("new")
 	p.run(job)
-	now = now.Add(directory.Belief + 2*time.Second)
+	now = now.Add(directory.CacheTTL + 2*time.Second)
 	doc, err = p.open()
 	p.must(err)
 	of, err := p.UserPreferences(t.Context(), doc, []string{"old", "new"})
@@ -423,7 +461,7 @@ func TestPreferenceBeforeDocument(t *testing.T) {
 	}
 }
 
-// TestStaleRead: a process reads what a replica says that is behind, and goes on believing it: until that is over nothing is added again.
+// TestStaleRead: a process reads from a replica that is a second old, and caches that: until the cache is over, nothing is added again.
 func TestStaleRead(t *testing.T) {
 	now := time.Now()
 	here := newProcess(t, storetest.New(t), func() time.Time { return now }, 0)
@@ -458,7 +496,7 @@ func TestStaleRead(t *testing.T) {
 	}
 	here.must(err)
 	if again, err := there.OpenDocument(t.Context(), "acct", "acme", "plan", collab.CreateFlags{}); err != nil || again != fresh {
-		t.Errorf("it believes in %+v, %v; there is %+v", again, err, fresh)
+		t.Errorf("it has %+v, %v; there is %+v", again, err, fresh)
 	}
 }
 

@@ -70,7 +70,7 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	switch {
 	case job.Contents:
-		_, err = s.deleteContents(ctx, job, p)
+		err = s.deleteContents(ctx, job, p)
 	case job.Rest != nil:
 		p.Deleting, err = s.Threads.DeleteRest(ctx, job)
 	default:

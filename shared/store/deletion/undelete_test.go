@@ -32,7 +32,7 @@ const undelete = 24 * time.Hour
 // data are the items of a table that operations work on, by key, but jobs, events, and counts of changes with who made them.
 func data(t *testing.T, tb *store.Table) map[string]string {
 	t.Helper()
-	beside := regexp.MustCompile(`^(DUE|A#acct#(JOB|EVT)#)`)
+	others := regexp.MustCompile(`^(DUE|A#acct#(JOB|EVT)#)`)
 	all := map[string]string{}
 	pages := dynamodb.NewScanPaginator(dynamodb.NewFromConfig(storetest.Config(t)), &dynamodb.ScanInput{TableName: aws.String(tb.Name())})
 	for pages.HasMorePages() {
@@ -49,7 +49,7 @@ func data(t *testing.T, tb *store.Table) map[string]string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !beside.MatchString(k.PK) && k.SK != "TREE" {
+			if !others.MatchString(k.PK) && k.SK != "TREE" {
 				all[k.String()] = string(text)
 			}
 		}
@@ -85,7 +85,7 @@ func (w *world) request() *request.Request { return storetest.Request(w.now) }
 func (w *world) fill() {
 	ctx := w.Context()
 	var err error
-	w.org, err = w.OpenOrMakeOrganization(ctx, "acct", "acme", true)
+	w.org, err = w.OpenOrCreateOrganization(ctx, "acct", "acme", true)
 	w.must(err)
 	for _, err := range w.AddFolders(ctx, w.request(), w.org, []collab.Folder{
 		{ID: "f", Parent: collab.RootFolder, Access: collab.AccessRestricted}, {ID: "g", Parent: "f"}, {ID: "h", Parent: "g"},
@@ -144,7 +144,7 @@ func (w *world) restore(p *process, noun, id string) (done deletion.Restored, er
 	return done, p.RestoreDocument(p.Context(), w.org, id)
 }
 
-// run runs the job of a request to its end, at a time behind that of its deletion, and returns how many items it swept.
+// run runs the job of a request to its end, at a time after its deletion, and returns how many items it swept.
 func (w *world) run(req *request.Request) int64 {
 	w.Helper()
 	if next, err := w.RunJob(w.Context(), "acct", req.JobID()); err != nil || next != 0 {
@@ -159,7 +159,7 @@ func (w *world) run(req *request.Request) int64 {
 
 var nouns = map[string]string{"organization": "acme", "folder": "f", "document": "plan"}
 
-// TestRestore deletes each kind of thing and restores it, by a process that dies behind each of its requests and by another behind it: all
+// TestRestore deletes each kind of thing and restores it, by a process that dies after each of its requests and by another after it: all
 // is as it was, what was deleted singly stays deleted, and the deletion's job, and a repeat of it, do nothing.
 func TestRestore(t *testing.T) {
 	for noun, id := range nouns {
@@ -180,10 +180,10 @@ func TestRestore(t *testing.T) {
 					}
 					_, killed := w.restore(w.on(t, storetest.Killed(t, w.table, after)), noun, id)
 					if _, err := w.restore(w.process, noun, id); err != nil {
-						t.Fatalf("killed behind %d requests: %v", after, err)
+						t.Fatalf("killed after %d requests: %v", after, err)
 					}
 					if diff := cmp.Diff(before, data(t, w.table)); diff != "" {
-						t.Fatalf("killed behind %d requests: %s", after, diff)
+						t.Fatalf("killed after %d requests: %s", after, diff)
 					}
 					w.must(w.delete(noun, id, storetest.Again(r)))
 					w.now = w.now.Add(undelete + outbox.SweepAfter)
@@ -223,7 +223,7 @@ func TestNotRestored(t *testing.T) {
 			}
 			add := func() {
 				t.Helper()
-				w.now = w.now.Add(directory.Belief + 2*time.Second)
+				w.now = w.now.Add(directory.CacheTTL + 2*time.Second)
 				switch noun {
 				case "folder":
 					_, err := w.OpenFolder(t.Context(), w.request(), w.org, id, true)
@@ -393,7 +393,7 @@ func TestJobsOfTwoDeletions(t *testing.T) {
 	remove := func(noun, id string) {
 		all = append(all, w.request())
 		w.must(w.delete(noun, id, all[len(all)-1]))
-		w.now = w.now.Add(directory.Belief + 2*time.Second)
+		w.now = w.now.Add(directory.CacheTTL + 2*time.Second)
 	}
 	remove("organization", "acme")
 	for range 2 {

@@ -411,6 +411,6 @@ func (h *history) deleted(w *write, alive map[string]*write) bool {
 		if on := alive[strings.TrimSuffix(d.doc+"/"+d.ann, "/")]; d.what != "comment" && d.what != w.what && on != nil && on.to < w.from {
 			return false
 		}
-		return d.kind == "delete" && (d.code == "" || d.unanswered) && d.covers(w) && d.to+directory.Belief > w.from
+		return d.kind == "delete" && (d.code == "" || d.unanswered) && d.covers(w) && d.to+directory.CacheTTL > w.from
 	})
 }

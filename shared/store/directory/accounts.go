@@ -75,7 +75,7 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 // Accounts returns so many accounts behind an id, "" for all, by id; 0 for as many as there are.
 func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
-	ids, err := behind(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
+	ids, err := listAfter(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
-	return behind(ctx, s, q, prefix.SK, after, most, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
+	return listAfter(ctx, s, q, prefix.SK, after, most, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.

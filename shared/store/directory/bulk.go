@@ -127,9 +127,8 @@ func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Conte
 // always returns what says the same of everything.
 func always(what string) func(int) string { return func(int) string { return what } }
 
-// behind returns so many of what q finds under a prefix behind an id, "" for all, and is not deleted, each by read; 0 for as many as there
-// are.
-func behind[T any](
+// listAfter returns at most most undeleted items that q finds under a prefix after an id, "" for the first, each by read; 0 for all.
+func listAfter[T any](
 	ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error),
 ) ([]T, error) {
 	if after != "" {

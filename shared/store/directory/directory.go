@@ -16,20 +16,20 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, beside what they name.
+// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, besides what they name.
 type Store struct {
 	*store.Table
-	known *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
+	cached *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
 
 	removals *cache.Cache[keys.Key, bool] // organizations and documents that users were taken out of, by item: see BringBack
 }
 
 // New returns the directory in a table.
 func New(t *store.Table) *Store {
-	return &Store{Table: t, known: cache.New[keys.Key, int64](mostKnown), removals: cache.New[keys.Key, bool](mostKnown)}
+	return &Store{Table: t, cached: cache.New[keys.Key, int64](mostCached), removals: cache.New[keys.Key, bool](mostCached)}
 }
 
-// lastPart returns the id that ends a sort key behind its prefix.
+// lastPart returns the id that ends a sort key after its prefix.
 func lastPart(it store.Item, prefix string) (string, error) {
 	id, err := keys.Unescape(it.Text(keys.SK)[len(prefix):])
 	if err != nil {
@@ -79,8 +79,8 @@ func readByIDs[T any](
 	return readAll(items, read)
 }
 
-// list yields what a partition holds under a prefix behind an id ("" for all), and is not deleted, by id, each by read, or an error as the
-// last. It reads one more than most at once: that one tells a caller who takes so many whether there are others. Eventually consistent.
+// list yields what a partition holds under a prefix after an id ("" for all), and is not deleted, by id, each by read, or an error as the
+// last. It reads most and one more at once: the one shows a caller who takes most whether there are others. Eventually consistent.
 func list[T any](
 	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
 ) iter.Seq2[T, error] {

@@ -45,12 +45,12 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	return d, err
 }
 
-// makeDocument makes a document in no folder, and opens it. Where another request was faster it opens that one.
-func (s *Store) makeDocument(ctx context.Context, org collab.OrganizationRef, id string) (collab.DocumentRef, error) {
+// createDocument makes a document in no folder, and opens it. Where another request was faster it opens that one.
+func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, id string) (collab.DocumentRef, error) {
 	doc := org.Document(id)
 	d := collab.Document{Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
 	var err error
-	doc.Incarnation, err = s.make(ctx, documentKey(doc), documentNamed(id), func(l collab.Lifetime) store.Item {
+	doc.Incarnation, err = s.createOrOpen(ctx, documentKey(doc), documentNamed(id), func(l collab.Lifetime) store.Item {
 		d.Lifetime = l
 		return store.ItemOf(documentKey(doc), newDocumentItem(doc, d))
 	})
@@ -59,7 +59,7 @@ func (s *Store) makeDocument(ctx context.Context, org collab.OrganizationRef, id
 
 // ListDocuments returns documents by id, from the first one whose id is not less than from, or from the very first for "": those directly
 // in the folder, or all of the organization for ""; but those that are deleted or disabled. It looks at up to limit (0 for as many as 1 MB
-// holds), of which last is the last one, "" where there is none behind it; bytes is what was read of them. Eventually consistent, and the
+// holds), of which last is the last one, "" where none follows; bytes is what was read of them. Eventually consistent, and the
 // organization is not checked.
 func (s *Store) ListDocuments(
 	ctx context.Context, org collab.OrganizationRef, folder, from string, limit int,

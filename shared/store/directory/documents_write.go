@@ -85,9 +85,9 @@ func (s *Store) DocumentsByID(ctx context.Context, org collab.OrganizationRef, i
 	return slices.DeleteFunc(list, func(d collab.Document) bool { return d.DeletedAt != 0 }), err
 }
 
-// DocumentsBehind returns so many documents behind an id, "" for all, by id: those directly in a folder, or for "" of the organization.
-// Those of a folder may be a second behind.
-func (s *Store) DocumentsBehind(
+// DocumentsAfter returns at most most documents after an id, "" for the first, by id: those directly in a folder, or for "" of the
+// organization. The list of a folder may be a second old.
+func (s *Store) DocumentsAfter(
 	ctx context.Context, org collab.OrganizationRef, folder, after string, most int,
 ) (list []collab.Document, err error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Strong: true}
@@ -96,7 +96,7 @@ func (s *Store) DocumentsBehind(
 	}
 	for more := true; more && len(list) < most; {
 		left := most - len(list)
-		page, err := behind(ctx, s, q, keys.Documents, after, left, readDocument)
+		page, err := listAfter(ctx, s, q, keys.Documents, after, left, readDocument)
 		if err != nil {
 			return nil, err
 		}

@@ -79,7 +79,7 @@ func TestFailures(t *testing.T) {
 					_, err := s.OpenDocument(ctx, "acct", "org", "d", collab.CreateFlags{Organization: true, Document: true})
 					return err
 				}
-				calls["Folders"] = func(ctx context.Context) error { _, err := s.FoldersBehind(ctx, acme, "", 0); return err }
+				calls["Folders"] = func(ctx context.Context) error { _, err := s.FoldersAfter(ctx, acme, "", 0); return err }
 				calls["Accounts"] = func(ctx context.Context) error { _, err := s.Accounts(ctx, "", 0); return err }
 			}
 			for name, call := range calls {

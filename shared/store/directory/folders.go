@@ -59,20 +59,20 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 	return f.Ref(org), err
 }
 
-// FoldersBehind returns so many folders of the organization behind an id, "" for all, by id; 0 for as many as there are. Strongly
+// FoldersAfter returns at most most folders of the organization after an id, "" for the first, by id; 0 for all. Strongly
 // consistent.
-func (s *Store) FoldersBehind(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
+func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
-	return behind(ctx, s, q, keys.Folders, after, most, readFolder)
+	return listAfter(ctx, s, q, keys.Folders, after, most, readFolder)
 }
 
-// FoldersIn returns so many folders directly in a folder behind an id, "" for all, by id; next is the id behind which there may be others,
-// "" for none. Which folders there are may be a second behind.
+// FoldersIn returns at most most folders directly in a folder after an id, "" for the first, by id; next is the id after which there may be
+// others, "" for none. The list may be a second old.
 func (s *Store) FoldersIn(
 	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
 ) (list []collab.Folder, next string, err error) {
 	q := store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, parent), Keys: store.Children(keys.Folders)}
-	ids, err := behind(ctx, s, q, keys.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
+	ids, err := listAfter(ctx, s, q, keys.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -130,9 +130,8 @@ func (s *Store) readFolders(ctx context.Context, org collab.OrganizationRef, ids
 // maxWithin bounds the folders that one question reads below another.
 const maxWithin = 10_000
 
-// FoldersWithin returns the folders in a folder, and those in these, to so many levels, by the folder that they are in and then by id. It
-// fails with FAILED_PRECONDITION where there are more than 10,000. Which folders there are is read by an index, which may be a second
-// behind.
+// FoldersWithin returns the folders in a folder, and those in these, down to a number of levels, by the folder that they are in and then by
+// id. It fails with FAILED_PRECONDITION where there are more than 10,000. The lists may be a second old.
 func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error) {
 	within := map[string][]collab.Folder{}
 	level := map[string]int{id: 0}
@@ -174,10 +173,10 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 	return within, nil
 }
 
-// AddFolders makes folders, in their order: one may be the parent of those behind it. One that exists fails with ALREADY_EXISTS, one whose
+// AddFolders makes folders, in their order: one may be the parent of those after it. One that exists fails with ALREADY_EXISTS, one whose
 // parent does not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
 func (s *Store) AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
-	const most = store.MaxWrites - 1 // in one transaction, beside the tree
+	const most = store.MaxWrites - 1 // in one transaction, with the tree
 	var errs []error
 	for part := range slices.Chunk(folders, most) {
 		errs = append(errs, s.addFolders(ctx, req, org, part)...)

@@ -43,7 +43,7 @@ func testFolders(t *testing.T, s *Store) {
 		s.putFolder(t, f[0], f[1])
 	}
 	s.putDocument(t, "d", "f")
-	all, err := s.FoldersBehind(ctx, acme, "", 0)
+	all, err := s.FoldersAfter(ctx, acme, "", 0)
 	if diff := cmp.Diff([]string{"f", "f#1", "s b", "sub", "subsub"}, folderIDs(all)); err != nil || diff != "" {
 		t.Errorf("%v %s", err, diff)
 	}
@@ -60,7 +60,7 @@ func testFolders(t *testing.T, s *Store) {
 	if err != nil || fmt.Sprint(above.Up("subsub")) != "[subsub sub f#1]" || len(above) != 3 {
 		t.Errorf("%+v, %v", above, err)
 	}
-	behind, err := s.FoldersBehind(ctx, acme, "f", 2)
+	behind, err := s.FoldersAfter(ctx, acme, "f", 2)
 	if err != nil || fmt.Sprint(folderIDs(behind)) != "[f#1 s b]" {
 		t.Errorf("%+v, %v", behind, err)
 	}

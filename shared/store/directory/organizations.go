@@ -19,11 +19,11 @@ func organizationNamed(id string) string { return fmt.Sprintf("organization %q",
 func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
 func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 
-// makeOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
-func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
+// createOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
+func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
 	itself := keys.Organization(acct, id)
-	incarnation, err := s.make(ctx, itself, organizationNamed(id), func(l collab.Lifetime) store.Item {
+	incarnation, err := s.createOrOpen(ctx, itself, organizationNamed(id), func(l collab.Lifetime) store.Item {
 		o.Lifetime = l
 		return store.ItemOf(itself, o)
 	})
@@ -31,10 +31,10 @@ func (s *Store) makeOrganization(ctx context.Context, acct, id string) (collab.O
 }
 
 // make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where
-// it is there it opens that. It fails with UNAVAILABLE while others may believe in the one that is deleted.
-func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
+// it is there it opens that. It fails with UNAVAILABLE while other processes may still trust the one that is deleted.
+func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
-	for range makers {
+	for range createTries {
 		var life, of collab.Lifetime
 		life.Begin(of, now.UnixMilli())
 		it := item(life)
@@ -66,15 +66,15 @@ func (s *Store) make(ctx context.Context, k keys.Key, what string, item func(col
 	return 0, store.ErrAborted(what)
 }
 
-// makers is how often one of many requests that make the same tries it.
-const makers = 5
+// createTries is how often one of many requests that make the same tries it.
+const createTries = 5
 
 // staleRead is older than what a read returns that is not strongly consistent.
 const staleRead = time.Second
 
-// settled fails with UNAVAILABLE while other processes may believe that what is deleted is there.
+// settled fails with UNAVAILABLE while other processes may trust that what is deleted exists.
 func settled(of collab.Lifetime, what string, now time.Time) error {
-	left := time.UnixMilli(of.DeletedAt).Add(Belief + staleRead + store.ClockSkew).Sub(now)
+	left := time.UnixMilli(of.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
 
-// ListOrganizations yields the account's organizations behind the id after ("" for all), by id, or an error as the last. Of those to come
+// ListOrganizations yields the account's organizations after an id ("" for all), by id, or an error as the last. Of those to come
 // most and one more are read at once. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
 	return list(ctx, s, keys.Organization(acct, "").PK, keys.Organizations, after, most, readOrganization)

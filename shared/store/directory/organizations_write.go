@@ -33,7 +33,7 @@ func (s *Store) FindOrganization(ctx context.Context, acct, id string, create bo
 		return collab.OrganizationRef{}, err
 	}
 	if len(found) == 0 {
-		return s.OpenOrMakeOrganization(ctx, acct, id, create)
+		return s.OpenOrCreateOrganization(ctx, acct, id, create)
 	}
 	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: found[0].Incarnation}, nil
 }

@@ -57,7 +57,7 @@ func testFolderTree(t *testing.T, s *Store) {
 		})
 	}
 	all.Wait()
-	list, err := s.FoldersBehind(t.Context(), acme, "", 0)
+	list, err := s.FoldersAfter(t.Context(), acme, "", 0)
 	must(t, err)
 	tree := collab.Folders{}
 	for _, f := range list {
@@ -272,7 +272,7 @@ func TestDeletedIsGone(t *testing.T) {
 		s.ChangeDocuments(ctx, storetest.Request(now), acme, []string{"d"}, func(int, *collab.Document) error { return nil })[0], collab.NotFound,
 	)
 	mustCode(t, "added at once", add(), collab.Unavailable)
-	now = now.Add(Belief + 2*time.Second)
+	now = now.Add(CacheTTL + 2*time.Second)
 	must(t, add())
 	found, err := s.DocumentsByID(ctx, acme, []string{"d"})
 	if err != nil || len(found) != 1 || found[0].Name != "new" || found[0].Metadata != nil || found[0].Incarnation != now.UnixMilli() {

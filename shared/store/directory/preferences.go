@@ -79,7 +79,7 @@ func (s *Store) refs(ctx context.Context, org collab.OrganizationRef, ids []stri
 	for i, id := range ids {
 		list[i] = org.Document(id)
 		k := documentKey(list[i])
-		if n, known := s.known.Get(k, s.Now()); known {
+		if n, known := s.cached.Get(k, s.Now()); known {
 			list[i].Incarnation = n
 		} else {
 			itemKeys = append(itemKeys, k)

@@ -91,13 +91,13 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 }
 
 // knownRemovals is how long a process knows of an item that it says so: longer than the item is believed to be there.
-const knownRemovals = Belief + time.Minute
+const knownRemovals = CacheTTL + time.Minute
 
 // noteRemovals remembers of an organization or a document, by its item, that users were taken out of it.
 func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
 
 // BringBack lets users who were taken out of a document, or its organization, see it again, as they add to it. It costs nothing where this
-// process knows of nobody who was taken out: it hears of the first within Belief of opening the document.
+// process knows of nobody who was taken out: it hears of the first within CacheTTL of opening the document.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error {
 	now := s.Now()
 	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)

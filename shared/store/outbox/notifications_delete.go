@@ -12,7 +12,7 @@ import (
 )
 
 // A notification is deleted for everyone by its item. In the same transaction its event is withdrawn, so that no run of deliver makes it
-// again or sends mail, and whom it was for is kept beside it, so that a job finds what points to it. Out of one inbox it is deleted by what
+// again or sends mail, and whom it was for is kept next to it, so that a job finds what points to it. Out of one inbox it is deleted by what
 // its user did with it.
 
 // DeleteNotification deletes a notification, out of the inbox of a user or for "" for everyone. One that is gone, or was made at another

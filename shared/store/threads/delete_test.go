@@ -117,12 +117,12 @@ func TestDeleteOfAll(t *testing.T) {
 }
 
 // TestDeleteBehindLater has more threads added after a deletion than a call deletes, which is 20 here, with ids that come before those that
-// it left: its job passes them over, whatever the selector.
+// it left: its job passes them over, whatever the selector, but takes one from before whose clock was ahead.
 func TestDeleteBehindLater(t *testing.T) {
 	for name, sel := range map[string]collab.Selector{"all": {}, "at a place": {Locations: []string{"l"}}} {
 		t.Run(name, func(t *testing.T) {
 			w := newWriting(t, storetest.New(t))
-			w.mostDeleted, w.skew = 20, 0
+			w.mostDeleted, w.skew = 20, 50*time.Millisecond
 			add := func(prefix string, n int, at collab.Millis) {
 				store.All(n, func(i int) {
 					th := thread(fmt.Sprint(prefix, i), "ann", 0)
@@ -132,6 +132,7 @@ func TestDeleteBehindLater(t *testing.T) {
 			}
 			add("b", w.mostDeleted+1, 10_000)
 			r := newRequest(0)
+			add("z", 1, r.Millis()+40) // by a process whose clock is ahead
 			_, _, err := w.DeleteAnnotations(t.Context(), r, w.doc, nil, collab.AnnotationDeletion{Selector: sel})
 			w.must(err)
 			add("a", w.mostDeleted+1, r.Millis()+1_000)

@@ -11,12 +11,12 @@ import (
 	"collabdata/shared/store"
 )
 
-// Belief is how long the directory goes on believing what it read of an organization or a document: that it is there, enabled, and in which
-// incarnation. So long after a deletion other processes may still read and write what was deleted, and nothing of its id is added again.
-const Belief = 5 * time.Second
+// CacheTTL is how long a process trusts what it read of an organization or a document: that it exists, enabled, and in which incarnation. So
+// long after a deletion other processes may still read and write what was deleted, and its id cannot be added again.
+const CacheTTL = 5 * time.Second
 
-// mostKnown bounds the memory of organizations and documents that were seen to be there and enabled.
-const mostKnown = 20_000
+// mostCached is how many organizations and documents are cached at most.
+const mostCached = 20_000
 
 // state is what opening an organization or a document looks at.
 type state struct {
@@ -25,7 +25,7 @@ type state struct {
 	DeletedAt   collab.Millis `dynamodbav:"del"` // 0 where it is not deleted
 }
 
-// open reads the incarnation of an item as it was read at a time, nil for none, and remembers it. It fails with NOT_FOUND where there is
+// open reads the incarnation of an item as it was read at a time, nil for none, and caches it. It fails with NOT_FOUND where there is
 // none, or a deleted one, and with FAILED_PRECONDITION where it is disabled; what says what it is, as a caller knows it.
 func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int64, err error) {
 	of, err := readState(it)
@@ -37,7 +37,7 @@ func (s *Store) open(it store.Item, what string, at time.Time) (incarnation int6
 	case of.Disabled:
 		return 0, collab.Errorf(collab.FailedPrecondition, "%s is disabled", what)
 	}
-	s.known.Put(it.Key(), of.Incarnation, at.Add(Belief))
+	s.cached.Put(it.Key(), of.Incarnation, at.Add(CacheTTL))
 	if it[keys.Removals] != nil {
 		s.noteRemovals(it.Key())
 	}
@@ -49,8 +49,8 @@ func readState(it store.Item) (of state, err error) {
 	return of, err
 }
 
-// Forget forgets what is believed of an organization or a document, by its item.
-func (s *Store) Forget(k keys.Key) { s.known.Forget(k) }
+// Forget takes an organization or a document out of the cache, by its item.
+func (s *Store) Forget(k keys.Key) { s.cached.Forget(k) }
 
 // seek reads items in an organization, and the organization itself where it is not cached, in one round trip, and in two where something is
 // missing: the second look is strongly consistent. itemKeys are those in an incarnation, of which a process that has not seen the
@@ -59,8 +59,8 @@ func (s *Store) seek(
 	ctx context.Context, acct, id string, itemKeys func(collab.OrganizationRef) []keys.Key,
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
-	incarnation, cached := s.known.Get(itself, now)
-	likely, seen := s.known.Last(itself)
+	incarnation, cached := s.cached.Get(itself, now)
+	likely, seen := s.cached.Last(itself)
 	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely}
 	var ask []keys.Key
 	if seen {
@@ -98,30 +98,30 @@ func (s *Store) find(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]sto
 	return found, err
 }
 
-// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take Belief to
+// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take CacheTTL to
 // hear of either.
 func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	org, _, err := s.Open(ctx, acct, id, "", nil)
 	return org, err
 }
 
-// OpenOrMakeOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see
+// OpenOrCreateOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see
 // OpenDocument.
-func (s *Store) OpenOrMakeOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
+func (s *Store) OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
 	org, err := s.OpenOrganization(ctx, acct, id)
 	if create && collab.CodeOf(err) == collab.NotFound {
-		return s.makeOrganization(ctx, acct, id)
+		return s.createOrganization(ctx, acct, id)
 	}
 	return org, err
 }
 
 // OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create
 // names is made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted
-// less than Belief ago it fails with UNAVAILABLE then.
+// less than CacheTTL ago it fails with UNAVAILABLE then.
 func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error) {
 	org, found, err := s.openDocuments(ctx, acct, organization, "", []string{id}, false)
 	if collab.CodeOf(err) == collab.NotFound && create.Organization {
-		org, err = s.makeOrganization(ctx, acct, organization)
+		org, err = s.createOrganization(ctx, acct, organization)
 	}
 	switch {
 	case err != nil:
@@ -131,7 +131,7 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 	case !create.Document:
 		return collab.DocumentRef{}, collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", id, organization)
 	}
-	return s.makeDocument(ctx, org, id)
+	return s.createDocument(ctx, org, id)
 }
 
 // Open returns an organization as OpenOrganization does, and those of the documents that are there, enabled, and directly in the folder
@@ -155,7 +155,7 @@ func (s *Store) openDocuments(
 		}
 		for _, id := range ids {
 			k := keys.Document(org, id)
-			if _, known := s.known.Get(k, now); folder != "" || !known {
+			if _, known := s.cached.Get(k, now); folder != "" || !known {
 				itemKeys = append(itemKeys, k)
 			}
 		}
@@ -173,7 +173,7 @@ func (s *Store) openDocuments(
 	list := make([]collab.DocumentRef, 0, len(ids))
 	for _, id := range ids {
 		k := keys.Document(org, id)
-		incarnation, known := s.known.Get(k, now)
+		incarnation, known := s.cached.Get(k, now)
 		if it := found[k]; folder != "" || !known {
 			if it != nil && folder != "" && it.Text(keys.Parent) != folder {
 				continue

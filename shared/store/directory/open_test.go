@@ -91,16 +91,16 @@ func TestKnown(t *testing.T) {
 		got = append(got, outcome{after, n, code})
 	}
 	step(0)
-	step(Belief - 1)
+	step(CacheTTL - 1)
 	plain.putOrganization(t, collab.Organization{ID: "org", Disabled: true})
-	step(Belief - 1)
-	step(Belief)
+	step(CacheTTL - 1)
+	step(CacheTTL)
 	plain.putOrganization(t, collab.Organization{ID: "org"})
-	step(Belief)
-	step(2 * Belief)
+	step(CacheTTL)
+	step(2 * CacheTTL)
 	want := []outcome{
-		{0, 2, ""}, {Belief - 1, 0, ""}, {Belief - 1, 0, ""}, {Belief, 1, collab.FailedPrecondition},
-		{Belief, 1, ""}, {2 * Belief, 1, ""},
+		{0, 2, ""}, {CacheTTL - 1, 0, ""}, {CacheTTL - 1, 0, ""}, {CacheTTL, 1, collab.FailedPrecondition},
+		{CacheTTL, 1, ""}, {2 * CacheTTL, 1, ""},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcome{})); diff != "" {
 		t.Error(diff)
