@@ -58,7 +58,7 @@ var (
 	quarantine    = keys.Quarantine                                                     // events that deliver gave up
 	webhookItems  = keys.Webhook("*", "").PK                                            // webhook endpoints with their signing secrets
 	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
-	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them
+	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what
 	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
 	apiKeys       = keys.APIKey("*").PK                                                 // authorizer reads them
 )
@@ -76,6 +76,9 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&rpc.ReadMailSecrets != 0 {
 		read = append(read, mailSecrets)
+	}
+	if granted&rpc.ReadProviders != 0 {
+		read = append(read, providerItems)
 	}
 	if granted&rpc.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)

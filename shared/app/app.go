@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"collabdata/shared/access"
 	"collabdata/shared/api"
 	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
@@ -60,6 +61,7 @@ type Service struct {
 	Events    *queue.Queue
 	Guard     *webhook.Guard // where webhooks may be posted to
 
+	access *access.Checker
 	quotas *quota.Ledger
 	now    func() time.Time
 	random io.Reader
@@ -80,13 +82,15 @@ func New(c Config) *Service {
 	d := directory.New(t)
 	o := outbox.New(t, d)
 	th := threads.New(t, d, o)
+	guard := webhook.NewGuard(c.PrivateRanges)
 	return &Service{
 		Directory: d,
 		Threads:   th,
 		Outbox:    o,
 		Deletion:  deletion.New(d, th, o, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
-		Guard:     webhook.NewGuard(c.PrivateRanges),
+		Guard:     guard,
+		access:    access.New(d, guard, webhook.ClientOptions{}, c.Now, c.Log),
 		quotas:    &quota.Ledger{Store: d, Now: c.Now, Log: c.Log},
 		now:       c.Now,
 		random:    c.Random,
@@ -139,7 +143,7 @@ func (s *Service) services() rpc.Services {
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
 		&users.Service{Directory: s.Directory},
 		&auth.Service{Directory: s.Directory},
-		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion},
+		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access},
 		&jobs.Service{Jobs: s.Outbox},
 		&webhooks.Service{
 			Store: s.Outbox, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },

@@ -364,8 +364,9 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // Those of a user are, by time, the user's own notifications, and those to everyone that the user did not cause and wants. The
 // user need not be a member. Headlines are filled in for this user. Without a userId it returns all notifications of the document,
 // without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left out, as is what is of a
-// document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is
-// answered as pageToken, too.
+// document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the text that it
+// has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
+// pageToken, too.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.

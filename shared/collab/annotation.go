@@ -88,6 +88,8 @@ type Annotation struct {
 	StatusID   string `dynamodbav:"si,omitempty"`  // Status.id
 	ResolvedBy string `dynamodbav:"rby,omitempty"` // id of the user who resolved it, "" for none
 	ByAgent    bool   `dynamodbav:"agt,omitempty"` // an agent wrote its first comment
+
+	Visibility *Visibility `dynamodbav:"vis,omitempty"` // nil for public
 }
 
 // Comment is one comment of an annotation.
@@ -114,6 +116,13 @@ func (c *Comment) HasContent() bool {
 		c.ResolverUsed != nil && *c.ResolverUsed || len(c.Attachments) > len("[]")
 }
 
+// Event is the comment as an event has it.
+func (c *Comment) Event() EventComment {
+	return EventComment{
+		CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
+	}
+}
+
 // Content is about how many bytes the comment adds to an answer.
 func (c *Comment) Content() int {
 	return len(Deref(c.Text)) + len(Deref(c.HTML)) + len(c.Context) + len(c.From) +
@@ -127,6 +136,14 @@ type Thread struct {
 	Comments  []Comment
 	Unread    bool // the query asked for unread threads: see AnnotationQuery.UnreadFor
 	Truncated bool // the thread is larger than a page: its last comments are missing
+}
+
+// ThreadPart names some comments of a thread.
+type ThreadPart struct {
+	Document   DocumentRef
+	Annotation string
+	Comments   []int64 // none for the head alone
+	At         Millis  // when it was there: one that was added later under its id is another; 0 for whichever is there
 }
 
 // AnnotationQuery selects annotations of an organization. All filters combine; nil or "" is no filter. Slices but IDs hold no repeats.

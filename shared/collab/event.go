@@ -67,10 +67,9 @@ type Event struct {
 	Actor          *User     `json:"actor,omitempty"` // who acted: never notified
 	Notify         bool      `json:"notify"`          // in-app notifications and mail as well as webhooks
 
-	Annotation     *EventAnnotation `json:"annotation,omitempty"`
-	Previous       *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
-	Comments       []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
-	RecentComments []EventComment   `json:"recentComments,omitempty"`
+	Annotation *EventAnnotation `json:"annotation,omitempty"`
+	Previous   *EventAnnotation `json:"previous,omitempty"` // status_changed, assigned: what it was before; only the fields that changed
+	Comments   []EventComment   `json:"comments,omitempty"` // added or updated, those that triggered the event
 	// tagged users, or notifyUsers, each once, at most MaxPeople; the store keeps a long list in items of its own
 	People []User `json:"people,omitempty"`
 
@@ -98,15 +97,20 @@ func (e *Event) Document() DocumentRef {
 
 // Describe sets the event's type, and the annotation that it is about.
 func (e *Event) Describe(kind EventType, a *Annotation) {
+	e.Type, e.AnnotationID = kind, a.ID
+	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context}
+	e.Annotation = &EventAnnotation{objects, a.CreatedAt, a.TargetText()}
+}
+
+// TargetText is the beginning of the text that the annotation is anchored on, "" for none.
+func (a *Annotation) TargetText() string {
 	var element struct {
 		TargetText string `json:"targetText"`
 	}
 	if a.TargetElement != nil {
 		_ = json.Unmarshal(a.TargetElement, &element) // what is stored was checked
 	}
-	e.Type, e.AnnotationID = kind, a.ID
-	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context}
-	e.Annotation = &EventAnnotation{objects, a.CreatedAt, Cut(element.TargetText, maxTargetText)}
+	return Cut(element.TargetText, maxTargetText)
 }
 
 // AnnotationObjects are the objects of an annotation that its events hold.

@@ -71,9 +71,8 @@ func TestShorten(t *testing.T) {
 			comments int // that are left at least
 			cut      bool
 		}{
-			{"small", Event{Actor: &User{UserID: "u"}, Comments: comments(3, 100, 1), RecentComments: comments(3, 100, 1)}, 3, false},
+			{"small", Event{Actor: &User{UserID: "u"}, Comments: comments(3, 100, 1)}, 3, false},
 			{"long texts", Event{Comments: comments(2, 40_000, 0)}, 2, true},
-			{"long recent comments", Event{Comments: comments(1, 100, 1), RecentComments: comments(3, 40_000, 0)}, 1, true},
 			{"long names", Event{Actor: &User{UserID: "actor", Name: text(40_000), Email: text(40_000)}, Comments: comments(1, 100, 1)}, 1, true},
 			{"many comments", Event{Comments: comments(90, 1_000, 1)}, 10, true},
 			{"many tags", Event{Comments: comments(3, 1_000, 20)}, 3, true},

@@ -71,8 +71,12 @@ type Notification struct {
 	ResolverUsed bool            `json:"isNotificationResolverUsed,omitempty"` // the application shows the texts
 	PersistRead  bool            `json:"persistReadForUsers,omitempty"`
 	AnnotationID string          `json:"annotationId,omitempty"` // of a comment event
+	CommentIDs   []int64         `json:"commentIds,omitempty"`   // of its first comments, at most MaxNotified: Body is of the first that is there
 	CreatedAt    Millis          `json:"createdAt"`
 }
+
+// MaxNotified is how many comments of an event its notification names: it goes when all of these are deleted.
+const MaxNotified = 3
 
 // Document is the document of a notification of the organization.
 func (n *Notification) Document(org OrganizationRef) DocumentRef {

@@ -10,7 +10,7 @@ const (
 	shortText   = 1_000 // of a value of a headline's template
 )
 
-// Shorten makes the event's JSON fit into limit bytes. An event that does not fit says so in Truncated, and is cut: recent comments, the
+// Shorten makes the event's JSON fit into limit bytes. An event that does not fit says so in Truncated, and is cut: the
 // context and long members such as the icon of a status go, each text keeps its beginning, and of many comments the last go. People are
 // never left out: who acted, the assignee, those in People, and the author of each comment that is kept. They alone may exceed the limit.
 // What the event points to is copied before it is changed.
@@ -20,7 +20,6 @@ func (e *Event) Shorten(limit int) error {
 		return err
 	}
 	e.Truncated = true
-	e.RecentComments = nil
 	if e.Actor != nil {
 		actor := e.Actor.Short()
 		e.Actor = &actor

@@ -89,7 +89,8 @@ const (
 )
 
 // named returns, by id, the people whom an event names, its assignee, and those in its thread: the authors of the last comments before the
-// event, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople.
+// event, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople. It reads the
+// thread's head.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
 	all := roster{at: map[string]int{}, most: math.MaxInt}
@@ -105,10 +106,15 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	}
 	before := firstID(ev.Comments)
 	for n, size := 0, 0; ev.AnnotationID != "" && n < threadComments && size < threadBytes; {
-		comments, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, threadPortion)
+		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, threadPortion)
 		if err != nil {
 			return nil, err
 		}
+		if r.head = nil; thread == nil {
+			break
+		}
+		r.head = &thread.Annotation
+		comments := thread.Comments
 		for _, c := range slices.Backward(comments) {
 			ofThread(userOf(c.From))
 			for _, u := range tagged(c.TaggedUserContacts) {

@@ -31,7 +31,7 @@ func TestLargeIcon(t *testing.T) {
 	ev.Comments = []collab.EventComment{{CommentID: 1, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}}
 	thread := &collab.Thread{Annotation: collab.Annotation{
 		ID: "thread", Status: ev.Annotation.Status, StatusID: "REVIEW", AssignedTo: ev.Annotation.AssignedTo, CreatedAt: ev.Time, LastUpdated: ev.Time,
-	}}
+	}, Comments: []collab.Comment{{ID: 1, Text: &text, From: ev.Comments[0].From}}}
 	a.add(thread, ev)
 	w.send(ev)
 	w.settle(w.start())
@@ -141,7 +141,8 @@ func TestRenderingIsBounded(t *testing.T) {
 				thread.Comments = append(thread.Comments, collab.Comment{ID: int64(i + 1), HTML: &html, From: collab.JSON(`{"userId":"cid"}`)})
 			}
 			for i := range 10 {
-				ev.Comments = append(ev.Comments, collab.EventComment{CommentID: int64(i + 10), HTML: &html, From: collab.JSON(`{"userId":"ann"}`)})
+				c := collab.Comment{ID: int64(i + 10), HTML: &html, From: collab.JSON(`{"userId":"ann"}`)}
+				thread.Comments, ev.Comments = append(thread.Comments, c), append(ev.Comments, c.Event())
 			}
 			a.add(thread, ev)
 			return ev

@@ -19,11 +19,11 @@ func TestBudget(t *testing.T) {
 		read, write float64 // capacity units at most
 		calls       int     // to the table at most
 	}{
-		{"nobody", 0, 0, true, 4.5, 1, 7},
-		{"one webhook", 0, 1, true, 10.5, 6, 19},
-		{"one person, mail at once", 1, 0, true, 11, 9, 23},
-		{"one person, mail grouped", 1, 0, false, 19.5, 10, 34},
-		{"one webhook and ten people, mail at once", 10, 1, true, 35, 42, 62},
+		{"nobody", 0, 0, true, 5, 1, 8},
+		{"one webhook", 0, 1, true, 11, 6, 20},
+		{"one person, mail at once", 1, 0, true, 15, 9, 27},
+		{"one person, mail grouped", 1, 0, false, 24.5, 10, 39},
+		{"one webhook and ten people, mail at once", 10, 1, true, 39, 42, 66},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := w.account(grouping(test.off))

@@ -27,6 +27,7 @@ const (
 	mailOff      reason = "no mail is sent"
 	deleted      reason = "deleted"
 	noAccess     reason = "no access"
+	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
 	unsubscribed reason = "unsubscribed"
 
@@ -88,10 +89,16 @@ func idsWhere(list []*decision, holds func(*decision) bool) []string {
 
 func reached(d *decision) bool { return d.inbox == "" || d.mail == "" }
 
-// byAccess leaves those who may see the event's document, where the event asks for that.
+// byAccess leaves those who may see the event's thread. A notification of somebody's own names its people itself: of these it leaves those
+// who may see the document, where it asks for that.
 func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
 	ids := idsWhere(list, reached)
-	if !r.event.VerifyAccess || len(ids) == 0 {
+	switch {
+	case len(ids) == 0:
+		return nil
+	case r.event.AnnotationID != "":
+		return r.bySight(ctx, list, ids)
+	case !r.event.VerifyAccess:
 		return nil
 	}
 	allowed, err := r.allowed(ctx, ids)
@@ -106,14 +113,46 @@ func (r *eventRun) byAccess(ctx context.Context, list []*decision) error {
 	return nil
 }
 
-// allowed returns those of the users who may see the event's document. Of whom the permission provider does not answer may not.
+// bySight leaves those who may see the event's thread.
+func (r *eventRun) bySight(ctx context.Context, list []*decision, ids []string) error {
+	if r.head == nil {
+		for _, d := range list {
+			d.refuse(deleted)
+		}
+		return nil
+	}
+	viewers, err := r.access.Viewers(ctx, r.settings, []collab.DocumentRef{r.document}, ids, r.head.Visibility != nil)
+	if err = r.answered(err); err != nil {
+		return err
+	}
+	why := make(map[string]reason, len(ids))
+	for _, v := range viewers[0] {
+		switch {
+		case !v.May:
+			why[v.User] = reason(v.Why)
+		case !v.Sees(r.head.Visibility, r.head.CreatorID):
+			why[v.User] = notVisible
+		}
+	}
+	for _, d := range list {
+		d.refuse(why[d.UserID])
+	}
+	return nil
+}
+
+// allowed returns those of the users who may see the event's document.
 func (r *eventRun) allowed(ctx context.Context, users []string) (map[string]bool, error) {
 	allowed, err := r.access.MaySee(ctx, r.settings, r.document, users)
+	return allowed, r.answered(err)
+}
+
+// answered counts those about whom the permission provider gave no answer, and drops that error: they are not told.
+func (r *eventRun) answered(err error) error {
 	if noAnswer, ok := errors.AsType[*access.NoAnswer](err); ok {
 		r.Metrics.Add(metrics.DeliveryFailures, metrics.Inbox, float64(noAnswer.Users))
-		return allowed, nil
+		return nil
 	}
-	return allowed, err
+	return err
 }
 
 // byPreference leaves the channels that the users prefer for the document.

@@ -157,7 +157,7 @@ func TestDeletedDocument(t *testing.T) {
 }
 
 // TestDeletedDocumentBeforeMail deletes a document while a mail about it waits, and adds one under its id: the mail is not sent, be the new
-// one disabled or not. That of a document which is disabled itself is sent.
+// one disabled or not; nor is that of a document which is disabled.
 func TestDeletedDocumentBeforeMail(t *testing.T) {
 	for name, test := range map[string]struct {
 		added, disabled bool
@@ -165,7 +165,7 @@ func TestDeletedDocumentBeforeMail(t *testing.T) {
 	}{
 		"added again":                  {true, false, 0},
 		"added again, and disabled":    {true, true, 0},
-		"not deleted, but is disabled": {false, true, 1},
+		"not deleted, but is disabled": {false, true, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

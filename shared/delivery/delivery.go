@@ -52,9 +52,10 @@ type Directory interface {
 	quota.Store
 }
 
-// Threads is what deliveries need to know of annotations. Package threads documents the method.
+// Threads is what deliveries need to know of annotations. Package threads documents the methods.
 type Threads interface {
-	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error)
+	RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) (*collab.Thread, error)
+	Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error)
 }
 
 // Jobs carries jobs on: see package deletion.

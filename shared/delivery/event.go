@@ -25,6 +25,7 @@ type eventRun struct {
 	repeated bool            // an earlier message was sent
 
 	decided *outbox.RecipientPage // the first page of recipients, where this run decided it
+	head    *collab.Annotation    // of the event's thread, as it was last read; nil where it is gone, or the event is about none
 	mailed  atomic.Int64          // mails sent
 	notices notices
 }

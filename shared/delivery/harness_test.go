@@ -539,22 +539,52 @@ func (a *account) event(kind collab.EventType) *collab.Event {
 	return &ev
 }
 
-// comment records that ann commented on a thread and tagged users; nothing is sent.
+// comment records that ann commented on a thread, which is begun where it is missing, and tagged users; nothing is sent.
 func (a *account) comment(thread string, tagged ...collab.User) *collab.Event {
 	a.Helper()
 	text := "a comment"
-	ev := a.event(collab.CommentAdded)
-	ev.AnnotationID, ev.Actor, ev.People = thread, &collab.User{UserID: "ann"}, tagged
-	ev.Annotation = &collab.EventAnnotation{AnnotationObjects: collab.AnnotationObjects{Status: collab.JSON(`{"id":"OPEN"}`)}}
-	id := time.Now().UnixMicro()
-	from := collab.JSON(`{"userId":"ann"}`)
-	ev.Comments = []collab.EventComment{{CommentID: id, Text: &text, From: from, CreatedAt: ev.Time}}
-	t := &collab.Thread{
-		Annotation: collab.Annotation{ID: ev.ID, Status: ev.Annotation.Status, StatusID: "OPEN", CreatedAt: ev.Time, LastUpdated: ev.Time},
-		Comments:   []collab.Comment{{ID: id, Text: &text, From: from, CreatedAt: ev.Time, LastUpdated: ev.Time}},
+	return a.record(
+		thread, collab.CommentAdded, func(ev *collab.Event) { ev.Actor, ev.People = &collab.User{UserID: "ann"}, tagged },
+		collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"},
+	)
+}
+
+// record records an event of a thread as an operation does, with comments that are added, or else a change; nothing is sent.
+func (a *account) record(thread string, kind collab.EventType, change func(*collab.Event), comments ...collab.Comment) *collab.Event {
+	a.Helper()
+	a.begin(thread)
+	ev := a.event(kind)
+	for i := range comments {
+		comments[i].CreatedAt, comments[i].LastUpdated = ev.Time, ev.Time
 	}
-	a.add(t, ev)
+	made := func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
+		ev.Describe(kind, head)
+		ev.Comments = collab.Map(comments, func(c collab.Comment) collab.EventComment { return c.Event() })
+		change(ev)
+		return ev
+	}
+	if len(comments) > 0 {
+		_, err := a.threads.AddComments(a.Context(), a.request(), a.doc, thread, collab.NewComments{Comments: comments, Event: made})
+		a.must(err)
+		return ev
+	}
+	a.must(errors.Join(a.threads.UpdateAnnotations(a.Context(), a.request(), a.doc, []string{thread}, collab.AnnotationChange{
+		Head: func(_ int, head *collab.Annotation, _ bool) ([]*collab.Event, error) {
+			return []*collab.Event{made(head, nil)}, nil
+		},
+	})...))
 	return ev
+}
+
+// begin begins a thread, unless it is there.
+func (a *account) begin(thread string) {
+	a.Helper()
+	err := a.threads.AddAnnotation(a.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
+		ID: thread, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", CreatedAt: a.millis(), LastUpdated: a.millis(),
+	}}, collab.NewAnnotation{})
+	if collab.CodeOf(err) != collab.AlreadyExists {
+		a.must(err)
+	}
 }
 
 // add adds a thread to the document, and records an event with it, nil for none; nothing is sent.

@@ -136,7 +136,7 @@ func TestMailSays(t *testing.T) {
 		CommentID: 6, Text: &text, From: from, CreatedAt: ev.Time, TaggedUserContacts: collab.JSON(`[{"userId":"bob","contact":{"userId":"bob","name":"Bob"}}]`),
 	}}
 	_, err := w.threads.AddComments(t.Context(), a.request(), a.doc, "thread", collab.NewComments{
-		Comments: []collab.Comment{{ID: 6, Text: &text, From: from}},
+		Comments: []collab.Comment{{ID: 6, Text: &text, From: from, TaggedUserContacts: ev.Comments[0].TaggedUserContacts}},
 		Event:    func(*collab.Annotation, []collab.Comment) *collab.Event { return ev },
 	})
 	w.must(err)
@@ -189,6 +189,7 @@ func TestNotificationSays(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
 	name := "Ann"
+	a.begin("thread")
 	html := "<p>Hello <b>{{bob}}</b></p>"
 	long := strings.Repeat("ä", 600)
 	open := &collab.EventAnnotation{
@@ -264,10 +265,10 @@ func TestLogNamesNobody(t *testing.T) {
 	bad, name := "no address", "Bob Builder"
 	bob := a.user("bob")
 	bob.Name = &name
-	w.send(a.comment("thread", collab.User{UserID: "bad", Email: &bad}, bob))
+	w.send(a.comment("thread", bob))
 	for _, verify := range []bool{false, true} {
 		w.send(a.notification(func(ev *collab.Event) {
-			ev.VerifyAccess, ev.People = verify, []collab.User{bob}
+			ev.VerifyAccess, ev.People = verify, []collab.User{bob, {UserID: "bad", Email: &bad}}
 			ev.Notification.Headline, ev.Notification.Body = "a headline with {what}", "a body"
 			ev.Notification.TemplateData = map[string]collab.JSON{"what": collab.JSON(`"a value"`)}
 			ev.Notification.SourceData = collab.JSON(`{"a":"source"}`)

@@ -19,6 +19,8 @@ const (
 	// MailWindow is how long the first mail about a thread waits, so that several events become one mail. Options may say otherwise.
 	MailWindow = 5 * time.Minute
 
+	mailPortion = 25 // recipients for whom what a mail says, and who may know it, is read at once
+
 	mailLease = 2 * time.Minute // of a claim on mails: then another run may claim them. No run takes as long.
 )
 
@@ -46,42 +48,57 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 		w.Next = until
 		return w, err
 	}
-	mailed, dropped, err := r.stillWanted(ctx, withMail(page.Recipients), decided)
-	if err != nil {
-		return w, err
-	}
-	if err := eachOf(dropped, func(p outbox.Recipient) error { return r.dropMail(ctx, p) }); err != nil {
-		return w, err
-	}
-	alone := page.MailMode != outbox.MailWaits
-	err = eachOf(mailed, func(p outbox.Recipient) error {
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
-			return errNoTime
+	for portion := range slices.Chunk(withMail(page.Recipients), mailPortion) {
+		switch err := r.mailPortion(ctx, portion, decided, page.MailMode != outbox.MailWaits); {
+		case errors.Is(err, errDisabled):
+			return r.parked(w), nil
+		case errors.Is(err, mail.ErrThrottled):
+			w.Next, err = r.hold(ctx, "SES takes no more now", shortHold, err)
+			return w, err
+		case err != nil:
+			return w, err
 		}
-		if _, enabled, err := r.enabled(ctx, w.Account, r.document.Organization); err != nil || !enabled {
-			return cmp.Or(err, errDisabled)
-		}
-		return r.sendMail(ctx, p, alone)
-	})
-	switch {
-	case errors.Is(err, errDisabled):
-		return r.parked(w), nil
-	case errors.Is(err, mail.ErrThrottled):
-		w.Next, err = r.hold(ctx, "SES takes no more now", shortHold, err)
-		return w, err
-	case err != nil:
-		return w, err
-	case page.Next != "":
+		decided = false
+	}
+	if page.Next != "" {
 		w.Cursor, w.Next = page.Next, r.millis()
 		return w, nil
 	}
 	return then(w, outbox.StageEnd), nil
 }
 
-// stillWanted divides recipients into those who get the mail and those who do not any more: the document or the notification was deleted,
-// or the rules, which are asked again unless this run decided, refuse the mail by now.
-func (r *eventRun) stillWanted(ctx context.Context, list []outbox.Recipient, decided bool) (mailed, dropped []outbox.Recipient, err error) {
+// mailPortion sends recipients the mail about the event: what it says, and who may know it, is as they are now. decided: this run has just
+// decided about the recipients.
+func (r *eventRun) mailPortion(ctx context.Context, list []outbox.Recipient, decided, alone bool) error {
+	r.notices = notices{}
+	mailed, dropped, err := r.stillWanted(ctx, list, decided)
+	if err != nil {
+		return err
+	}
+	if err := each(len(dropped), concurrency, func(i int) error { return r.dropMail(ctx, dropped[i]) }); err != nil {
+		return err
+	}
+	return eachOf(mailed, func(p outbox.Recipient) error {
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
+			return errNoTime
+		}
+		if _, enabled, err := r.enabled(ctx, r.event.Account, r.document.Organization); err != nil || !enabled {
+			return cmp.Or(err, errDisabled)
+		}
+		return r.sendMail(ctx, p, alone)
+	})
+}
+
+// stillWanted divides recipients into those who get the mail and those who do not any more: the document, the thread, the event's comments
+// or its notification were deleted, or the rules, which are asked again unless this run decided, refuse the mail by now.
+func (r *eventRun) stillWanted(
+	ctx context.Context, list []outbox.Recipient, decided bool,
+) (mailed []outbox.Recipient, dropped []*decision, err error) {
 	there, err := r.exists(ctx)
+	if err == nil && there && r.event.AnnotationID != "" {
+		err = r.readThread(ctx, r.event)
+		there = r.head != nil && r.said(r.event)
+	}
 	if err == nil && there && !decided {
 		var withdrawn bool
 		withdrawn, err = r.Outbox.Withdrawn(ctx, r.stored.EventRef)
@@ -91,7 +108,7 @@ func (r *eventRun) stillWanted(ctx context.Context, list []outbox.Recipient, dec
 	case err != nil:
 		return nil, nil, err
 	case !there:
-		return nil, list, nil
+		return nil, collab.Map(list, func(p outbox.Recipient) *decision { return &decision{person: person{User: p.User}, mail: deleted} }), nil
 	case decided:
 		return list, nil, nil
 	}
@@ -99,11 +116,11 @@ func (r *eventRun) stillWanted(ctx context.Context, list []outbox.Recipient, dec
 	if err != nil {
 		return nil, nil, err
 	}
-	for i, d := range decisions {
+	for _, d := range decisions {
 		if d.mail == "" {
 			mailed = append(mailed, outbox.Recipient{User: d.User, Mail: true})
 		} else {
-			dropped = append(dropped, list[i])
+			dropped = append(dropped, d)
 		}
 	}
 	return mailed, dropped, nil
@@ -124,14 +141,14 @@ func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
 	return each(len(list), concurrency, func(i int) error { return f(list[i]) })
 }
 
-// dropMail marks the mail to a recipient as sent, without sending it, so that no later mail includes the event.
-func (r *eventRun) dropMail(ctx context.Context, p outbox.Recipient) error {
-	thread := r.thread(p)
+// dropMail records why there is no mail to a person, so that no later mail includes the event.
+func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
+	thread := r.thread(outbox.Recipient{User: d.User})
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, true, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	return r.Outbox.MailSent(ctx, thread, claimed)
+	return r.Outbox.MailDropped(ctx, thread, claimed, string(d.mail))
 }
 
 // sendMail sends a recipient the mail about the event, unless it was sent. Unless alone is true, it includes later events on the thread that
@@ -142,7 +159,7 @@ func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool)
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	notice, err := r.notice(ctx, p, claimed)
+	notice, left, err := r.notice(ctx, p, claimed)
 	if err == nil {
 		err = r.Mailer.Send(ctx, notice)
 	}
@@ -161,6 +178,12 @@ func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool)
 			return errors.Join(withoutText(err), freed)
 		}
 		return fmt.Errorf("%w: %w", mail.ErrThrottled, withoutText(err))
+	}
+	if len(left) > 0 {
+		if err := r.Outbox.MailDropped(ctx, thread, left, string(deleted)); err != nil {
+			return err
+		}
+		claimed = slices.DeleteFunc(claimed, func(id string) bool { return slices.Contains(left, id) })
 	}
 	return r.Outbox.MailSent(ctx, thread, claimed)
 }

@@ -11,64 +11,67 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
+	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
 	"collabdata/shared/store/outbox"
 )
 
 const (
 	recentComments = 3  // shown in a mail before the new ones
-	keptRendered   = 50 // events that a run keeps rendered
+	readComments   = 50 // of a thread at once: of 350 KB each at most
 
-	maxBody = 1_000 // bytes of a comment that a notification shows
-	maxName = 200   // bytes of the name of what was changed
+	maxName = 200 // bytes of the name of what was changed
 )
 
-// notices is the content of mails about a thread, rendered once for all recipients.
+// notices is the content of mails about a thread, as it is now, rendered once for some recipients.
 type notices struct {
-	mu     sync.Mutex
-	secret []byte // signs the tokens to unsubscribe by
-	thread *mail.Notice
-	events map[string]*rendered
+	mu       sync.Mutex
+	secret   []byte // signs the tokens to unsubscribe by
+	thread   *mail.Notice
+	events   map[string]*rendered
+	comments map[int64]*mail.Comment // of the events that were read; nil for one that is gone
 }
 
-// rendered is an event's content in a mail.
+// rendered is an event's content in a mail; nil: it says nothing any more.
 type rendered struct {
 	headline func(collab.User) string // for a recipient
 	event    mail.Event               // without its headline
 }
 
-// notice returns the mail about events to a recipient.
-func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []string) (mail.Notice, error) {
+// notice returns the mail about events to a recipient, and those of the events that it leaves out, as they say nothing any more.
+func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []string) (n mail.Notice, left []string, err error) {
 	r.notices.mu.Lock()
 	defer r.notices.mu.Unlock()
 	if r.notices.thread == nil {
 		thread, err := r.threadNotice(ctx)
 		if err != nil {
-			return mail.Notice{}, err
+			return n, nil, err
 		}
 		if r.notices.secret, err = r.mailSecret(ctx, r.event.Account); err != nil {
-			return mail.Notice{}, err
+			return n, nil, err
 		}
 		r.notices.thread = thread
 	}
-	n := *r.notices.thread
+	n = *r.notices.thread
 	n.To = p.User
 	n.Unsubscribe = unsubscribe.Recipient{
 		Account: r.event.Account, Organization: r.event.OrganizationID, User: p.UserID, Email: collab.Deref(p.Email),
 		Sender: cmp.Or(n.Look.Product, n.Look.FromName),
 	}.Token(r.notices.secret)
-	for _, id := range events {
-		t, err := r.rendered(ctx, id)
-		if err != nil {
-			return n, err
-		}
-		if t != nil {
-			e := t.event
-			e.Headline = t.headline(p.User)
-			n.Events = append(n.Events, e)
-		}
+	if err := r.render(ctx, events); err != nil {
+		return n, nil, err
 	}
-	return n, nil
+	for _, id := range events {
+		t := r.notices.events[id]
+		if t == nil {
+			left = append(left, id)
+			continue
+		}
+		e := t.event
+		e.Headline = t.headline(p.User)
+		n.Events = append(n.Events, e)
+	}
+	return n, left, nil
 }
 
 // mailSecret returns the secret that signs an account's tokens to unsubscribe, and makes it at the first time.
@@ -89,40 +92,110 @@ func (r *eventRun) threadNotice(ctx context.Context) (*mail.Notice, error) {
 		Account: r.event.Account, Look: r.settings.MailLook, OrganizationID: r.event.OrganizationID, DocumentID: r.event.DocumentID,
 		AnnotationID: r.event.AnnotationID,
 	}
-	if r.event.Annotation != nil {
-		n.Quote = r.event.Annotation.TargetText
+	if r.head != nil {
+		n.Quote = r.head.TargetText()
 	}
 	doc, err := r.Directory.Document(ctx, r.document)
 	if err != nil && collab.CodeOf(err) != collab.NotFound {
 		return nil, err
 	}
 	n.Document = cmp.Or(doc.Name, r.event.DocumentID)
-	earlier, err := r.earlier(ctx)
-	for _, c := range earlier {
-		n.Earlier = append(n.Earlier, mail.NewComment(c))
-	}
+	n.Earlier, err = r.earlier(ctx)
 	return n, err
 }
 
-// rendered returns the content of an event on the thread; nil for one that is deleted or withdrawn.
-func (r *eventRun) rendered(ctx context.Context, id string) (*rendered, error) {
-	if t := r.notices.events[id]; t != nil {
-		return t, nil
+// render renders those of the events on the thread that are not rendered yet.
+func (r *eventRun) render(ctx context.Context, events []string) error {
+	if r.notices.events == nil {
+		r.notices.events = map[string]*rendered{}
 	}
-	ev := r.event
-	if id != r.event.ID {
-		var err error
-		if ev, err = r.Outbox.Event(ctx, r.event.Account, id); collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
-			return nil, nil
+	var list []*collab.Event
+	for _, id := range events {
+		if _, done := r.notices.events[id]; done {
+			continue
 		}
-		var withdrawn bool
-		if err == nil {
-			withdrawn, err = r.Outbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
+		r.notices.events[id] = nil
+		ev, err := r.told(ctx, id)
+		if err != nil {
+			return err
 		}
-		if err != nil || withdrawn {
-			return nil, err
+		if ev != nil {
+			list = append(list, ev)
 		}
 	}
+	if err := r.readThread(ctx, list...); err != nil {
+		return err
+	}
+	for _, ev := range list {
+		if r.said(ev) {
+			r.notices.events[ev.ID] = r.rendered(ev)
+		}
+	}
+	return nil
+}
+
+// told returns an event that mails are about; nil for one that is deleted or withdrawn.
+func (r *eventRun) told(ctx context.Context, id string) (*collab.Event, error) {
+	if id == r.event.ID {
+		return r.event, nil
+	}
+	ev, err := r.Outbox.Event(ctx, r.event.Account, id)
+	if collab.CodeOf(err) == collab.NotFound || errors.Is(err, collab.ErrUnreadable) {
+		return nil, nil
+	}
+	withdrawn := false
+	if err == nil {
+		withdrawn, err = r.Outbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
+	}
+	if err != nil || withdrawn {
+		return nil, err
+	}
+	return ev, nil
+}
+
+// readThread reads the event's thread as it is: its head, and those comments of events on it that were not read yet.
+func (r *eventRun) readThread(ctx context.Context, events ...*collab.Event) error {
+	var ids []int64
+	for _, ev := range events {
+		for _, c := range ev.Comments {
+			if _, read := r.notices.comments[c.CommentID]; !read {
+				ids = append(ids, c.CommentID)
+			}
+		}
+	}
+	first := r.notices.comments == nil
+	if first {
+		r.notices.comments = map[int64]*mail.Comment{}
+	}
+	for r.event.AnnotationID != "" && (first || len(ids) > 0) {
+		part := collab.ThreadPart{Document: r.document, Annotation: r.event.AnnotationID, At: r.event.Time, Comments: ids[:min(len(ids), readComments)]}
+		list, err := r.Threads.Parts(ctx, []collab.ThreadPart{part}, true)
+		if err != nil {
+			return err
+		}
+		for _, id := range part.Comments {
+			r.notices.comments[id] = nil
+		}
+		if r.head = nil; list[0] != nil {
+			r.head = &list[0].Annotation
+			for i := range list[0].Comments {
+				r.notices.comments[list[0].Comments[i].ID] = new(mail.NewComment(list[0].Comments[i].Event()))
+			}
+		}
+		first, ids = false, ids[len(part.Comments):]
+	}
+	return nil
+}
+
+// said reports whether an event still says something: comments that it is about are there.
+func (r *eventRun) said(ev *collab.Event) bool {
+	return len(ev.Comments) == 0 || slices.ContainsFunc(ev.Comments, func(c collab.EventComment) bool {
+		return r.notices.comments[c.CommentID] != nil
+	})
+}
+
+// rendered returns the content of an event.
+func (r *eventRun) rendered(ev *collab.Event) *rendered {
 	n := notificationOf(ev)
 	t := &rendered{headline: n.RenderHeadline().For, event: mail.Event{Time: ev.Time, Truncated: ev.Truncated}}
 	if ev.Notification != nil {
@@ -131,15 +204,11 @@ func (r *eventRun) rendered(ctx context.Context, id string) (*rendered, error) {
 		t.headline = mailHeadline(ev, r.notices.thread.Document)
 	}
 	for _, c := range ev.Comments {
-		t.event.Comments = append(t.event.Comments, mail.NewComment(c))
+		if shown := r.notices.comments[c.CommentID]; shown != nil {
+			t.event.Comments = append(t.event.Comments, *shown)
+		}
 	}
-	if r.notices.events == nil {
-		r.notices.events = map[string]*rendered{}
-	}
-	if len(r.notices.events) < keptRendered {
-		r.notices.events[id] = t
-	}
-	return t, nil
+	return t
 }
 
 // mailHeadline returns the headline of an event on a thread for each recipient: who did what, and where.
@@ -190,19 +259,18 @@ func mentionedBy(ev *collab.Event) []string {
 }
 
 // earlier returns the last comments of the thread before the event's own.
-func (r *eventRun) earlier(ctx context.Context) ([]collab.EventComment, error) {
-	ev := r.event
-	if ev.AnnotationID == "" || len(ev.RecentComments) > 0 {
-		return ev.RecentComments, nil
+func (r *eventRun) earlier(ctx context.Context) (list []mail.Comment, err error) {
+	if r.event.AnnotationID == "" {
+		return nil, nil
 	}
-	comments, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, firstID(ev.Comments), recentComments)
-	var list []collab.EventComment
-	for _, c := range comments {
-		list = append(list, collab.EventComment{
-			CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
-		})
+	thread, err := r.Threads.RecentComments(ctx, r.document, r.event.AnnotationID, firstID(r.event.Comments), recentComments)
+	if err != nil || thread == nil {
+		return nil, err
 	}
-	return list, err
+	for i := range thread.Comments {
+		list = append(list, mail.NewComment(thread.Comments[i].Event()))
+	}
+	return list, nil
 }
 
 // notificationOf returns the notification that an event carries, or else the one made of it, which is always the same.
@@ -220,10 +288,10 @@ func notificationOf(ev *collab.Event) collab.Notification {
 		n.ActionUser = *ev.Actor
 	}
 	if len(ev.Comments) > 0 {
-		n.Body = mail.NewComment(ev.Comments[0]).Text
-		if len(n.Body) > maxBody {
-			n.Body = collab.Cut(n.Body, maxBody) + "…"
-		}
+		n.Body = content.Excerpt(ev.Comments[0])
+	}
+	for _, c := range ev.Comments[:min(len(ev.Comments), collab.MaxNotified)] {
+		n.CommentIDs = append(n.CommentIDs, c.CommentID)
 	}
 	set := func(name string, object collab.JSON) bool {
 		text := nameOf(object)

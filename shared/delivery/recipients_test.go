@@ -68,7 +68,9 @@ func TestWhoIsConcerned(t *testing.T) {
 		inbox, mail []string
 	}{
 		{"a comment", collab.CommentAdded, func(ev *collab.Event) {}, append([]string{"tagged"}, inThread...), append([]string{"tagged"}, inThread[1:]...)},
-		{"a thread", collab.AnnotationAdded, func(ev *collab.Event) { ev.AnnotationID, ev.Annotation = "new", nil }, []string{"tagged"}, []string{"tagged"}},
+		{"a thread", collab.AnnotationAdded, func(ev *collab.Event) {
+			ev.AnnotationID, ev.Annotation, ev.Comments = "new", nil, []collab.EventComment{}
+		}, []string{"tagged"}, []string{"tagged"}},
 		{"a status", collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Actor, ev.People, ev.Comments = nil, nil, nil }, append([]string{"ann"}, inThread...), inThread[1:]},
 		{"nobody", collab.AnnotationUpdated, func(ev *collab.Event) { ev.Notify = false }, nil, nil},
 	} {
@@ -89,6 +91,7 @@ func TestWhoIsConcerned(t *testing.T) {
 				comment(3, "author", nil), {ID: 4, Text: &test.name, From: object("moved", "old@"+a.id+".example")}, comment(9, "other", nil),
 			}
 			a.add(thread, nil)
+			a.begin("new")
 			ev := a.event(test.kind)
 			ev.AnnotationID, ev.Actor = "thread", &collab.User{UserID: "ann"}
 			ev.People = []collab.User{a.user("tagged"), a.user("ann")}

@@ -25,6 +25,19 @@ func TestAskedAgain(t *testing.T) {
 		{"access is taken away", func(a *account) {
 			a.must(a.directory.DeleteGrants(a.Context(), "bob", []collab.Resource{{OrganizationRef: a.doc.OrganizationRef, Document: a.doc}}))
 		}, 0},
+		{"the user is removed", func(a *account) { a.remove("bob") }, 0},
+		{"the user is removed, and brought back", func(a *account) {
+			a.remove("bob")
+			a.grant("bob")
+		}, 1},
+		{"the document is disabled", func(a *account) { a.put("doc", func(d *collab.Document) { d.Disabled = true }) }, 0},
+		{"the comment is deleted", func(a *account) { a.deleteComments("thread") }, 0},
+		{"the thread is deleted", func(a *account) { a.deleteThread("thread") }, 0},
+		{"the thread is deleted, and added again", func(a *account) {
+			a.deleteThread("thread")
+			a.world.add(time.Second)
+			a.begin("thread")
+		}, 0},
 		{"the user unsubscribes", func(a *account) {
 			a.must(a.directory.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
 		}, 0},
@@ -59,11 +72,7 @@ func TestAskedAgain(t *testing.T) {
 			a := w.account()
 			a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
 			a.grant("bob")
-			ev := a.event(collab.CommentAdded)
-			ev.AnnotationID, ev.VerifyAccess, ev.People = "thread", true, []collab.User{a.user("bob")}
-			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
-			w.must(err)
+			ev := a.comment("thread", a.user("bob"))
 			w.send(ev)
 			p := w.start()
 			w.drain(p)
@@ -143,15 +152,13 @@ func TestMailLook(t *testing.T) {
 	a := w.account(grouping(true), func(s *collab.Settings) {
 		s.MailLook = collab.MailLook{Product: "Ledger", Link: "https://app.example/{documentId}/{annotationId}/{commentId}"}
 	})
-	ev := a.event(collab.CommentAdded)
 	text := "hello"
-	ev.AnnotationID, ev.People, ev.Actor = "thread", []collab.User{a.user("bob")}, &collab.User{UserID: "ann"}
-	ev.Annotation = &collab.EventAnnotation{TargetText: "Sales grew"}
-	ev.Comments = []collab.EventComment{{CommentID: 7, Text: &text}}
-	n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-	_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
-	w.must(err)
-	w.send(ev)
+	a.must(a.threads.AddAnnotation(t.Context(), a.request(), a.doc, &collab.Thread{Annotation: collab.Annotation{
+		ID: "thread", Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN", TargetElement: collab.JSON(`{"targetText":"Sales grew"}`),
+	}}, collab.NewAnnotation{}))
+	w.send(a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+		ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob")}
+	}, collab.Comment{ID: 7, Text: &text, From: collab.JSON(`{"userId":"ann"}`)}))
 	w.settle(w.start())
 	mails := w.mails()[a.address("bob")]
 	if len(mails) != 1 {

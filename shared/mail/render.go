@@ -2,16 +2,15 @@ package mail
 
 import (
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
 	"strings"
 	texttemplate "text/template"
 	"time"
-	"unicode"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/content"
 )
 
 // Limits on what one mail shows. What is left out is counted.
@@ -20,7 +19,6 @@ const (
 	maxComments = 20 // of one event
 	maxEarlier  = 3
 	maxSubject  = 150    // characters
-	maxText     = 4_000  // bytes of a comment, or of a notification's text
 	maxQuote    = 300    // bytes of the text that a thread is about
 	maxShown    = 60_000 // bytes of all comments and texts: programs clip mails of more than 100 KB
 )
@@ -58,19 +56,10 @@ type Comment struct {
 	HTML   template.HTML // clean; "" when there is text alone
 }
 
-// NewComment renders a comment: tags become names, HTML is cleaned. The first 4,000 bytes of text and HTML are read, and each is rendered
-// to as many at most.
+// NewComment renders a comment: see package content.
 func NewComment(c collab.EventComment) Comment {
-	shown := Comment{ID: c.CommentID, Author: authorOf(c), Time: utc(c.CreatedAt)}
-	names := taggedNames(c.TaggedUserContacts)
-	if text := collab.Deref(c.HTML); text != "" {
-		html := clean(collab.Cut(text, maxText), names)
-		shown.HTML, shown.Text = template.HTML(html), lines(textOf(html))
-	}
-	if text := collab.Deref(c.Text); text != "" {
-		shown.Text = lines(names.in(collab.Cut(text, maxText)))
-	}
-	return shown
+	text, html := content.Of(c)
+	return Comment{ID: c.CommentID, Author: content.Author(c), Time: utc(c.CreatedAt), Text: text, HTML: template.HTML(html)}
 }
 
 // Content is a rendered mail.
@@ -131,7 +120,7 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	}
 	look := n.Look.Or(m.options.Look)
 	v := view{
-		Subject: subject(n.Events), Product: look.Product, Document: line(collab.Cut(n.Document, maxName)), Quote: line(n.Quote),
+		Subject: subject(n.Events), Product: look.Product, Document: content.Line(collab.Cut(n.Document, content.MaxName)), Quote: content.Line(n.Quote),
 		Link: look.LinkTo(n.OrganizationID, n.DocumentID, n.AnnotationID, firstComment(n.Events)), Thread: n.AnnotationID != "",
 		Unsubscribe: m.unsubscribeURL(n),
 	}
@@ -142,8 +131,8 @@ func (m *Mailer) Render(n Notice) (Content, error) {
 	left := maxShown
 	for i, e := range n.Events[:min(len(n.Events), maxEvents)] {
 		ev := eventView{
-			Headline:  line(collab.Cut(e.Headline, collab.MaxHeadline)),
-			Body:      lines(collab.Cut(e.Body, maxText)),
+			Headline:  content.Line(collab.Cut(e.Headline, collab.MaxHeadline)),
+			Body:      content.Lines(collab.Cut(e.Body, content.MaxText)),
 			Time:      utc(e.Time),
 			Truncated: e.Truncated,
 		}
@@ -193,7 +182,7 @@ func firstComment(events []Event) int64 {
 }
 
 func subject(events []Event) string {
-	s := []rune(line(collab.Cut(events[0].Headline, collab.MaxHeadline)))
+	s := []rune(content.Line(collab.Cut(events[0].Headline, collab.MaxHeadline)))
 	if len(s) > maxSubject {
 		s = append(s[:maxSubject-1], '…')
 	}
@@ -201,34 +190,6 @@ func subject(events []Event) string {
 		return fmt.Sprintf("%s (and %d more)", string(s), more)
 	}
 	return string(s)
-}
-
-func authorOf(c collab.EventComment) string {
-	var author collab.User
-	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
-		return "Somebody"
-	}
-	return nameOf(author)
-}
-
-// line makes a text one line, lines keeps its line ends; both drop control characters, which no mail shows.
-func line(text string) string { return strings.Join(strings.Fields(lines(text)), " ") }
-
-func lines(text string) string { return strings.TrimSpace(printable(text)) }
-
-func printable(text string) string {
-	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == '\u2028' || r == '\u2029':
-			return '\n'
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // quote puts `> ` before each line, so that no comment looks like a part of the mail.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/mail/content"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
@@ -304,27 +305,6 @@ func TestRenderNothing(t *testing.T) {
 	}
 }
 
-func TestTextOf(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain":                          "plain",
-		"<p>one</p><p>two</p>":           "one\n\ntwo",
-		"one<br>two<br/>three":           "one\ntwo\nthree",
-		"  a \n <b>b</b>\t c  ":          "a b c",
-		"a<b> b</b>c":                    "a bc",
-		"<ul><li>x</li><li>y</li></ul>z": "- x\n- y\nz",
-		"<pre>a  b\n  c</pre>d":          "a  b\n  c\nd",
-		"1 &lt; 2 &amp; &quot;3&quot;":   `1 < 2 & "3"`,
-		`<a href="https://a.example/?x=1&amp;y=2">there</a>`:     "there (https://a.example/?x=1&y=2)",
-		`<a href="https://a.example/">https://a.example/</a> ok`: "https://a.example/ ok",
-		"<blockquote>said</blockquote>answered":                  "said\nanswered",
-		"":                                                       "",
-	} {
-		if got := textOf(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
-	}
-}
-
 // FuzzComment: whatever a comment holds, the mail stays whole and harmless.
 func FuzzComment(f *testing.F) {
 	for _, seed := range []string{
@@ -339,7 +319,7 @@ func FuzzComment(f *testing.F) {
 	m := newMailer(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		c := comment(1, "", text)
-		if len(c.HTML) > maxText || len(c.Text) > maxText {
+		if len(c.HTML) > content.MaxText || len(c.Text) > content.MaxText {
 			t.Errorf("%d bytes of HTML and %d of text", len(c.HTML), len(c.Text))
 		}
 		got, err := m.Render(notice(Event{Headline: text, Body: text, Comments: []Comment{c, comment(2, text, "")}}))

@@ -80,7 +80,6 @@ func examples() []*collab.Event {
 	commented := event(collab.CommentAdded)
 	commented.Actor, commented.Annotation = &bob, annotation(open)
 	commented.Comments = []collab.EventComment{comment(1772366400000002, "First"), comment(1772366400000003, "Second")}
-	commented.RecentComments = []collab.EventComment{comment(1772366400000001, "Please look, {{u2}}")}
 	commented.People = []collab.User{bob}
 
 	edited := event(collab.CommentUpdated)

@@ -7,9 +7,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// recentComments is how many earlier comments an event carries as context.
-const recentComments = 3
-
 // wanted reports whether an add of comments raises an event: where one of them triggers notifications, or the account asked for all
 // events.
 func wanted(call *rpc.Call, comments []NewComment) bool {
@@ -26,9 +23,7 @@ func newEvent(call *rpc.Call, doc collab.DocumentRef, position int, of string) c
 // annotationAdded returns the event of a new annotation, made from ev. sent are its comments as the request has them.
 func annotationAdded(ev collab.Event, t *collab.Thread, sent []NewComment, all bool) *collab.Event {
 	ev.Describe(collab.AnnotationAdded, &t.Annotation)
-	if quiet := putComments(&ev, t.Comments, sent, all); ev.Notify && !all {
-		ev.RecentComments = eventComments(quiet[max(0, len(quiet)-recentComments):])
-	}
+	putComments(&ev, t.Comments, sent, all)
 	return &ev
 }
 
@@ -70,10 +65,9 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 }
 
 // putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
-// events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned. It returns the comments
-// that trigger nothing.
-func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) (quiet []collab.Comment) {
-	var loud []collab.Comment
+// events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned.
+func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) {
+	var loud, quiet []collab.Comment
 	var triggers []NewComment
 	for i, c := range comments {
 		if sent[i].TriggerNotification {
@@ -92,15 +86,12 @@ func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment,
 	if all {
 		ev.Comments = append(ev.Comments, eventComments(quiet)...)
 	}
-	return quiet
 }
 
 func eventComments(comments []collab.Comment) []collab.EventComment {
 	var list []collab.EventComment
 	for _, c := range comments {
-		list = append(list, collab.EventComment{
-			CommentID: c.ID, Text: c.Text, HTML: c.HTML, From: c.From, TaggedUserContacts: c.TaggedUserContacts, CreatedAt: c.CreatedAt,
-		})
+		list = append(list, c.Event())
 	}
 	return list
 }

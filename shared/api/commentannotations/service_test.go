@@ -148,7 +148,6 @@ type told struct {
 	Notify     bool
 	Actor      string
 	Comments   []int64
-	Recent     []int64
 	People     []string
 }
 
@@ -162,7 +161,7 @@ func tell(events []*collab.Event) []told {
 	var list []told
 	for _, ev := range events {
 		e := told{
-			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ids(ev.Comments), Recent: ids(ev.RecentComments),
+			Type: ev.Type, Annotation: ev.AnnotationID, Notify: ev.Notify, Comments: ids(ev.Comments),
 		}
 		if ev.Actor != nil {
 			e.Actor = ev.Actor.DisplayName()
@@ -221,7 +220,7 @@ func TestEvents(t *testing.T) {
 					comment(5, "eve", trigger+tag("tim", "tom")), comment(6, "fay", trigger+tag("tim")),
 				)+`},{"annotationId":"a3"}]`),
 				[]told{{
-					Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6}, Recent: []int64{2, 3, 4},
+					Type: added, Annotation: "a2", Notify: true, Actor: "eve", Comments: []int64{5, 6},
 					People: []string{"TIM", "TOM"},
 				}}, []told{
 					{

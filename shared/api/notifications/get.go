@@ -56,6 +56,12 @@ type Notification struct {
 	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
 }
 
+// reader is the user whose inbox is read; the zero reader is a back end, from which nothing is hidden.
+type reader struct {
+	collab.User
+	member bool // of the organization
+}
+
 // show returns an entry as it is answered to a request; recipient is the user who has it, without an id for none.
 func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User) Notification {
 	to := make(map[string]bool, len(e.To))
@@ -94,15 +100,19 @@ func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 // chunk is how many notifications are in memory beside the page, each collab.MaxItemBytes at most.
 const chunk = 100
 
+// aheadOfHidden is how many notifications are read at once, however few are wanted, where some were hidden.
+const aheadOfHidden = 20
+
 // Get is POST /v2/notifications/get.
 func Get() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable,
+	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable | rpc.ReadProviders,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
 that the user did not cause and wants. The user need not be a member. Headlines are filled in for this user. Without a userId it returns
 all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left
-out, as is what is of a document that was deleted. A page may have fewer notifications than asked for, even none, and have a nextPageToken,
-which is answered as pageToken, too.
+out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the
+text that it has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
+pageToken, too.
 
 NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is disabled.`}
 }
@@ -125,36 +135,40 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
 			return nil, err
 		}
-		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, collab.User{}, at)
+		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, reader{}, at)
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	recipient := collab.User{UserID: req.UserID}
 	members, err := s.Directory.Members(ctx, org, []string{req.UserID})
 	if err != nil {
 		return nil, err
 	}
+	of := reader{User: collab.User{UserID: req.UserID}}
 	if m, ok := members[req.UserID]; ok {
-		recipient = m.User
+		of = reader{m.User, m.Holds(call.Millis())}
 	}
-	return page, s.fill(ctx, call, page, org, q, recipient, at)
+	return page, s.fill(ctx, call, page, org, q, of, at)
 }
 
-// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not meant.
+// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery,
-	recipient collab.User, at string,
+	of reader, at string,
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
-	for {
-		entries, behind, err := s.Outbox.Notifications(ctx, org, q, at, min(page.Most(), chunk))
+	for looked, ahead := 0, 0; ; {
+		found, behind, err := s.Outbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
+		if err != nil {
+			return err
+		}
+		entries, err := s.asItIs(ctx, call, org, found, of)
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if !page.Add(show(call, org.Organization, e, recipient)) {
+			if !page.Add(show(call, org.Organization, e, of.User)) {
 				page.Next(at)
 				return nil
 			}
@@ -164,9 +178,12 @@ func (s *Service) fill(
 			return nil
 		}
 		at = behind
-		if page.Most() == 0 || len(entries) == 0 {
+		if looked += len(found); page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
 			page.Next(at)
 			return nil
+		}
+		if len(entries) < len(found) {
+			ahead = aheadOfHidden
 		}
 	}
 }

@@ -30,6 +30,12 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 	if n.DocumentID == "" {
 		n.DocumentID = "doc"
 	}
+	if n.AnnotationID != "" {
+		th := &collab.Thread{Annotation: collab.Annotation{ID: n.AnnotationID, Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+		if err := f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	_, err := f.outbox.AddAudience(t.Context(), org, n, n.ID, users...)
 	if err == nil && len(users) > 0 {
 		err = f.outbox.AddToInbox(t.Context(), org, n, users)

@@ -14,6 +14,20 @@ type Service struct {
 	Directory Directory
 	Outbox    Outbox
 	Deletion  Deletion
+	Threads   Threads
+	Access    Access
+}
+
+// Threads keeps what notifications are about: see package threads.
+type Threads interface {
+	Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error)
+}
+
+// Access knows who may see what: see package access.
+type Access interface {
+	Viewers(
+		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
+	) ([][]collab.Viewer, error)
 }
 
 // Directory knows organizations, documents, members, what they prefer, and who wants no mail: see package directory.

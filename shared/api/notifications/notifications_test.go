@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/shared/access"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -21,6 +22,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
+	"collabdata/shared/webhook"
 )
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -30,6 +32,7 @@ type fixture struct {
 	notifications.Service
 	directory *directory.Store
 	outbox    *outbox.Store
+	threads   *threads.Store
 	server    *rpc.Server
 	sent      []collab.EventRef
 }
@@ -49,11 +52,14 @@ func newFixture(t *testing.T) *fixture {
 	if err := storetest.AddDocuments(t.Context(), d, org, "doc"); err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{directory: d, outbox: o, server: &rpc.Server{
+	f := &fixture{directory: d, outbox: o, threads: threads.New(table, d, o), server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: d,
 	}}
 	f.server.Send = f.send
-	f.Service = notifications.Service{Directory: d, Outbox: o, Deletion: deletion.New(d, threads.New(table, d, o), o, 0)}
+	f.Service = notifications.Service{
+		Directory: d, Outbox: o, Deletion: deletion.New(d, f.threads, o, 0), Threads: f.threads,
+		Access: access.New(d, webhook.NewGuard(nil), webhook.ClientOptions{}, f.server.Now, f.server.Log),
+	}
 	return f
 }
 

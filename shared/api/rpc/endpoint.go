@@ -36,6 +36,7 @@ const (
 	ReadWebhooks                       // webhook endpoints and their signing secrets: as ReadTable
 	WriteWebhooks                      // the same: as WriteTable, which goes with it
 	ReadMailSecrets                    // what signs the tokens to unsubscribe by: as ReadTable
+	ReadProviders                      // permission providers with their secrets: as ReadTable
 )
 
 // Summary returns the first sentence of the description, without its full stop, and the rest of it.

@@ -73,18 +73,26 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	return comments, nil
 }
 
-// RecentComments returns, by id, the last comments of an annotation whose ids are less than before, at most most. An annotation that does
-// not exist has none. Comments of the last second may be missing.
-func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int) ([]collab.Comment, error) {
+// RecentComments returns an annotation with the last of its comments whose ids are less than before, at most most, by id; nil where it does
+// not exist. Changes and comments of the last second may be missing.
+func (s *Store) RecentComments(
+	ctx context.Context, doc collab.DocumentRef, ann string, before int64, most int,
+) (*collab.Thread, error) {
 	first := commentKey(doc, ann, 0)
 	q := store.Scan{PK: first.PK, Newest: true, Keys: store.Span{From: first.SK, To: commentKey(doc, ann, before-1).SK}, Limit: most}
 	k := headKey(doc, ann)
 	found, err := s.GetAll(ctx, []keys.Key{k}, false)
 	head := found[k]
+	if err == nil && head == nil { // it may have been added a moment ago
+		head, err = s.Get(ctx, k)
+	}
 	if err != nil || head == nil {
 		return nil, err
 	}
-	var list []collab.Comment
+	t := &collab.Thread{Document: doc.Document}
+	if t.Annotation, err = readHead(head); err != nil {
+		return nil, err
+	}
 	for it, err := range s.Items(ctx, q) {
 		c, is, err := commentOf(it, err, head)
 		if err != nil {
@@ -93,12 +101,12 @@ func (s *Store) RecentComments(ctx context.Context, doc collab.DocumentRef, ann 
 		if !is {
 			continue
 		}
-		if list = append(list, c); len(list) == most {
+		if t.Comments = append(t.Comments, c); len(t.Comments) == most {
 			break
 		}
 	}
-	slices.Reverse(list)
-	return list, nil
+	slices.Reverse(t.Comments)
+	return t, nil
 }
 
 // commentOf reads a head's comment from an item of its thread, or passes on why the item could not be read. is is false for an item to skip:

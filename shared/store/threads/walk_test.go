@@ -317,7 +317,7 @@ func testLaterVersion(t *testing.T, s *Store) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range list {
+			for _, c := range list.Comments {
 				ids = append(ids, fmt.Sprint(c.ID))
 			}
 			got = append(got, strings.Join(ids, " "))

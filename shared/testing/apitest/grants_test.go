@@ -90,6 +90,8 @@ func (o *overseer) note(path, target string, body []byte) {
 				o.used[path] |= webhooks
 			case kind == "UNSUBSCRIBE" && table == rpc.ReadTable:
 				o.used[path] |= rpc.ReadMailSecrets
+			case kind == "PROVIDER" && table == rpc.ReadTable:
+				o.used[path] |= rpc.ReadProviders
 			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
 			default:
 				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true

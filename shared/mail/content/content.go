@@ -1,13 +1,55 @@
-package mail
+// Package content makes what people read of a comment: text, and clean HTML, in which tags have become names.
+package content
 
 import (
+	"encoding/json"
 	"strings"
+	"unicode"
 
 	"collabdata/shared/collab"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
+
+// What is read and shown of a comment, in bytes.
+const (
+	MaxText = 4_000 // of its text, of its HTML, and of what either becomes
+	MaxName = 200   // of a name
+
+	maxExcerpt = 1_000
+)
+
+// Excerpt is what a notification shows of a comment: the beginning of its text.
+func Excerpt(c collab.EventComment) string {
+	text, _ := Of(c)
+	if len(text) > maxExcerpt {
+		text = collab.Cut(text, maxExcerpt) + "…"
+	}
+	return text
+}
+
+// Of renders a comment. text has no markup, "" where there is none; html is clean, "" where there is text alone.
+func Of(c collab.EventComment) (text, html string) {
+	names := taggedNames(c.TaggedUserContacts)
+	if sent := collab.Deref(c.HTML); sent != "" {
+		html = clean(collab.Cut(sent, MaxText), names)
+		text = Lines(textOf(html))
+	}
+	if sent := collab.Deref(c.Text); sent != "" {
+		text = Lines(names.in(collab.Cut(sent, MaxText)))
+	}
+	return text, html
+}
+
+// Author is how people read who wrote a comment.
+func Author(c collab.EventComment) string {
+	var author collab.User
+	if len(c.From) == 0 || json.Unmarshal(c.From, &author) != nil {
+		return "Somebody"
+	}
+	return nameOf(author)
+}
 
 // textOf returns the text of cleaned HTML: paragraphs and items on lines of their own, links followed by where they lead.
 func textOf(clean string) string {
@@ -101,9 +143,9 @@ func taggedNames(taggedUserContacts collab.JSON) tagged {
 	return names
 }
 
-// in returns a text with names in the place of its tokens `{{userId}}`, at most maxText bytes. A name that looks like a token stays.
+// in returns a text with names in the place of its tokens `{{userId}}`, at most MaxText bytes. A name that looks like a token stays.
 func (names tagged) in(text string) string {
-	b := collab.NewBounded(maxText)
+	b := collab.NewBounded(MaxText)
 	for !b.Full() {
 		before, after, found := strings.Cut(text, "{{")
 		id, rest, closed := strings.Cut(after, "}}")
@@ -123,8 +165,26 @@ func (names tagged) in(text string) string {
 	return b.String()
 }
 
-// maxName is how much of a name is shown, in bytes.
-const maxName = 200
-
 // nameOf is how a mail calls a user.
-func nameOf(u collab.User) string { return line(collab.Cut(u.DisplayName(), maxName)) }
+func nameOf(u collab.User) string { return Line(collab.Cut(u.DisplayName(), MaxName)) }
+
+// Line makes a text one line, without control characters, which nothing shows.
+func Line(text string) string { return strings.Join(strings.Fields(Lines(text)), " ") }
+
+// Lines is Line, but keeps line ends.
+func Lines(text string) string { return strings.TrimSpace(printable(text)) }
+
+func printable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, text)
+}

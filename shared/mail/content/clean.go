@@ -1,4 +1,4 @@
-package mail
+package content
 
 import (
 	"net/url"
@@ -13,13 +13,13 @@ import (
 // maxDepth is how deep the elements of a comment nest in a mail; within it, more are left out and what they hold is shown.
 const maxDepth = 16
 
-// clean returns what a mail shows of a comment's HTML, at most maxText bytes: the forms of text, and links. No images, as they would tell
+// clean returns what a mail shows of a comment's HTML, at most MaxText bytes: the forms of text, and links. No images, as they would tell
 // their server who reads; no styles and classes, as they could cover the rest of the mail.
 //
 // It copies no markup. It reads one token after another, builds no tree, and writes tags of its own: those of the elements that are
 // allowed, without attributes but the address of a link, each closed. All else is text and escaped.
 func clean(text string, names tagged) string {
-	c := cleaner{left: maxText - maxDepth*len("</blockquote>")}
+	c := cleaner{left: MaxText - maxDepth*len("</blockquote>")}
 	var hidden atom.Atom // the element whose text is not shown, 0 for none
 	for z := html.NewTokenizer(strings.NewReader(text)); c.left > 0; {
 		kind := z.Next()

@@ -1,0 +1,152 @@
+package delivery_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// remove takes a user out of the organization, with all grants in it.
+func (a *account) remove(user string) {
+	a.Helper()
+	r := a.request()
+	r.Account = a.id
+	a.must(a.directory.DeleteMembers(a.Context(), r, collab.Resource{OrganizationRef: a.doc.OrganizationRef}, []string{user})[0])
+}
+
+// deleteThread deletes a thread.
+func (a *account) deleteThread(thread string) {
+	a.Helper()
+	r := a.request()
+	r.Account = a.id
+	_, errs, err := a.threads.DeleteAnnotations(a.Context(), r, a.doc, []string{thread}, collab.AnnotationDeletion{})
+	a.must(errors.Join(append(errs, err)...))
+}
+
+// deleteComments deletes comments of a thread, all where none are named.
+func (a *account) deleteComments(thread string, ids ...int64) {
+	a.Helper()
+	r := a.request()
+	r.Account = a.id
+	_, failures, err := a.threads.DeleteComments(a.Context(), r, a.doc, thread, ids, nil)
+	a.must(err)
+	for _, err := range failures {
+		a.must(err)
+	}
+}
+
+// correct gives a comment another text.
+func (a *account) correct(thread string, id int64, text string) {
+	a.Helper()
+	failures, err := a.threads.UpdateComments(a.Context(), a.request(), a.doc, thread, collab.CommentChange{
+		IDs: []int64{id}, At: a.millis(), Change: func(c *collab.Comment) error {
+			c.Text = &text
+			return nil
+		},
+	})
+	a.must(err)
+	a.must(failures[id])
+}
+
+// TestNotTold: who may not see a thread is told nothing of it, whatever named them; where nobody set who may, everyone is told.
+func TestNotTold(t *testing.T) {
+	restrict := func(d *collab.Document) { d.Access = collab.AccessRestricted }
+	for name, test := range map[string]struct {
+		set  func(*account)
+		want []string
+	}{
+		"nothing is set":           {func(*account) {}, []string{"assigned", "author", "mentioned"}},
+		"the document is public":   {func(a *account) { a.put("doc", func(d *collab.Document) { d.Access = collab.AccessPublic }) }, []string{"assigned", "author", "mentioned"}},
+		"the document is disabled": {func(a *account) { a.put("doc", func(d *collab.Document) { d.Disabled = true }) }, nil},
+		"restricted, nobody's":     {func(a *account) { a.put("doc", restrict) }, nil},
+		"restricted, a grant":      {func(a *account) { a.put("doc", restrict); a.grant("author") }, []string{"author"}},
+		"of members, one is one": {func(a *account) {
+			a.put("doc", func(d *collab.Document) { d.Access = collab.AccessOrganizationPrivate })
+			a.member("assigned")
+		}, []string{"assigned"}},
+		"one was removed":           {func(a *account) { a.member("author"); a.remove("author") }, []string{"assigned", "mentioned"}},
+		"one was removed and added": {func(a *account) { a.member("author"); a.remove("author"); a.member("author") }, []string{"assigned", "author", "mentioned"}},
+		"a folder above is restricted": {func(a *account) {
+			a.folder("top", collab.AccessRestricted)
+			a.put("doc", func(d *collab.Document) { d.Folder = "top" })
+			a.grant("mentioned")
+		}, []string{"mentioned"}},
+	} {
+		for _, off := range []bool{true, false} {
+			t.Run(name+map[bool]string{true: ", mail at once", false: ", mail grouped"}[off], func(t *testing.T) {
+				w := newWorld(t)
+				a := w.account(grouping(off))
+				early := "an earlier comment"
+				a.record("thread", collab.CommentAdded, func(ev *collab.Event) { ev.Notify = false },
+					collab.Comment{Text: &early, From: collab.JSON(`{"userId":"author","email":"` + a.address("author") + `"}`), AuthorID: "author"})
+				test.set(a)
+				w.add(10 * time.Second)
+				text, assigned := "a reply", collab.JSON(`{"userId":"assigned","email":"`+a.address("assigned")+`"}`)
+				ev := a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+					ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("mentioned")}
+					ev.Annotation.AssignedTo = assigned
+				}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
+				w.send(ev)
+				w.settle(w.start())
+				a.put("doc", func(d *collab.Document) { d.Disabled = false })
+				w.add(10 * time.Second)
+				a.checkReached(t, ev, []string{"assigned", "author", "mentioned"}, test.want, test.want)
+			})
+		}
+	}
+}
+
+// folder makes a folder of the organization with an access type.
+func (a *account) folder(id string, access collab.Access) {
+	a.Helper()
+	folders := []collab.Folder{{ID: id, Name: id, Parent: collab.RootFolder, Access: access}}
+	a.must(a.directory.AddFolders(a.Context(), a.request(), a.doc.OrganizationRef, folders)[0])
+}
+
+// TestMailSaysWhatIsSo: a mail that has waited says what its comments say by then, and nothing of those that are gone.
+func TestMailSaysWhatIsSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*account, []int64) // of the comments in the grouped mail
+		want   []string
+	}{
+		"nothing changes":       {func(*account, []int64) {}, []string{"first", "second", "third"}},
+		"the first is deleted":  {func(a *account, ids []int64) { a.deleteComments("thread", ids[0]) }, []string{"second", "third"}},
+		"the second is deleted": {func(a *account, ids []int64) { a.deleteComments("thread", ids[1]) }, []string{"first", "third"}},
+		"the last is corrected": {func(a *account, ids []int64) { a.correct("thread", ids[2], "the last") }, []string{"first", "second", "the last"}},
+		"all are deleted":       {func(a *account, ids []int64) { a.deleteComments("thread") }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			a := w.account()
+			p := w.start()
+			var ids []int64
+			for _, text := range []string{"first", "second", "third"} {
+				ev := a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+					ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob")}
+				}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
+				ids = append(ids, ev.Comments[0].CommentID)
+				w.send(ev)
+				w.drain(p)
+				w.add(10 * time.Second)
+			}
+			test.change(a, ids)
+			w.settle(p)
+			var got []string
+			for _, m := range w.mails()[a.address("bob")] {
+				for _, text := range []string{"first", "second", "third", "the last"} {
+					if strings.Contains(m.Text, "> "+text) {
+						got = append(got, text)
+					}
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

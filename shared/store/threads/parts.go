@@ -1,0 +1,72 @@
+package threads
+
+import (
+	"context"
+	"maps"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+)
+
+// Parts reads what is there now of parts of threads, all in one batch: each with its head and those of the comments that are there, in
+// their order. A part is nil where its thread is gone. Unless strong is true, changes of the last second may be missing, but not what was
+// added.
+func (s *Store) Parts(ctx context.Context, parts []collab.ThreadPart, strong bool) ([]*collab.Thread, error) {
+	var itemKeys []keys.Key
+	for _, p := range parts {
+		itemKeys = append(itemKeys, headKey(p.Document, p.Annotation))
+		for _, id := range p.Comments {
+			itemKeys = append(itemKeys, commentKey(p.Document, p.Annotation, id))
+		}
+	}
+	found, err := s.GetAll(ctx, itemKeys, strong)
+	if err != nil {
+		return nil, err
+	}
+	if !strong {
+		var missing []keys.Key
+		for _, k := range itemKeys {
+			if found[k] == nil {
+				missing = append(missing, k)
+			}
+		}
+		late, err := s.GetAll(ctx, missing, true)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, late)
+	}
+	list := make([]*collab.Thread, len(parts))
+	for i, p := range parts {
+		if list[i], err = readPart(p, found); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// readPart makes a part of the items that were found.
+func readPart(p collab.ThreadPart, found map[keys.Key]store.Item) (*collab.Thread, error) {
+	head := found[headKey(p.Document, p.Annotation)]
+	if head == nil || p.At != 0 && !bornBefore(head, collab.EarliestID(p.At+store.ClockSkew.Milliseconds())) {
+		return nil, nil
+	}
+	t := &collab.Thread{Document: p.Document.Document}
+	var err error
+	if t.Annotation, err = readHead(head); err != nil {
+		return nil, err
+	}
+	for _, id := range p.Comments {
+		it := found[commentKey(p.Document, p.Annotation, id)]
+		if it == nil || !belongs(it, head) {
+			continue
+		}
+		c, err := readComment(it)
+		if err != nil {
+			return nil, err
+		}
+		t.Comments = append(t.Comments, c)
+	}
+	return t, nil
+}
