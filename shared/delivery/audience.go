@@ -104,9 +104,9 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ofThread := func(u collab.User) {
 		all.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
 	}
-	before := firstID(ev.Comments)
+	before, portion := firstID(ev.Comments), cmp.Or(r.portion, threadPortion)
 	for n, size := 0, 0; ev.AnnotationID != "" && n < threadComments && size < threadBytes; {
-		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, threadPortion)
+		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, portion)
 		if err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 			}
 			size += len(collab.Deref(c.Text)) + len(collab.Deref(c.HTML)) + len(c.Context) + len(c.Attachments) + len(c.TaggedUserContacts)
 		}
-		if n += len(comments); len(comments) < threadPortion {
+		if n += len(comments); len(comments) < portion {
 			break
 		}
 		before = comments[0].ID

@@ -30,6 +30,7 @@ const (
 	notVisible   reason = "visibility"
 	noAddress    reason = "no address"
 	unsubscribed reason = "unsubscribed"
+	rejected     reason = "the mail service rejected it"
 
 	preferenceOfDocument     reason = "preference for the document"
 	preferenceOfOrganization reason = "preference for the organization"

@@ -23,6 +23,7 @@ type eventRun struct {
 	settings collab.Settings // of the account
 	hops     int             // of the message
 	repeated bool            // an earlier message was sent
+	portion  int             // comments of a thread that are read at once to know who is in it; 0 is threadPortion
 
 	decided *outbox.RecipientPage // the first page of recipients, where this run decided it
 	head    *collab.Annotation    // of the event's thread, as it was last read; nil where it is gone, or the event is about none

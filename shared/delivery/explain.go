@@ -82,10 +82,14 @@ func (d *Deliverer) ExplainTo(ctx context.Context, ref collab.EventRef, user str
 	return then, &list[0], nil
 }
 
+// explainedPortion is threadPortion where an event is explained. However large head and comments are, that takes fewer than 900 read units.
+const explainedPortion = 8
+
 // explanation is an event whose outcome is being explained.
 type explanation struct {
 	*eventRun
 	notYet   string // why what was decided has not happened
+	gone     string // why an inbox does not show it any more, "" where it does
 	unlisted bool   // it is not in the list for all yet
 }
 
@@ -98,7 +102,9 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 	if err != nil {
 		return nil, err
 	}
-	e := &explanation{eventRun: &eventRun{Deliverer: d, event: ev, document: ev.Document(), settings: account.Settings}}
+	e := &explanation{eventRun: &eventRun{
+		Deliverer: d, event: ev, document: ev.Document(), settings: account.Settings, portion: explainedPortion,
+	}}
 	return e, e.seekObstacle(ctx, ref)
 }
 
@@ -128,18 +134,35 @@ func (e *explanation) seekObstacle(ctx context.Context, ref collab.EventRef) err
 		stage, e.notYet = q.Stage, "in the quarantine: "+q.Reason
 	}
 	e.unlisted = stage == outbox.StageNew || stage == outbox.StageList
-	there, err := e.exists(ctx)
-	if err != nil {
-		return err
-	}
-	withdrawn, err := e.Outbox.Withdrawn(ctx, ref)
-	switch {
-	case !there:
-		e.notYet = "the document was deleted"
-	case withdrawn:
-		e.notYet = "the notification was deleted"
+	if e.gone, err = e.deleted(ctx, ref); e.gone != "" {
+		e.notYet = e.gone
 	}
 	return err
+}
+
+// deleted says what was deleted of what the event is about, "" for nothing.
+func (e *explanation) deleted(ctx context.Context, ref collab.EventRef) (string, error) {
+	there, err := e.exists(ctx)
+	if err != nil || !there {
+		return "the document was deleted", err
+	}
+	withdrawn, err := e.Outbox.Withdrawn(ctx, ref)
+	if err != nil || withdrawn {
+		return "the notification was deleted", err
+	}
+	if e.event.AnnotationID == "" {
+		return "", nil
+	}
+	first := *e.event // it alone is read: an event may have 3.5 MB of them
+	first.Comments = first.Comments[:min(len(first.Comments), 1)]
+	err = e.readThread(ctx, &first)
+	switch {
+	case err == nil && e.head == nil:
+		return "the thread was deleted", nil
+	case err == nil && len(e.event.Comments) == 1 && !e.said(&first):
+		return "the comment was deleted", nil
+	}
+	return "", err
 }
 
 // kept explains a page that was decided when the event was delivered.
@@ -229,7 +252,7 @@ func (e *explanation) asDecided(ctx context.Context, list []*decision) ([]Explan
 		x, of := &explained[i], reached[list[i].UserID]
 		switch {
 		case of.InInbox || x.Inbox.At != 0:
-			x.Inbox = Outcome{At: n.CreatedAt, ReadAt: of.ReadAt}
+			x.Inbox = Outcome{At: n.CreatedAt, ReadAt: of.ReadAt, Why: e.gone}
 			if of.DeletedAt != 0 {
 				x.Inbox.Why = "deleted out of the inbox"
 			}

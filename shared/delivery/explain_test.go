@@ -164,9 +164,71 @@ func TestExplainObstacles(t *testing.T) {
 		return nil
 	})
 	w.must(err)
+	w.must(w.directory.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
 	w.add(2 * time.Hour)
 	w.settle(p)
-	check(held, "reached ", "reached ")
+	check(held, "reached ", "unsubscribed")
+}
+
+// TestExplainSight: by what somebody may not see a thread, and what was deleted before its mail left.
+func TestExplainSight(t *testing.T) {
+	w := newWorld(t)
+	a := w.account()
+	p := w.start()
+	say := func(change func(*collab.Event)) *collab.Event {
+		text := "a comment"
+		ev := a.record("thread", collab.CommentAdded, func(ev *collab.Event) {
+			ev.Actor, ev.People = &collab.User{UserID: "ann"}, []collab.User{a.user("bob"), a.user("cid")}
+			change(ev)
+		}, collab.Comment{Text: &text, From: collab.JSON(`{"userId":"ann"}`), AuthorID: "ann"})
+		w.add(10 * time.Second)
+		return ev
+	}
+	check := func(when string, ev *collab.Event, bob, cid [2]string) {
+		t.Helper()
+		got, _ := a.explained(ev)
+		want := map[string][2]string{"ann": {"own action", "own action"}, "bob": bob, "cid": cid}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", when, diff)
+		}
+	}
+	both := func(why string) [2]string { return [2]string{why, why} }
+	for _, user := range []string{"bob", "cid"} {
+		a.member(user)
+	}
+	deleted := say(func(*collab.Event) {})
+	w.send(deleted)
+	w.drain(p)
+	check("mails wait", deleted, [2]string{"reached ", "not yet"}, [2]string{"reached ", "not yet"})
+	a.deleteComments("thread", deleted.Comments[0].CommentID)
+	w.settle(p)
+	check("deleted before its mail left", deleted, [2]string{"reached the comment was deleted", "deleted"},
+		[2]string{"reached the comment was deleted", "deleted"})
+
+	a.remove("cid")
+	w.add(10 * time.Second)
+	ev := say(func(*collab.Event) {})
+	w.send(ev)
+	w.settle(p)
+	check("removed", ev, [2]string{"reached ", "reached "}, both("removed from the organization or the document"))
+	a.folder("top", collab.AccessRestricted)
+	a.put("doc", func(d *collab.Document) { d.Folder = "top" })
+	w.add(10 * time.Second)
+	a.grant("bob")
+	ev = say(func(*collab.Event) {})
+	w.send(ev)
+	w.settle(p)
+	check("a folder", ev, [2]string{"reached ", "reached "}, both("removed from the organization or the document"))
+	a.member("cid")
+	a.put("doc", func(d *collab.Document) { d.Access = collab.AccessRestricted })
+	w.add(10 * time.Second)
+	ev = say(func(*collab.Event) {})
+	check("before", ev, [2]string{}, both("the document is restricted"))
+	a.put("doc", func(d *collab.Document) { d.Access = "" })
+	check("the folder's access", ev, [2]string{}, both(`folder "top" is restricted`))
+	a.deleteThread("thread")
+	w.add(10 * time.Second)
+	check("no thread", ev, both("deleted"), both("deleted"))
 }
 
 // TestLeftOutCost: to keep who was left out and why takes at most half a write unit a person, however long their ids are.

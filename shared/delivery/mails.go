@@ -170,6 +170,7 @@ func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool)
 	case errors.Is(err, mail.ErrRejected):
 		r.Metrics.Add(metrics.DeliveryFailures, metrics.Email, 1)
 		r.Log.LogAttrs(ctx, slog.LevelWarn, "mail rejected", slog.String("account", r.event.Account), slog.String("event", r.event.ID))
+		return r.Outbox.MailDropped(ctx, thread, claimed, string(rejected))
 	default:
 		r.Metrics.Add(metrics.DeliveryRetries, metrics.Email, 1)
 		free, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
