@@ -139,7 +139,7 @@ func (s *Service) server() *rpc.Server {
 // services returns what operations are methods of.
 func (s *Service) services() rpc.Services {
 	return rpc.Services{
-		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.Directory},
+		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access},
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
 		&users.Service{Directory: s.Directory},
 		&auth.Service{Directory: s.Directory},

@@ -113,10 +113,15 @@ func TestCosts(t *testing.T) {
 	if size := page.Body.Len(); size < 75_000 || size > 85_000 {
 		t.Fatalf("a page of %d bytes: %.200s", size, page.Body)
 	}
-	var read struct {
+	var read, readAs struct {
 		Read float64 `json:"read_units"`
 	}
 	if err := json.Unmarshal(log.Bytes(), &read); err != nil {
+		t.Fatal(err)
+	}
+	log.Reset()
+	post(t, s, "/v2/commentannotations/get", `{"data": {"organizationId": "acme", "documentIds": ["long"], "asUserId": "eve"}}`)
+	if err := json.Unmarshal(log.Bytes(), &readAs); err != nil {
 		t.Fatal(err)
 	}
 	nobody := budget(t, "nobody")
@@ -134,6 +139,7 @@ func TestCosts(t *testing.T) {
 		{"what an event adds to an annotation", of("add", made+event+"]}]", "").minus(add)},
 		{"what an event adds to an update", of("update", updated+ofUpdates, "").minus(change)},
 		{"pages of 80 KB, read by document", units{0, read.Read}},
+		{"what `asUserId` adds to one, where nobody set who sees the document", units{0, readAs.Read - read.Read}},
 		{"events that concern nobody, worked out", nobody},
 		{"webhooks posted, of the same events", budget(t, "one webhook").minus(nobody)},
 		{"people told, with a mail at once", told.minus(nobody)},

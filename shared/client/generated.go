@@ -69,8 +69,9 @@ type Webhooks struct{ client *Client }
 // type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is
 // kept where type is suggestion, and is pending.
 //
-// With verifyUserPermissions the author of each comment must have access to the document: else the annotation fails with
-// PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an id.
+// With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the
+// annotation: else it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an
+// id. visibility says who may see it: see Who may see what.
 //
 // The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there
 // already, and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE,
@@ -112,6 +113,10 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // Pages. A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself
 // stands alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a
 // page holds of a thread.
+//
+// A person. With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that
+// they may not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then
+// be short, or empty with a nextPageToken. unreadFor leaves out what that user may not see.
 //
 // NOT_FOUND when the organization, the folder, or the document of documentId alone does not exist. FAILED_PRECONDITION when the
 // organization is disabled.
@@ -157,9 +162,10 @@ func (o CommentAnnotations) GetV1(ctx context.Context, request *CommentAnnotatio
 // once: two users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 //
 // The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is
-// no annotation with its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation
-// would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector
-// excludes is not in the response.
+// no annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is
+// said to have changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an
+// object is to be merged into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE,
+// DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the response.
 //
 // NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the
 // organization is disabled, when more than 10,000 are selected, or when one response does not hold their results.
@@ -195,8 +201,8 @@ func (o CommentAnnotations) Delete(ctx context.Context, request *CommentAnnotati
 //
 // ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be
 // made, or the annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the
-// document. INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the
-// organization is disabled.
+// document, or may not see the annotation. INVALID_ARGUMENT when a comment, or all together, are too large to be stored.
+// FAILED_PRECONDITION when the organization is disabled.
 func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnnotationsAddCommentsRequest, options ...Option,
 ) ([]int64, error) {
 	data, _, err := call[[]int64](ctx, o.client, "/v2/commentannotations/comments/add", request, writing(options))
@@ -207,7 +213,9 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 //
 // It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
 // and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
-// notifies nobody; with the account's setting events=all it is posted to webhooks.
+// notifies nobody; with the account's setting events=all it is posted to webhooks. With verifyUserPermissions an author whom from
+// names must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
+// updated.
 //
 // The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with
 // its id; with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE,
@@ -225,7 +233,8 @@ func (o CommentAnnotations) UpdateComments(ctx context.Context, request *Comment
 //
 // The response has those that pass all filters given: with commentIds in their order, null for one that does not exist (one that
 // exists but does not pass userIds is left out); else by comment id, which for generated ids is by time. NOT_FOUND when the
-// organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is disabled.
+// organization, the document or the annotation does not exist, or the person of asUserId may not see it. FAILED_PRECONDITION when
+// the organization is disabled.
 func (o CommentAnnotations) GetComments(ctx context.Context, request *CommentAnnotationsGetCommentsRequest,
 ) iter.Seq2[*ListedComment, error] {
 	return items(request.PageToken, func(token string) (*Page[*ListedComment], error) {
@@ -249,8 +258,9 @@ func (o CommentAnnotations) GetCommentsPage(ctx context.Context, request *Commen
 // /v2/commentannotations/count/get.
 //
 // It counts annotations, not comments. The counts are by document id, in the order asked. With userId, unread are those with a
-// comment of somebody else that was made after the user had seen the annotation or the document: see read/set. Counting ends at
-// 10,000 annotations of a document, which totalIsAtLeast says, and once the comments of 3,000 annotations in all, or very long
+// comment of somebody else that was made after the user had seen the annotation or the document: see read/set. With userId or
+// asUserId, what these may not see is not counted. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says,
+// or where more than 3,000 in all are for some people only; and once the comments of 3,000 annotations in all, or very long
 // threads, had to be looked at, which unreadIsAtLeast says. What was just written may be missing for a second.
 //
 // NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is
@@ -658,7 +668,7 @@ func (o Organizations) DeleteDocuments(ctx context.Context, request *Organizatio
 //
 // It adds them at one of these levels, or changes those who are there: a field that is not sent stays. Users of the organization
 // see what is organizationPrivate, and get what is for everyone. A user of a folder or document may see it, and what is in it,
-// whatever its access type. NOT_FOUND when the organization, folder or document does not exist.
+// whatever its access type. Who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.
 func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/add", request, writing(options))
 	return data, err
@@ -698,7 +708,9 @@ func (o Users) Update(ctx context.Context, request *UsersUpdateRequest, options 
 // Delete takes users away from an organization, a folder or a document, by POST /v2/users/delete.
 //
 // They go at one of these levels. At that of the organization their access to everything in it ends: their grants on its folders
-// and documents go, and they leave its groups; what they wrote stays. A user who is not there fails with NOT_FOUND.
+// and documents go, and they leave its groups; what they wrote stays. Whoever is taken out of the organization, or of a document,
+// is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what. At a folder its access type
+// decides. A user who is not there fails with NOT_FOUND.
 func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options ...Option) (Keyed[Item], error) {
 	data, _, err := call[Keyed[Item]](ctx, o.client, "/v2/users/delete", request, writing(options))
 	return data, err
@@ -841,7 +853,8 @@ type CommentAnnotationsAddRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse comments of authors who may not write in the document; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
+	// it; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The annotations to add; at most 5,000 comments in all; required
 	CommentAnnotations []NewAnnotation `json:"commentAnnotations"`
@@ -873,7 +886,7 @@ type NewAnnotation struct {
 	CommentData []AnnotationComment `json:"commentData,omitzero"`
 	// Another name of commentData: only one of the two; at most 90
 	Comments []AnnotationComment `json:"comments,omitzero"`
-	// Who sees it: everybody, whether it is public or left out
+	// Who may see it, of those who may see the document: all of them where it is left out
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// What the annotation is: comment where it is left out
 	Type AnnotationType `json:"type,omitzero"`
@@ -1036,13 +1049,14 @@ type TaggedUser struct {
 	Contact *User `json:"contact,omitzero"`
 }
 
-// Visibility is the value of visibility: who sees it: everybody, whether it is public or left out.
+// Visibility is the value of visibility, visibilityConfig.
 type Visibility struct {
-	// public; the others are refused, as reads do not honor them yet; required
+	// public: whoever may see the document; organizationPrivate: of these, the members of the organization; restricted: of these,
+	// userIds and the annotation's creator; required
 	Type VisibilityType `json:"type"`
-	// The organization
+	// The organization of the request; required for organizationPrivate
 	OrganizationID string `json:"organizationId,omitzero"`
-	// Those who see it
+	// 1 to 100 different users; required for restricted, and for it alone; at most 100
 	UserIDs []string `json:"userIds,omitzero"`
 }
 
@@ -1204,6 +1218,8 @@ type Tag struct {
 type CommentAnnotationsGetRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
+	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	AsUserID string `json:"asUserId,omitzero"`
 	// As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND
 	DocumentID string `json:"documentId,omitzero"`
 	// In the order of the answer; missing ones are passed over; without any, all documents of the organization; at most 30
@@ -1306,6 +1322,10 @@ type Annotation struct {
 	SubscribedUsers json.RawMessage `json:"subscribedUsers"`
 	// As subscribedUsers
 	UnsubscribedUsers json.RawMessage `json:"unsubscribedUsers"`
+	// Who may see it, of those who may see the document
+	Visibility Visibility `json:"visibility"`
+	// The same
+	VisibilityConfig Visibility `json:"visibilityConfig"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// The latest of its own and of every comment written
@@ -1415,6 +1435,9 @@ type CommentAnnotationsUpdateRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
+	// it; false where it is left out
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// These; the answer is in their order; at most 10000
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// Those at any of these locations; at most 500
@@ -1451,7 +1474,7 @@ type UpdatedData struct {
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
 	// Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion
 	Suggestion Field[any] `json:"suggestion,omitzero"`
-	// Who sees it: everybody, whether it is public or left out
+	// Replaced whole; null: public
 	Visibility Field[Visibility] `json:"visibility,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
@@ -1592,7 +1615,8 @@ type CommentAnnotationsAddCommentsRequest struct {
 	CreateOrganization bool `json:"createOrganization,omitzero"`
 	// Make the document, named by its id, where it is missing; false where it is left out
 	CreateDocument bool `json:"createDocument,omitzero"`
-	// Refuse comments of authors who may not write in the document; false where it is left out
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
+	// it; false where it is left out
 	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
@@ -1640,6 +1664,9 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
+	// Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved
+	// it; false where it is left out
+	VerifyUserPermissions bool `json:"verifyUserPermissions,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
 	// The comments to change; repeats count once; this or userIds is required; at most 500
@@ -1692,6 +1719,8 @@ type CommentAnnotationsGetCommentsRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// The document; required
 	DocumentID string `json:"documentId"`
+	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	AsUserID string `json:"asUserId,omitzero"`
 	// The comment annotation; required
 	AnnotationID string `json:"annotationId"`
 	// These, in whose order the response is; null stands for one that does not exist; at most 30
@@ -1759,9 +1788,11 @@ const (
 type CommentAnnotationsGetCountRequest struct {
 	// The organization; required
 	OrganizationID string `json:"organizationId"`
+	// Only what this person may see: what they may not see is as if it did not exist. Left out, everything
+	AsUserID string `json:"asUserId,omitzero"`
 	// In the order of the response; of those that do not exist there are 0; required; at most 30
 	DocumentIDs []string `json:"documentIds"`
-	// Of whom unread is counted; without it there is no unread
+	// Of whom unread is counted; where it is left out, of asUserId; without either there is no unread
 	UserID string `json:"userId,omitzero"`
 	// Only annotations in any of these statuses; at most 30
 	StatusIDs []string `json:"statusIds,omitzero"`
@@ -3092,6 +3123,8 @@ type EventAnnotation struct {
 	Priority *Priority `json:"priority,omitzero"`
 	// Free-form, of your own
 	Context json.RawMessage `json:"context,omitzero"`
+	// Who may see it, of those who may see the document: all of them where it is left out
+	Visibility *Visibility `json:"visibility,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 }

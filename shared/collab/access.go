@@ -1,5 +1,7 @@
 package collab
 
+import "cmp"
+
 // Access says who may see a folder or document without a grant on it, or on a folder above it.
 type Access string
 
@@ -98,24 +100,8 @@ func (t Folders) Up(id string) (up []string) {
 // Access returns the type of access that holds for what is in a folder and has the type own, "" for none of its own. byDefault is the
 // account's. Where a folder above is missing, as it is being deleted, nobody has access without a grant.
 func (t Folders) Access(own Access, folder string, byDefault Access) Access {
-	up := t.Up(folder)
-	for _, id := range up {
-		if _, exists := t[id]; !exists {
-			return AccessRestricted
-		}
-	}
-	if own != "" {
-		return own
-	}
-	for _, id := range up {
-		if a := t[id].Access; a != "" {
-			return a
-		}
-	}
-	if byDefault != "" {
-		return byDefault
-	}
-	return AccessOrganizationPrivate
+	set, _ := t.Set(own, folder)
+	return cmp.Or(set, byDefault, AccessOrganizationPrivate)
 }
 
 // CheckPlace reports why a folder cannot be in a parent: NOT_FOUND where that does not exist, FAILED_PRECONDITION where it is the folder

@@ -98,7 +98,7 @@ func TestInheritedAccess(t *testing.T) {
 		{"", "2", collab.AccessRestricted, collab.AccessPublic},
 		{"", "4", collab.AccessPublic, collab.AccessRestricted},
 		{collab.AccessOrganizationPrivate, "4", collab.AccessPublic, collab.AccessOrganizationPrivate},
-		{"", "gone", collab.AccessPublic, collab.AccessPublic},
+		{"", "gone", collab.AccessPublic, collab.AccessRestricted},
 	} {
 		if got := tree.Access(test.own, test.folder, test.byDefault); got != test.want {
 			t.Errorf("%q in %s by default %q: %s, want %s", test.own, test.folder, test.byDefault, got, test.want)

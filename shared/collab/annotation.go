@@ -163,6 +163,7 @@ type AnnotationQuery struct {
 	UpdatedBefore *Millis
 	CreatedAfter  *Millis
 	CreatedBefore *Millis
+	Sight         Sight // only what it lets see; nil for everything
 }
 
 // Order is a direction of lists.

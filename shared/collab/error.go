@@ -73,6 +73,16 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// NoDocument is the failure where a document does not exist, or is as if it did not.
+func NoDocument(organization, id string) error {
+	return Errorf(NotFound, "document %q does not exist in organization %q", id, organization)
+}
+
+// NoAnnotation is the failure where an annotation does not exist, or is as if it did not.
+func NoAnnotation(doc DocumentRef, id string) error {
+	return Errorf(NotFound, "annotation %q does not exist in document %q", id, doc.Document)
+}
+
 // FieldErrorf returns the InvalidArgument of one field of a request by its path, such as `data.url`: the rule that it breaks is a
 // predicate, such as `must not be empty`.
 func FieldErrorf(field, format string, args ...any) *Error {

@@ -98,7 +98,11 @@ func (e *Event) Document() DocumentRef {
 // Describe sets the event's type, and the annotation that it is about.
 func (e *Event) Describe(kind EventType, a *Annotation) {
 	e.Type, e.AnnotationID = kind, a.ID
-	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context}
+	visibility, err := EncodeJSON(a.Visibility.Answered())
+	if err != nil {
+		panic(err) // it has a JSON form, whatever it holds
+	}
+	objects := AnnotationObjects{a.From, a.Location, a.Status, a.AssignedTo, a.Priority, a.Context, visibility}
 	e.Annotation = &EventAnnotation{objects, a.CreatedAt, a.TargetText()}
 }
 
@@ -121,6 +125,7 @@ type AnnotationObjects struct {
 	AssignedTo JSON `json:"assignedTo,omitempty" schema:"User"`
 	Priority   JSON `json:"priority,omitempty" schema:"Priority"`
 	Context    JSON `json:"context,omitempty" rule:"object"`
+	Visibility JSON `json:"visibility,omitempty" schema:"Visibility"`
 }
 
 // EventAnnotation is an annotation's head in an event.
@@ -138,6 +143,7 @@ func (a *EventAnnotation) short() *EventAnnotation {
 	short := AnnotationObjects{
 		From: shortUser(a.From), AssignedTo: shortUser(a.AssignedTo),
 		Location: shortObject(a.Location), Status: shortObject(a.Status), Priority: shortObject(a.Priority),
+		Visibility: shortObject(a.Visibility),
 	}
 	return &EventAnnotation{short, a.CreatedAt, CutEncoded(a.TargetText, maxTargetText)}
 }

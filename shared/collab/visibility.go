@@ -1,6 +1,7 @@
 package collab
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -30,9 +31,9 @@ type Visibility struct {
 	UserIDs        []string       `json:"userIds,omitempty" rule:"max=100,each=id" dynamodbav:"users,omitempty" doc:"1 to 100 different users; required for restricted, and for it alone"`
 }
 
-// Narrow returns v, nil where it is public.
+// Narrow returns v, nil where it is public, or zero.
 func (v *Visibility) Narrow() *Visibility {
-	if v == nil || v.Type == VisibilityPublic {
+	if v == nil || v.Type == VisibilityPublic || v.Type == "" {
 		return nil
 	}
 	return v
@@ -104,6 +105,26 @@ func (v Viewer) Sees(thread *Visibility, creator string) bool {
 	}
 	return thread.Type == VisibilityRestricted && (v.User == creator || slices.Contains(thread.UserIDs, v.User))
 }
+
+// Viewers are what each of some people may see of a document.
+type Viewers []Viewer
+
+// May reports whether all of them may see the document.
+func (v Viewers) May() bool { return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.May }) }
+
+// Members reports whether all of them are members of the organization.
+func (v Viewers) Members() bool {
+	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Member })
+}
+
+// See reports whether all of them may see a thread in the document.
+func (v Viewers) See(a *Annotation) bool {
+	return !slices.ContainsFunc(v, func(v Viewer) bool { return !v.Sees(a.Visibility, a.CreatorID) })
+}
+
+// Sight returns what the people for whom something is read may see of documents of an organization, at one moment: what one of them may not
+// see does not exist. Safe for concurrent use; to ask of the same document again costs nothing.
+type Sight func(ctx context.Context, documents []DocumentRef) (map[DocumentRef]Viewers, error)
 
 // Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from
 // there up, "" where there is none; on is the folder that has it, "" where it is its own. Where a folder above is missing or deleted it is

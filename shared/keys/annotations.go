@@ -17,6 +17,12 @@ func Annotation(doc collab.DocumentRef, ann string) Key {
 	return Key{DocumentPartition(doc), Annotations + Escape(ann)}
 }
 
+// Values of Narrowed. A thread that is narrowed to some names them in its head.
+const (
+	NarrowedToMembers = "o"
+	NarrowedToSome    = "r"
+)
+
 const commentPart = "#CMT#"
 
 // AfterComments, behind the sort key of a head, sorts behind its comments and before every other key.

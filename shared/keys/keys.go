@@ -103,6 +103,7 @@ const (
 	Location  = "lo" // location id
 	Status    = "si" // status id
 	CreatedAt = "ca" // milliseconds
+	Narrowed  = "v"  // whom a visibility that is not public is for: NarrowedToMembers or NarrowedToSome
 )
 
 // Index names: `in` is `index-in`, and so on, as DynamoDB takes no name of two characters.
@@ -125,11 +126,11 @@ type Index struct {
 // Indexes returns the table's global secondary indexes.
 func Indexes() []Index {
 	return []Index{
-		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, AddedBy, Incarnation, Disabled}}, // the last two of documents
-		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt, AddedBy}},
-		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt}},
-		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, AddedBy}},
-		{IndexOrg, Org, OrgUpd, []string{Location, Creator, Status, CreatedAt}},
+		{IndexIn, In, DocAnn, []string{Creator, Status, CreatedAt, Narrowed, AddedBy, Incarnation, Disabled}}, // the last two of documents
+		{IndexBy, By, DocAnn, []string{Location, Status, CreatedAt, Narrowed, AddedBy}},
+		{IndexSt, St, DocAnn, []string{Location, Creator, CreatedAt, Narrowed}},
+		{IndexUpd, PK, Upd, []string{Location, Creator, Status, CreatedAt, Narrowed, AddedBy}},
+		{IndexOrg, Org, OrgUpd, []string{Location, Creator, Status, CreatedAt, Narrowed}},
 	}
 }
 

@@ -29,7 +29,7 @@ type NewAnnotation struct {
 	Status      *Status             `json:"status"`
 	CommentData []AnnotationComment `json:"commentData" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"The comments, at most 90; further ones are added by comments/add"`
 	Comments    []AnnotationComment `json:"comments" rule:"max=90,rest=/v2/commentannotations/comments/add" doc:"Another name of commentData: only one of the two"`
-	Visibility  *Visibility         `json:"visibility"`
+	Visibility  *collab.Visibility  `json:"visibility"`
 	KeptFields
 }
 
@@ -67,8 +67,14 @@ type AddResult struct {
 // denied begins the key of the result of an annotation that was refused before it had an id; its index in the request follows.
 const denied = "__denied:"
 
-// Validate refuses ids given twice, comments without content, and more comments or tagged users than a request may hold.
-func (r *AddRequest) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
+// Validate refuses ids given twice, comments without content, more comments or tagged users than a request may hold, and a visibility for
+// nobody.
+func (r *AddRequest) Validate(m *rpc.Violations) {
+	r.list = convert(m, r.CommentAnnotations)
+	for i, a := range r.CommentAnnotations {
+		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibility", i), r.OrganizationID, a.Visibility)
+	}
+}
 
 // convert returns the annotations to add of a request of any version, and notes its mistakes.
 func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, sent []A) []newAnnotation {
@@ -104,8 +110,9 @@ HTML, and name the user in taggedUserContacts. comments is another name of comme
 type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is kept where
 type is suggestion, and is pending.
 
-With verifyUserPermissions the author of each comment must have access to the document: else the annotation fails with PERMISSION_DENIED.
-The key of its result is __denied: and its index where it was sent without an id.
+With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the annotation: else
+it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an id. visibility says who may
+see it: see Who may see what.
 
 The response has a result for each by annotation id, in the order sent. An item fails with ALREADY_EXISTS where its id is there already,
 and nothing of that one changes; with INVALID_ARGUMENT where it is too large to be stored; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
@@ -127,6 +134,8 @@ type newAnnotation struct {
 	comments []NewComment
 	field    string // that has them
 	kept     collab.JSON
+
+	visibility *collab.Visibility
 }
 
 // annotationOf returns an annotation to add, of whichever version its parts are.
@@ -148,7 +157,7 @@ func (a NewAnnotation) newAnnotation() newAnnotation {
 	if a.Comments != nil {
 		n.field = "comments"
 	}
-	n.kept = a.KeptFields.stored()
+	n.kept, n.visibility = a.KeptFields.stored(), a.Visibility.Narrow()
 	return n
 }
 
@@ -172,11 +181,11 @@ func (s *Service) add(
 	if err != nil {
 		return nil, err
 	}
-	var all []NewComment
+	var authors, back []string
 	for i := range list {
-		all = append(all, list[i].comments...)
+		authors = append(authors, authorsOf(list[i].comments)...)
 	}
-	allowed, err := s.authors(ctx, call, doc, verify, all)
+	allowed, err := s.writers(ctx, call, doc, verify, authors)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +199,8 @@ func (s *Service) add(
 	for i := range list {
 		t := list[i].thread(call, generated)
 		generated += int64(len(list[i].comments))
-		if err := allowed.check(list[i].comments); err != nil {
+		by := authorsOf(list[i].comments)
+		if err := allowed.check(&t.Annotation, by); err != nil {
 			id := collab.Deref(list[i].AnnotationID)
 			results[i] = rpc.Member[AddResult]{
 				Key: cmp.Or(id, denied+strconv.Itoa(i)), Value: AddResult{Outcome: call.Outcome(err, ""), AnnotationID: id, CommentIDs: []int64{}},
@@ -201,7 +211,10 @@ func (s *Service) add(
 		if wanted(call, list[i].comments) {
 			add.Event = annotationAdded(newEvent(call, doc, i, t.ID), t, list[i].comments, call.Settings.AllEvents)
 		}
-		threads, adds, places = append(threads, t), append(adds, add), append(places, i)
+		threads, adds, places, back = append(threads, t), append(adds, add), append(places, i), append(back, by...)
+	}
+	if err := s.Directory.BringBack(ctx, doc, rpc.Distinct(back)); err != nil {
+		return nil, err
 	}
 	for n, err := range s.Threads.AddAnnotations(ctx, call.Request, doc, threads, adds) {
 		t := threads[n]
@@ -234,6 +247,7 @@ func (a *newAnnotation) thread(call *rpc.Call, generated int64) *collab.Thread {
 	now := call.Now.UnixMilli()
 	t := &collab.Thread{Annotation: a.stored()}
 	t.Status, t.StatusID, t.Kept = completeStatus(a.status, a.statusID), cmp.Or(a.statusID, openStatus), a.kept
+	t.Visibility = a.visibility
 	t.ByAgent = len(a.comments) > 0 && a.comments[0].Agent != nil
 	if a.AnnotationID != nil {
 		t.ID = *a.AnnotationID

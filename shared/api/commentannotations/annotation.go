@@ -27,6 +27,8 @@ type Annotation struct {
 	SourceType            SourceType             `json:"sourceType" doc:"agent where its first comment had an agent when it was added, else rest-api"`
 	SubscribedUsers       map[string]collab.JSON `json:"subscribedUsers" doc:"By user id; empty, as no operation subscribes anybody"`
 	UnsubscribedUsers     map[string]collab.JSON `json:"unsubscribedUsers" doc:"As subscribedUsers"`
+	Visibility            collab.Visibility      `json:"visibility" doc:"Who may see it, of those who may see the document"`
+	VisibilityConfig      collab.Visibility      `json:"visibilityConfig" doc:"The same"`
 	CreatedAt             collab.Timestamp       `json:"createdAt"`
 	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
 	Comments              []Comment              `json:"comments"`
@@ -56,12 +58,12 @@ type UpdatedData struct {
 	Context       rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
 	Priority      rpc.Opt[Priority]      `json:"priority" rule:"partial"`
 
-	StatusUpdatedByUserID rpc.Opt[string]      `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
-	ResolvedByUserID      rpc.Opt[string]      `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
-	Suggestion            rpc.Opt[collab.JSON] `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
-	Visibility            rpc.Opt[Visibility]  `json:"visibility"`
-	CreatedAt             rpc.Opt[int64]       `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
-	LastUpdated           rpc.Opt[int64]       `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
+	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
+	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
+	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" doc:"Replaced whole; null: public"`
+	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
+	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
 
 // Validate notes what is wrong with the known fields of a context and a suggestion.
@@ -196,6 +198,8 @@ func answered(t *collab.Thread) *Annotation {
 		Context:          t.Context,
 		ResolvedByUserID: t.ResolvedBy,
 		SourceType:       sources[t.ByAgent],
+		Visibility:       t.Visibility.Answered(),
+		VisibilityConfig: t.Visibility.Answered(),
 		CreatedAt:        collab.Timestamp(t.CreatedAt),
 		LastUpdated:      collab.Timestamp(t.LastUpdated),
 		Comments:         make([]Comment, len(t.Comments)),
@@ -319,6 +323,9 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 	}
 	if len(kept) > 0 {
 		a.Kept = keep(merge(a.Kept, rpc.JSON(kept)))
+	}
+	if d.Visibility.Sent() {
+		a.Visibility = (&d.Visibility.Value).Narrow()
 	}
 	if d.CreatedAt.Sent() {
 		a.CreatedAt = d.CreatedAt.Value

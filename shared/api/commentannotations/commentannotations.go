@@ -20,15 +20,17 @@ type Service struct {
 	Access    Access
 }
 
-// Access knows who may do what.
+// Access knows who may see what: see package access.
 type Access interface {
-	// MayWrite returns which of the users may write in a document, by id: at least those of whom it is true. byDefault is the account's
-	// access.
-	MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
+	Viewers(
+		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
+	) ([][]collab.Viewer, error)
 }
 
-// Directory knows organizations and documents: see package directory.
+// Directory knows organizations and documents, and who may write in them: see package directory.
 type Directory interface {
+	Writers(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]collab.Viewer, error)
+	BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error
 	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 }
@@ -48,7 +50,10 @@ type Threads interface {
 	Comments(ctx context.Context, doc collab.DocumentRef, ann string, ids []int64) (map[int64]collab.Comment, error)
 	SetSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, seen bool) ([]error, error)
 	SetAllSeen(ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, seen bool) error
-	Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error)
+	Count(
+		ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
+	) ([]collab.AnnotationCount, error)
+	Head(ctx context.Context, doc collab.DocumentRef, ann string) (collab.Annotation, error)
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)
@@ -67,42 +72,6 @@ func (s *Service) begin(ctx context.Context, call *rpc.Call, t Target, create Cr
 	}
 	return s.Directory.OpenDocument(ctx, call.Account, t.OrganizationID, t.DocumentID,
 		collab.CreateFlags{Organization: create.CreateOrganization, Document: create.CreateDocument})
-}
-
-// VerifyFlag is the field of a request that asks whether the authors of its comments may write in the document.
-type VerifyFlag struct {
-	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse comments of authors who may not write in the document; false where it is left out"`
-}
-
-// authors returns which users may write in a document, by id, where that is asked for. The zero value lets everybody.
-func (s *Service) authors(
-	ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, comments []NewComment,
-) (authors, error) {
-	if !verify.VerifyUserPermissions {
-		return authors{}, nil
-	}
-	ids := make([]string, len(comments))
-	for i := range comments {
-		ids[i] = comments[i].From.UserID
-	}
-	allowed, err := s.Access.MayWrite(ctx, doc, call.Settings.DefaultAccess, rpc.Distinct(ids))
-	return authors{asked: true, allowed: allowed}, err
-}
-
-// authors are the users who may write in a document.
-type authors struct {
-	asked   bool // else everybody
-	allowed map[string]bool
-}
-
-// check fails with PERMISSION_DENIED for comments of which an author is none of them.
-func (a authors) check(comments []NewComment) error {
-	for i := range comments {
-		if id := comments[i].From.UserID; a.asked && !a.allowed[id] {
-			return collab.Errorf(collab.PermissionDenied, "user %q may not write in the document", id)
-		}
-	}
-	return nil
 }
 
 // CreateFlags are the fields of a request that ask for what is missing to be made.

@@ -46,7 +46,8 @@ annotation's lastUpdated moves to the latest of the comments'; where it has no c
 another name of commentData.
 
 ALREADY_EXISTS when one of the ids is there. NOT_FOUND when the organization or the document does not exist and is not to be made, or the
-annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document.
+annotation does not exist. PERMISSION_DENIED when verifyUserPermissions is true and an author has no access to the document, or may not
+see the annotation.
 INVALID_ARGUMENT when a comment, or all together, are too large to be stored. FAILED_PRECONDITION when the organization is disabled.`}
 }
 
@@ -57,11 +58,7 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	if err != nil {
 		return nil, err
 	}
-	allowed, err := s.authors(ctx, call, doc, req.VerifyFlag, sent)
-	if err == nil {
-		err = allowed.check(sent)
-	}
-	if err != nil {
+	if err := s.mayAdd(ctx, call, doc, req, authorsOf(sent)); err != nil {
 		return nil, err
 	}
 	add := collab.NewComments{Field: "data." + field}
@@ -81,6 +78,25 @@ func (s *Service) AddComments(ctx context.Context, call *rpc.Call, req *AddComme
 	call.Items = len(ids)
 	call.Message = rpc.Count(len(ids), "comment") + " added"
 	return ids, nil
+}
+
+// mayAdd fails with PERMISSION_DENIED where the request asks whether authors may add to the annotation, and one may not. Else those who were
+// taken out of the document, or its organization, see it again.
+func (s *Service) mayAdd(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, req *AddCommentsRequest, authors []string) error {
+	if req.VerifyUserPermissions {
+		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, authors)
+		if err != nil {
+			return err
+		}
+		a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
+		if err == nil {
+			err = allowed.check(&a, authors)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.Directory.BringBack(ctx, doc, rpc.Distinct(authors))
 }
 
 // checkAttachments refuses attachment ids given twice in one comment.

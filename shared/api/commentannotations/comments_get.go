@@ -11,6 +11,7 @@ import (
 // GetCommentsRequest asks for comments of an annotation: those of the ids, those of the authors, or all of them in pages.
 type GetCommentsRequest struct {
 	Target
+	AsUser
 	AnnotationID string   `json:"annotationId" rule:"required,id"`
 	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=30,each=commentid" doc:"These, in whose order the response is; null stands for one that does not exist"`
 	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those that any of these users wrote"`
@@ -50,12 +51,12 @@ const maxPassedOver, maxPassedOverBytes = 10_000, 10_000_000
 
 // CommentsGet is POST /v2/commentannotations/comments/get.
 func CommentsGet() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable,
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/get", Grants: rpc.ReadTable | rpc.ReadProviders,
 		Operation: rpc.Method((*Service).GetComments), Requires: collab.AdvancedQueries, Description: `
 Lists the comments of a comment annotation, in pages. The response has those that pass all filters given: with commentIds in their order,
 null for one that does not exist (one that exists but does not pass userIds is left out); else by comment id, which for generated ids is by
-time. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the organization is
-disabled.`}
+time. NOT_FOUND when the organization, the document or the annotation does not exist, or the person of asUserId may not see it.
+FAILED_PRECONDITION when the organization is disabled.`}
 }
 
 // GetComments returns comments of an annotation: in the order of commentIds, with null for one that does not exist, else by comment id. A
@@ -71,6 +72,21 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	if err != nil {
 		return nil, err
 	}
+	seen := s.checkAnnotation(ctx, s.sight(call, collab.Deref(req.AsUserID)), doc, req.AnnotationID)
+	err = s.fillComments(ctx, req, doc, after, page)
+	if hidden := seen(); hidden != nil {
+		err = hidden
+	}
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// fillComments fills a page with comments: those after an id, or of commentIds after so many.
+func (s *Service) fillComments(
+	ctx context.Context, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
+) error {
 	wanted := func(c *collab.Comment) bool { return req.UserIDs == nil || slices.Contains(req.UserIDs, c.AuthorID) }
 	add := func(c *collab.Comment) bool {
 		text := rpc.EncodeStored(listed(c))
@@ -80,7 +96,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 		ids := req.CommentIDs[min(max(0, after), int64(len(req.CommentIDs))):]
 		found, err := s.Threads.Comments(ctx, doc, req.AnnotationID, ids)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, id := range ids {
 			c, exists := found[id]
@@ -89,21 +105,21 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 				break
 			}
 		}
-		return page, nil
+		return nil
 	}
 	passed, bytes := 0, 0
 	for c, err := range s.Threads.ListComments(ctx, doc, req.AnnotationID, after, page.Most()) {
 		switch {
 		case err != nil:
-			return nil, err
+			return err
 		case passed > maxPassedOver, bytes > maxPassedOverBytes, wanted(&c) && !add(&c):
 			page.Next(after)
-			return page, nil
+			return nil
 		case !wanted(&c):
 			passed++
 			bytes += c.Content()
 		}
 		after = c.ID
 	}
-	return page, nil
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 // UpdateCommentsRequest updates comments of an annotation.
 type UpdateCommentsRequest struct {
 	Target
+	VerifyFlag
 	AnnotationID string               `json:"annotationId" rule:"required,id"`
 	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once; this or userIds is required"`
 	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
@@ -59,7 +60,8 @@ func CommentsUpdate() rpc.Endpoint {
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
-notifies nobody; with the account's setting events=all it is posted to webhooks.
+notifies nobody; with the account's setting events=all it is posted to webhooks. With verifyUserPermissions an author whom from names must
+have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
 with INVALID_ARGUMENT where it would be left without content, or would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or
@@ -74,6 +76,19 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
 		return nil, err
+	}
+	if author := req.UpdatedData.Value.From.Value.UserID; req.VerifyUserPermissions && author != "" {
+		allowed, err := s.writers(ctx, call, doc, req.VerifyFlag, []string{author})
+		if err != nil {
+			return nil, err
+		}
+		a, err := s.Threads.Head(ctx, doc, req.AnnotationID)
+		if err == nil {
+			err = allowed.check(&a, []string{author})
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	ids := rpc.Distinct(req.CommentIDs)
 	if ids == nil {

@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"cmp"
 	"context"
 
 	"collabdata/shared/api/rpc"
@@ -9,10 +10,11 @@ import (
 
 // CountGetRequest counts the annotations of documents.
 type CountGetRequest struct {
-	OrganizationID string   `json:"organizationId" rule:"required,id"`
-	DocumentIDs    []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"In the order of the response; of those that do not exist there are 0"`
-	UserID         *string  `json:"userId" rule:"notnull,id" doc:"Of whom unread is counted; without it there is no unread"`
-	StatusIDs      []string `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only annotations in any of these statuses"`
+	OrganizationID string `json:"organizationId" rule:"required,id"`
+	AsUser
+	DocumentIDs []string `json:"documentIds" rule:"required,nonempty,max=30,each=docid" doc:"In the order of the response; of those that do not exist there are 0"`
+	UserID      *string  `json:"userId" rule:"notnull,id" doc:"Of whom unread is counted; where it is left out, of asUserId; without either there is no unread"`
+	StatusIDs   []string `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Only annotations in any of these statuses"`
 }
 
 // DocumentCount is how many annotations a document has.
@@ -25,12 +27,13 @@ type DocumentCount struct {
 
 // CountGet is POST /v2/commentannotations/count/get.
 func CountGet() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+	return rpc.Endpoint{Path: "/v2/commentannotations/count/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Operation: rpc.Method((*Service).CountGet), Requires: collab.AdvancedQueries, Description: `
 Counts the comment annotations of documents, and those that a user has not seen. It counts annotations, not comments. The counts are by
 document id, in the order asked. With userId, unread are those with a comment of somebody else that was made after the user had seen the
-annotation or the document: see read/set. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says, and once the
-comments of 3,000 annotations in all, or very long threads, had to be looked at, which unreadIsAtLeast says. What was just written may be
+annotation or the document: see read/set. With userId or asUserId, what these may not see is not counted. Counting ends at 10,000 annotations of a document, which totalIsAtLeast says, or where more than
+3,000 in all are for some people only; and once the comments of 3,000 annotations in all, or very long threads, had to be looked at, which
+unreadIsAtLeast says. What was just written may be
 missing for a second.
 
 NOT_FOUND when the organization does not exist. FAILED_PRECONDITION when it is disabled. A document that does not exist, or is disabled,
@@ -45,7 +48,8 @@ func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetReq
 	if err != nil {
 		return nil, err
 	}
-	counts, err := s.Threads.Count(ctx, docs, rpc.Distinct(req.StatusIDs), collab.Deref(req.UserID))
+	as, user := collab.Deref(req.AsUserID), cmp.Or(collab.Deref(req.UserID), collab.Deref(req.AsUserID))
+	counts, err := s.Threads.Count(ctx, docs, rpc.Distinct(req.StatusIDs), user, s.sight(call, as, user))
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func (s *Service) CountGet(ctx context.Context, call *rpc.Call, req *CountGetReq
 			Key:   id,
 			Value: DocumentCount{Total: n.Total, TotalIsAtLeast: n.TotalIsAtLeast, UnreadIsAtLeast: n.UnreadAtLeast},
 		}
-		if req.UserID != nil {
+		if user != "" {
 			results[i].Value.Unread = &n.Unread
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 // GetRequest is the data of POST /v2/commentannotations/get. All filters combine.
 type GetRequest struct {
-	OrganizationID    string         `json:"organizationId" rule:"required,id"`
+	OrganizationID string `json:"organizationId" rule:"required,id"`
+	AsUser
 	DocumentID        *string        `json:"documentId" rule:"notnull,docid" doc:"As documentIds, with which it makes a union of at most 30; alone, a missing document is NOT_FOUND"`
 	DocumentIDs       []string       `json:"documentIds" rule:"notnull,nonempty,max=30,each=docid" doc:"In the order of the answer; missing ones are passed over; without any, all documents of the organization"`
 	GroupByDocumentID bool           `json:"groupByDocumentId"`
@@ -75,7 +76,7 @@ func union(one *string, list []string) []string {
 
 // Get is POST /v2/commentannotations/get.
 func Get() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
+	return rpc.Endpoint{Path: "/v2/commentannotations/get", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.ReadProviders,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists comment annotations by document, folder, location, creator, status, times or id, in pages. The response has those that pass all
 filters given, with their comments. Within an array any value fits; times are inclusive; userIds are those of the creators. Without any
@@ -91,6 +92,10 @@ document id and annotation id. Generated ids sort by time. Comments are by comme
 **Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands
 alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a page holds of a
 thread.
+
+**A person.** With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that they may
+not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then be short, or empty
+with a nextPageToken. unreadFor leaves out what that user may not see.
 
 With groupByDocumentId the response is an object by document id, in the same order.
 
@@ -112,8 +117,10 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		return nil, err
 	}
 	q := req.query()
+	q.Sight = s.sight(call, collab.Deref(req.AsUserID), q.UnreadFor)
 	var org collab.OrganizationRef
-	if req.DocumentID != nil && req.DocumentIDs == nil && q.Folder == "" {
+	alone := req.DocumentID != nil && req.DocumentIDs == nil && q.Folder == ""
+	if alone {
 		doc, err := s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, *req.DocumentID, collab.CreateFlags{})
 		if err != nil {
 			return nil, err
@@ -124,6 +131,9 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	}
 	p := page{GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID}
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
+	if alone && req.AsUserID != nil && err == nil {
+		err = checkDocument(ctx, q.Sight, q.Found[0])
+	}
 	if err != nil {
 		return nil, err
 	}

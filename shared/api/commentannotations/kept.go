@@ -1,7 +1,6 @@
 package commentannotations
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -95,27 +94,5 @@ func checkContext(m *rpc.Violations, field string, context collab.JSON) {
 		if name == "accessFields" || name == "access" && value[0] == '{' {
 			m.Add(rpc.PathOf(field, name), "must not be sent: rights within a document are not enforced, and nothing is stored that is not")
 		}
-	}
-}
-
-// Visibility says who sees an annotation. Only public is accepted: nothing is stored that reads do not honor.
-type Visibility struct {
-	Type           VisibilityType `json:"type" rule:"required" doc:"public; the others are refused, as reads do not honor them yet"`
-	OrganizationID *string        `json:"organizationId" rule:"id"`
-	UserIDs        []string       `json:"userIds" rule:"each=id" doc:"Those who see it"`
-}
-
-// VisibilityType is a kind of visibility.
-type VisibilityType string
-
-// Values returns all kinds.
-func (VisibilityType) Values() []string {
-	return []string{"public", "organizationPrivate", "restricted"}
-}
-
-// Validate refuses what is not public.
-func (v *Visibility) Validate(m *rpc.Violations) {
-	if cmp.Or(v.Type, "public") != "public" {
-		m.Add("type", "must be public: %s is not enforced yet, and nothing is stored that is not", v.Type)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"collabdata/shared/access"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -25,6 +26,7 @@ import (
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
+	"collabdata/shared/webhook"
 )
 
 // fixture is the service on a table of its own, with the organization org and the document doc.
@@ -52,7 +54,8 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	d := directory.New(s)
 	o := outbox.New(s, d)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: d}
+	asked := access.New(d, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: asked}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	if err := storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"); err != nil {
 		t.Fatal(err)

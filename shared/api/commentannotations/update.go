@@ -12,6 +12,7 @@ import (
 // UpdateRequest updates the annotations of a document that its selectors leave; without selectors, all of them.
 type UpdateRequest struct {
 	Target
+	VerifyFlag
 	AnnotationIDs []string              `json:"annotationIds" rule:"notnull,nonempty,max=10000,each=id" doc:"These; the answer is in their order"`
 	LocationIDs   []string              `json:"locationIds" rule:"notnull,nonempty,max=500,each=id"`
 	UserIDs       []string              `json:"userIds" rule:"notnull,nonempty,max=500,each=id"` // of the creators
@@ -39,6 +40,19 @@ func (r *UpdateRequest) Validate(m *rpc.Violations) {
 		m.Add("", "must have updatedData with at least one field, or updateUsers")
 	}
 	rpc.Unique(m, "updateUsers[%d].oldUser.userId", r.UpdateUsers, func(u *UserReplacement) *string { return &u.OldUser.UserID })
+	if r.UpdatedData != nil {
+		checkVisibility(m, "updatedData.visibility", r.OrganizationID, &r.UpdatedData.Value.Visibility.Value)
+	}
+}
+
+// people returns whom the request names as those who act: the creator, and who changed the status or resolved.
+func (r *UpdateRequest) people() []string {
+	if r.UpdatedData == nil {
+		return nil
+	}
+	d := r.UpdatedData.Value
+	named := []string{d.From.Value.UserID, d.StatusUpdatedByUserID.Value, d.ResolvedByUserID.Value}
+	return rpc.Distinct(slices.DeleteFunc(named, func(user string) bool { return user == "" }))
 }
 
 // Why an update leaves an annotation as it is.
@@ -64,7 +78,8 @@ null, and by a status whose type is not terminal, whatever is sent. lastUpdated 
 users may be swapped. The new user is stored whole, as sent. updatedData is merged after it.
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
-annotation with its id; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too
+annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
+changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too
 large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the
 response.
 
@@ -82,6 +97,9 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 		return nil, err
 	}
 	u := req.update(call.Millis())
+	if u.writers, err = s.writers(ctx, call, doc, req.VerifyFlag, u.people); err != nil {
+		return nil, err
+	}
 	ids := u.selector.IDs
 	if ids == nil {
 		if ids, err = s.Threads.Select(ctx, doc, u.selector, collab.MaxUpdated); err != nil {
@@ -137,6 +155,8 @@ type update struct {
 	users    replacements
 	data     *UpdatedData // nil for none
 	now      collab.Millis
+	people   []string // whom it names as those who act
+	writers  writers
 }
 
 func (r *UpdateRequest) update(now collab.Millis) *update {
@@ -144,8 +164,9 @@ func (r *UpdateRequest) update(now collab.Millis) *update {
 		selector: collab.Selector{
 			IDs: rpc.Distinct(r.AnnotationIDs), Locations: rpc.Distinct(r.LocationIDs), Creators: rpc.Distinct(r.UserIDs),
 		},
-		users: replacements{},
-		now:   now,
+		users:  replacements{},
+		now:    now,
+		people: r.people(),
 	}
 	for _, pair := range r.UpdateUsers {
 		u.users[pair.OldUser.UserID] = pair.NewUser
@@ -156,13 +177,14 @@ func (r *UpdateRequest) update(now collab.Millis) *update {
 	return u
 }
 
-// selects fails with errNotSelected for an annotation that the selectors do not fit.
+// selects fails with errNotSelected for an annotation that the selectors do not fit, and with PERMISSION_DENIED for one that those may not
+// change, or see, who act.
 func (u *update) selects(a *collab.Annotation) error {
 	if sel := u.selector; sel.Locations != nil && !slices.Contains(sel.Locations, a.LocationID) ||
 		sel.Creators != nil && !slices.Contains(sel.Creators, a.CreatorID) {
 		return errNotSelected
 	}
-	return nil
+	return u.writers.check(a, u.people)
 }
 
 // comment replaces users in a comment, which is updated now where there were any.

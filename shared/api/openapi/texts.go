@@ -139,7 +139,7 @@ var glossary = map[string]string{
 	"url":                    "Its address",
 	"userId":                 "The user",
 	"userIds":                "Those created by any of these users",
-	"visibility":             "Who sees it: everybody, whether it is public or left out",
+	"visibility":             "Who may see it, of those who may see the document: all of them where it is left out",
 	"webhook":                "The endpoint, and why it was disabled",
 	"webhookId":              "The webhook endpoint",
 	"webhookIds":             "These endpoints, in this order; those that do not exist are left out",

@@ -40,7 +40,7 @@ func Add() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Add), Description: `
 Adds users to an organization, a folder or a document. It adds them at one of these levels, or changes those who are there: a field that is
 not sent stays. Users of the organization see what is organizationPrivate, and get what is for everyone. A user of a folder or document may
-see it, and what is in it, whatever its access type. NOT_FOUND when the organization, folder or document does not exist.`}
+see it, and what is in it, whatever its access type. Who was taken out before is back. NOT_FOUND when the organization, folder or document does not exist.`}
 }
 
 // Add adds users at a level, or changes those who are there.
@@ -96,8 +96,9 @@ func Delete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/users/delete", Grants: rpc.ReadTable | rpc.WriteTable,
 		Operation: rpc.Method((*Service).Delete), Description: `
 Takes users away from an organization, a folder or a document. They go at one of these levels. At that of the organization their access to
-everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. A user who is not
-there fails with NOT_FOUND.`}
+everything in it ends: their grants on its folders and documents go, and they leave its groups; what they wrote stays. Whoever is taken out
+of the organization, or of a document, is told nothing more of it, and sees nothing of it, whatever its access type: see Who may see what.
+At a folder its access type decides. A user who is not there fails with NOT_FOUND.`}
 }
 
 // Delete takes users away at a level: at that of the organization with all their grants in it, and from its groups. One who is not there

@@ -264,20 +264,27 @@ func (g *grants) standings(
 	return of, nil
 }
 
-// MayWrite returns, by id, which of the users may write in a document; byDefault is the account's access. Nobody may in one that does not
-// exist in this incarnation, or is disabled.
-func (s *Store) MayWrite(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error) {
+// Writers returns, by id, those of the users who may write in a document, as viewers of it; byDefault is the account's access. Nobody may in
+// one that does not exist in this incarnation, or is disabled.
+func (s *Store) Writers(
+	ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string,
+) (map[string]collab.Viewer, error) {
 	return s.may(ctx, doc, byDefault, users, collab.Standing.MayWrite)
 }
 
-// MaySee returns, by id, which of the users may see a document, as MayWrite does.
+// MaySee returns, by id, which of the users may see a document, as Writers does.
 func (s *Store) MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error) {
-	return s.may(ctx, doc, byDefault, users, func(of collab.Standing, now collab.Millis) bool { return of.Grant(now) != nil })
+	viewers, err := s.may(ctx, doc, byDefault, users, func(of collab.Standing, now collab.Millis) bool { return of.Grant(now) != nil })
+	allowed := make(map[string]bool, len(viewers))
+	for u := range viewers {
+		allowed[u] = true
+	}
+	return allowed, err
 }
 
 func (s *Store) may(
 	ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string, allows func(collab.Standing, collab.Millis) bool,
-) (map[string]bool, error) {
+) (map[string]collab.Viewer, error) {
 	of, err := s.Standings(ctx, doc.OrganizationRef, byDefault, users, nil, []string{doc.Document})
 	if err != nil {
 		return nil, err
@@ -286,9 +293,11 @@ func (s *Store) may(
 	if !exists || with.Document.Disabled || with.Document.Ref(doc.OrganizationRef) != doc {
 		return nil, nil
 	}
-	allowed := make(map[string]bool, len(users))
+	allowed := make(map[string]collab.Viewer, len(users))
 	for _, u := range users {
-		allowed[u] = allows(with.Of(u), s.Millis())
+		if of, now := with.Of(u), s.Millis(); allows(of, now) {
+			allowed[u] = collab.Viewer{User: u, May: true, Member: of.Member.Holds(now)}
+		}
 	}
 	return allowed, nil
 }

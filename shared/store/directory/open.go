@@ -129,7 +129,7 @@ func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string,
 	case len(found) > 0:
 		return found[0], nil
 	case !create.Document:
-		return collab.DocumentRef{}, collab.Errorf(collab.NotFound, "document %q does not exist in organization %q", id, organization)
+		return collab.DocumentRef{}, collab.NoDocument(organization, id)
 	}
 	return s.createDocument(ctx, org, id)
 }

@@ -237,7 +237,7 @@ func (a *adding) put(ctx context.Context, before store.Item) (done bool, err err
 			return err == nil, err
 		}
 		if refused.Of[len(a.items)].Refused {
-			return false, annotationMissing(a.doc, a.ann)
+			return false, collab.NoAnnotation(a.doc, a.ann)
 		}
 	}
 	for i, c := range a.comments {

@@ -12,6 +12,7 @@ const (
 	mostSources = 500    // ranges of keys
 	mostUnits   = 330    // capacity units of index reads
 	mostSifted  = 150    // capacity units of index reads and of threads that did not pass, where there are any: one more read may take 250
+	mostAsked   = 150    // documents of which a Sight is asked: each may be a question to a permission provider
 )
 
 const (
@@ -55,6 +56,7 @@ type budget struct {
 	spent   cost
 	sifted  float64 // capacity units of threads that did not pass
 	dearest float64 // of the largest of them
+	asked   int     // documents of which a Sight was asked
 }
 
 // count adds a read's cost.
@@ -71,12 +73,15 @@ func (b *budget) want() int { return b.most - b.taken }
 
 // over reports whether the page ends: it is full, or the walk has read as much as it may.
 func (b *budget) over() bool {
-	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources
+	return b.want() == 0 || b.spent.entries >= mostEntries || b.spent.units >= mostUnits || b.siftedEnough() || b.sources >= mostSources || b.asked >= mostAsked
 }
 
-// sift counts a thread that was read and did not pass.
-func (b *budget) sift(bytes int, strong bool) {
+// sift counts a thread, or its head, that was read and did not pass. inRange: it was read with what lies next to it.
+func (b *budget) sift(bytes int, strong, inRange bool) {
 	units := readUnits(bytes)
+	if inRange {
+		units = float64(bytes) / bytesPerUnit
+	}
 	if strong {
 		units *= 2
 	}
@@ -87,10 +92,11 @@ func (b *budget) sift(bytes int, strong bool) {
 // siftedEnough reports whether the page ends because too much was read that did not pass.
 func (b *budget) siftedEnough() bool { return b.sifted > 0 && b.sifted+b.spent.units >= mostSifted }
 
+// siftable returns how many more threads, or heads, may be read of which most may not pass.
+func (b *budget) siftable() int { return max(1, int((mostSifted-b.sifted)/max(1, b.dearest))) }
+
 // siftAhead returns how many threads to fetch concurrently where most may not pass.
-func (b *budget) siftAhead() int {
-	return min(4, max(1, int((mostSifted-b.sifted)/max(1, b.dearest))))
-}
+func (b *budget) siftAhead() int { return min(4, b.siftable()) }
 
 // entryBytes estimates the size of an index entry.
 func (b *budget) entryBytes() float64 {

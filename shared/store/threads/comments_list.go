@@ -40,7 +40,7 @@ func (s *Store) ListComments(
 			}
 		}
 		if err == nil && head == nil {
-			err = annotationMissing(doc, ann)
+			err = collab.NoAnnotation(doc, ann)
 		}
 		if err != nil {
 			yield(collab.Comment{}, err)
@@ -57,7 +57,7 @@ func (s *Store) Comments(ctx context.Context, doc collab.DocumentRef, ann string
 	}
 	found, err := s.GetAll(ctx, itemKeys, true)
 	if err == nil && found[itemKeys[0]] == nil {
-		err = annotationMissing(doc, ann)
+		err = collab.NoAnnotation(doc, ann)
 	}
 	if err != nil {
 		return nil, err

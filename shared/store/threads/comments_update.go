@@ -40,7 +40,7 @@ func (s *Store) UpdateComments(
 	}
 	head, err := s.Get(ctx, headKey(doc, ann))
 	if err == nil && head == nil {
-		err = annotationMissing(doc, ann)
+		err = collab.NoAnnotation(doc, ann)
 	} else if some {
 		err = nil // the comments were read: each says why it failed
 	}

@@ -60,7 +60,7 @@ func (s *Store) DeleteAnnotations(
 		head := heads[headKey(doc, ids[i])]
 		switch {
 		case !meant:
-			errs[i] = annotationMissing(doc, ids[i])
+			errs[i] = collab.NoAnnotation(doc, ids[i])
 		case head != nil && birth(head) == mark: // else it is deleted by now
 			errs[i] = s.deleteHead(ctx, req, doc, head, i, d.Notify)
 		}
@@ -269,7 +269,7 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 		}
 		found, err := d.s.GetAll(ctx, itemKeys, true)
 		if err == nil && found[k] == nil {
-			err = annotationMissing(d.doc, d.ann)
+			err = collab.NoAnnotation(d.doc, d.ann)
 		}
 		for _, key := range itemKeys[1:] {
 			if it := found[key]; it != nil && belongs(it, found[k]) {
@@ -295,7 +295,7 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 		}
 	}
 	if head == nil {
-		return nil, annotationMissing(d.doc, d.ann)
+		return nil, collab.NoAnnotation(d.doc, d.ann)
 	}
 	return items, nil
 }

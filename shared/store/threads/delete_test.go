@@ -285,7 +285,7 @@ func TestSeenOfDeleted(t *testing.T) {
 			return true
 		})
 		w.must(err)
-		n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, user)
+		n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, user, nil)
 		w.must(err)
 		return ids, n[0].Unread
 	}

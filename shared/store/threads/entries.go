@@ -67,5 +67,5 @@ func (p *plan) entryOf(it store.Item) (e entry, ok bool) {
 		return entry{}, false
 	}
 	document, err := keys.DocumentOf(p.org, it.Text(keys.PK))
-	return entry{document: document, id: id}, err == nil
+	return entry{document: document, id: id, narrowed: it.Text(keys.Narrowed)}, err == nil
 }

@@ -9,14 +9,30 @@ import (
 	"collabdata/shared/store"
 )
 
-// deliver offers the entries that pass the filters, in order. It fetches threads concurrently, but reads the rest of a long thread only when
-// it is its turn, so that memory holds one long thread at a time.
+// deliver offers the entries that pass the filters, in order, part by part where many may be hidden.
 func (w *walk) deliver(ctx context.Context, entries []entry) error {
 	entries, err := w.current(ctx, entries)
-	if err == nil {
-		err = w.prepareUnread(ctx, entries)
+	for err == nil && len(entries) > 0 {
+		examined := entries
+		var part []entry
+		if part, entries, err = w.visible(ctx, examined); err != nil || w.ended {
+			return err
+		}
+		if err = w.offer(ctx, part); err != nil || w.ended {
+			return err
+		}
+		w.move(examined[len(examined)-len(entries)-1].at)
+		if w.ended = len(entries) > 0 && w.siftedEnough(); w.ended {
+			return nil
+		}
 	}
-	if err != nil {
+	return err
+}
+
+// offer offers the entries that pass the filters, in order. It fetches threads concurrently, but reads the rest of a long thread only when
+// it is its turn, so that memory holds one long thread at a time.
+func (w *walk) offer(ctx context.Context, entries []entry) error {
+	if err := w.prepareUnread(ctx, entries); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -41,11 +57,19 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 		if err != nil {
 			return err
 		}
-		offered := w.q.IDs != nil
+		if e.outside && w.q.Sight == nil {
+			w.meet(e)
+		}
+		hidden := t != nil && !w.sees(e.document, t)
+		if hidden {
+			t = nil
+		}
+		offered := t == nil && e.last && w.met != e.at.Value
 		if t != nil {
+			w.meet(e)
 			// an annotation that moved to another value that was asked for is listed there
 			moved := w.by != nil && !w.by.has(t, w.values[e.at.Value])
-			offered = !moved && matches(w.q, t) && w.isUnread(e.document, r.head, t)
+			offered = !moved && !e.outside && matches(w.q, t) && w.isUnread(e.document, r.head, t)
 		}
 		if offered {
 			if !w.take(e.id, t) {
@@ -54,12 +78,26 @@ func (w *walk) deliver(ctx context.Context, entries []entry) error {
 			}
 			w.taken++
 			w.content += r.bytes
-		} else if w.sifts {
-			w.sift(r.bytes, w.strong())
+			w.meet(e)
+		} else if w.sifts || hidden {
+			w.sift(r.bytes, w.strong(), e.thread != nil)
 		}
-		w.at = e.at
+		w.move(e.at)
 	}
 	return nil
+}
+
+// meet notes that a document shows the id of an entry, or that it was offered as one that does not exist.
+func (w *walk) meet(e entry) {
+	if w.q.IDs != nil {
+		w.met = e.at.Value
+	}
+}
+
+// move moves the walk's position.
+func (w *walk) move(at position) {
+	w.at = at
+	w.at.Met = w.met == at.Value
 }
 
 // current returns the entries without those of deleted or disabled documents, which an index across documents may still list.

@@ -70,7 +70,7 @@ func (s *Store) DocumentsWith(ctx context.Context, org collab.OrganizationRef, a
 func (s *Store) Head(ctx context.Context, doc collab.DocumentRef, ann string) (a collab.Annotation, err error) {
 	it, err := s.Get(ctx, headKey(doc, ann))
 	if err == nil && it == nil {
-		err = annotationMissing(doc, ann)
+		err = collab.NoAnnotation(doc, ann)
 	}
 	if err != nil {
 		return a, err

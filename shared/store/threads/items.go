@@ -13,6 +13,8 @@ type head struct {
 	In     string `dynamodbav:"in,omitempty"`
 	By     string `dynamodbav:"by,omitempty"`
 	St     string `dynamodbav:"st"`
+
+	Narrowed string `dynamodbav:"v,omitempty"` // which the indexes project
 }
 
 func headKey(doc collab.DocumentRef, ann string) keys.Key {
@@ -27,6 +29,13 @@ func headItem(doc collab.DocumentRef, a *collab.Annotation) store.Item {
 	}
 	if a.CreatorID != "" {
 		h.By = keys.CreatorPartition(org, a.CreatorID)
+	}
+	switch v := a.Visibility; {
+	case v == nil:
+	case v.Type == collab.VisibilityOrganizationPrivate:
+		h.Narrowed = keys.NarrowedToMembers
+	default:
+		h.Narrowed = keys.NarrowedToSome
 	}
 	return store.ItemOf(headKey(doc, a.ID), h)
 }

@@ -23,9 +23,9 @@ const lastKey = "\U0010FFFF"
 type lookUp struct {
 	n         int                  // which of q.IDs, counted from 1
 	documents []collab.DocumentRef // found by the last look
+	outside   []collab.DocumentRef // those of them that are not in the folder that the query names
 	last      string               // key of the last document read, "" for none
 	more      bool                 // there may be others after it
-	exists    bool                 // one of the documents asked for has the annotation
 	units     float64              // capacity units of the last look
 }
 
@@ -48,7 +48,7 @@ func (w *walk) byID(ctx context.Context) error {
 				done = position{Value: l.n, Key: l.last}
 			}
 			if w.compare(done, w.at) > 0 {
-				w.at = done
+				w.move(done)
 			}
 			if w.want() == 0 || looked && w.over() {
 				w.ended = true
@@ -81,11 +81,11 @@ func (w *walk) beginLookUps(ctx context.Context) ([]*lookUp, error) {
 		list[i] = &lookUp{n: first + i}
 	}
 	if len(list) > 0 && w.at.Value == first && w.q.Documents == nil {
-		list[0].last, list[0].exists = w.at.Key, w.at.Key != ""
+		list[0].last = w.at.Key
 	}
 	if len(w.q.Documents) == 1 && w.q.Folder == "" { // fetching an annotation shows whether there is one
 		for _, l := range list {
-			l.documents, l.exists = w.q.Found, len(w.q.Found) > 0
+			l.documents = w.q.Found
 		}
 		return list, nil
 	}
@@ -138,7 +138,7 @@ func (w *walk) look(ctx context.Context, l *lookUp, most int) error {
 	return err
 }
 
-// sieve counts what looks cost, and keeps the documents that exist and are in the folder that the query names.
+// sieve counts what looks cost, and keeps the documents that exist.
 func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	var documents []collab.DocumentRef
 	for _, l := range list {
@@ -163,24 +163,35 @@ func (w *walk) sieve(ctx context.Context, list ...*lookUp) error {
 	}
 	for _, l := range list {
 		l.documents = slices.DeleteFunc(l.documents, func(d collab.DocumentRef) bool { return !current[d] })
-		l.exists = l.exists || len(l.documents) > 0
-		if w.q.Folder != "" {
-			l.documents = slices.DeleteFunc(l.documents, func(d collab.DocumentRef) bool { return !slices.Contains(in, d) })
+		l.outside = nil
+		for _, d := range l.documents {
+			if w.q.Folder != "" && !slices.Contains(in, d) {
+				l.outside = append(l.outside, d)
+			}
 		}
 	}
 	return nil
 }
 
-// offers returns the entries of the documents that the last look found, after the walk's position. Where no document has the annotation it
-// is one without a thread.
+// offers returns the entries of the documents that the last look found, after the walk's position. Where there is no further one, the last
+// entry says so; it has no document where none was found.
 func (w *walk) offers(l *lookUp) []entry {
 	id := w.q.IDs[l.n-1]
 	var list []entry
-	if !l.exists && !l.more {
-		list = append(list, entry{id: id, at: position{Value: l.n}, thread: &threadReader{}})
-	}
 	for _, d := range l.documents {
-		list = append(list, entry{document: d, id: id, at: position{Value: l.n, Key: keys.AnnotationID(d, id).SK}})
+		at := position{Value: l.n, Key: keys.AnnotationID(d, id).SK}
+		e := entry{document: d, id: id, at: at, outside: slices.Contains(l.outside, d)}
+		if e.outside && w.q.Sight == nil {
+			e.thread = &threadReader{} // that it is there is enough
+		}
+		list = append(list, e)
+	}
+	switch {
+	case l.more:
+	case len(list) == 0:
+		list = append(list, entry{id: id, at: position{Value: l.n, Key: lastKey}, thread: &threadReader{}, last: true})
+	default:
+		list[len(list)-1].last = true
 	}
 	return slices.DeleteFunc(list, func(e entry) bool { return w.compare(e.at, w.at) <= 0 })
 }

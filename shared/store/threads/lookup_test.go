@@ -101,7 +101,7 @@ func TestLookUpsAreBounded(t *testing.T) {
 		q    collab.AnnotationQuery
 		ends bool // on the first page
 	}{
-		{"one", collab.AnnotationQuery{IDs: ids[:1]}, false},
+		{"one", collab.AnnotationQuery{IDs: ids[:1]}, true},
 		{"many", collab.AnnotationQuery{IDs: ids}, false},
 		{"in a folder", collab.AnnotationQuery{IDs: ids, Folder: "f"}, false},
 		{"in an empty folder", collab.AnnotationQuery{IDs: ids, Folder: "empty"}, false},

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -29,6 +30,40 @@ type model struct {
 	threads   map[string]map[string]*modelThread
 	clock     collab.Millis
 	seen      map[seenKey]collab.Seen
+	asking    []string // for whom the last query that was drawn reads; none for everything
+}
+
+// viewers are those who ask, in a document: the first user is a member, the second may not see two of the documents.
+func (m *model) viewers(document string) collab.Viewers {
+	return collab.Map(m.asking, func(user string) collab.Viewer {
+		barred := user == someUsers[1] && slices.Contains(someDocuments[1:3], document)
+		return collab.Viewer{User: user, May: !barred, Member: user == someUsers[0]}
+	})
+}
+
+// sight is viewers as a query has it; nil where nobody asks.
+func (m *model) sight() collab.Sight {
+	if m.asking == nil {
+		return nil
+	}
+	return func(_ context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
+		found := map[collab.DocumentRef]collab.Viewers{}
+		for _, d := range documents {
+			found[d] = m.viewers(d.Document)
+		}
+		return found, nil
+	}
+}
+
+// drawVisibility returns any visibility.
+func drawVisibility(t *rapid.T) *collab.Visibility {
+	v := &collab.Visibility{Type: rapid.SampledFrom([]collab.VisibilityType{
+		collab.VisibilityPublic, collab.VisibilityPublic, collab.VisibilityOrganizationPrivate, collab.VisibilityRestricted,
+	}).Draw(t, "visibility")}
+	if v.Type == collab.VisibilityRestricted {
+		v.UserIDs = []string{rapid.SampledFrom(someUsers).Draw(t, "for")}
+	}
+	return v.Narrow()
 }
 
 // seenKey is what a user has said something about: a document, or an annotation in it.
@@ -65,6 +100,9 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 		_ = json.Unmarshal(c.TaggedUserContacts, &tags) // a comment that tags nobody has none
 		return slices.ContainsFunc(tags, func(tag struct{ UserID string }) bool { return slices.Contains(q.Mentioned, tag.UserID) })
 	})
+	if !m.viewers(t.Document).See(&t.Annotation) {
+		return false
+	}
 	unread := q.UnreadFor == "" || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
 	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) &&
@@ -81,7 +119,7 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 			exists := false
 			for _, d := range documents {
 				t := m.threads[d][id]
-				if t == nil || q.Documents != nil && !slices.Contains(q.Documents, d) {
+				if t == nil || q.Documents != nil && !slices.Contains(q.Documents, d) || !m.viewers(d).See(&t.Annotation) {
 					continue
 				}
 				exists = true
@@ -137,6 +175,7 @@ func (m *model) walk(q collab.AnnotationQuery) []*collab.Thread {
 
 // selected returns the ids of those annotations of a document that a selector leaves, by id.
 func (m *model) selected(document string, sel collab.Selector) (ids []string) {
+	m.asking = nil
 	for _, th := range m.walk(collab.AnnotationQuery{Documents: []string{document}}) {
 		if !sel.Excludes(&th.Annotation) {
 			ids = append(ids, th.ID)
@@ -176,6 +215,7 @@ func (m *model) drawTime(t *rapid.T, label string) *collab.Millis {
 	if rapid.IntRange(0, 4).Draw(t, label) > 0 {
 		return nil
 	}
+	m.asking = nil
 	times := []collab.Millis{m.clock}
 	for _, th := range m.walk(collab.AnnotationQuery{}) {
 		times = append(times, th.CreatedAt, th.LastUpdated)
@@ -197,6 +237,8 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	q.Order = rapid.SampledFrom([]collab.Order{"", "", collab.Ascending, collab.Descending}).Draw(t, "order")
 	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
 	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
+	m.asking = drawSome(t, someUsers, "asking")
+	q.Sight = m.sight()
 	return q
 }
 
@@ -281,6 +323,7 @@ func testModel(t *testing.T, s *Store) {
 					th.Location = collab.JSON(fmt.Sprintf(`{"id":%q}`, th.LocationID))
 				}
 				th.ResolvedBy = rapid.SampledFrom(someUsers).Draw(t, "resolved by")
+				th.Visibility = drawVisibility(t)
 				th.CreatedAt = rapid.Int64Range(0, m.clock).Draw(t, "created")
 				th.LastUpdated = th.CreatedAt
 				if rapid.IntRange(0, 4).Draw(t, "bare") > 0 {
@@ -340,6 +383,21 @@ func testModel(t *testing.T, s *Store) {
 					must(errs[i])
 					delete(m.threads[d], id)
 					maps.DeleteFunc(m.seen, func(k seenKey, _ collab.Seen) bool { return k.document == d && k.annotation == id })
+				}
+			},
+			"show to others": func(t *rapid.T) {
+				r, d, id, v := newRequest(), document.Draw(t, "document"), annotation.Draw(t, "annotation"), drawVisibility(t)
+				err := s.UpdateAnnotations(ctx, r, org.Document(d), []string{id}, collab.AnnotationChange{
+					Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+						a.Visibility = v
+						return nil, nil
+					},
+				})[0]
+				if th := m.threads[d][id]; th != nil {
+					must(err)
+					th.Visibility = v
+				} else if collab.CodeOf(err) != collab.NotFound {
+					t.Fatal(err)
 				}
 			},
 			"sweep": func(t *rapid.T) {
@@ -435,7 +493,8 @@ func testModel(t *testing.T, s *Store) {
 			"count": func(t *rapid.T) {
 				d, q := document.Draw(t, "document"), collab.AnnotationQuery{Statuses: drawSome(t, someStatuses, "status")}
 				user := rapid.SampledFrom(append(someUsers, "")).Draw(t, "user")
-				got, err := s.Count(ctx, []collab.DocumentRef{org.Document(d)}, q.Statuses, user)
+				m.asking = drawSome(t, someUsers, "asking")
+				got, err := s.Count(ctx, []collab.DocumentRef{org.Document(d)}, q.Statuses, user, m.sight())
 				must(err)
 				want := collab.AnnotationCount{}
 				for _, th := range m.threads[d] {

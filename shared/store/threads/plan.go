@@ -48,6 +48,7 @@ type position struct {
 	Document string `json:"d,omitempty"` // the range's document, "" where it spans documents
 	Value    int    `json:"v,omitempty"` // which of the values asked for; of the ids, counted from 1
 	Key      string `json:"k,omitempty"` // sort key of the last entry; in a walk over ids that of the document
+	Met      bool   `json:"m,omitempty"` // in a walk over ids: the id was met, see walk.meet
 }
 
 // valid reports whether a walk of this query can be at the position: a caller can forge one.
@@ -93,6 +94,9 @@ func (r *keyRange) advance(key string) {
 		r.keys.To = key
 	}
 }
+
+// in returns the document that the range is in, the zero one where it spans all.
+func (r *keyRange) in() collab.DocumentRef { return r.document }
 
 func (r *keyRange) position() position {
 	return position{Document: r.document.Document, Value: r.value, Key: r.last}

@@ -97,7 +97,10 @@ func TestManyRangesAreNotProbed(t *testing.T) {
 func TestCompare(t *testing.T) {
 	q := collab.AnnotationQuery{Documents: []string{"z", "a"}, Locations: []string{"l2", "l1"}}
 	p := newPlan(collab.OrganizationRef{}, &q)
-	want := []position{{"z", 0, "z#1"}, {"z", 0, "z#2"}, {"z", 1, "z#0"}, {"a", 0, "a#1"}, {"a", 1, "a#0"}}
+	want := []position{
+		{Document: "z", Key: "z#1"}, {Document: "z", Key: "z#2"}, {Document: "z", Value: 1, Key: "z#0"},
+		{Document: "a", Key: "a#1"}, {Document: "a", Value: 1, Key: "a#0"},
+	}
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	slices.SortFunc(got, p.compare)

@@ -31,7 +31,7 @@ func (s *Store) SetSeen(ctx context.Context, req *request.Request, doc collab.Do
 	store.All(len(ids), func(i int) {
 		head, k := found[itemKeys[1+2*i]], itemKeys[2+2*i]
 		if head == nil {
-			errs[i] = annotationMissing(doc, ids[i])
+			errs[i] = collab.NoAnnotation(doc, ids[i])
 			return
 		}
 		thread, err := readSeen(found[k])
@@ -164,18 +164,29 @@ const (
 )
 
 // Count counts the annotations of documents that have one of the statuses (nil for any), and those of them that are unread for a user (""
-// for no one). It reads indexes, which may lag by a second.
-func (s *Store) Count(ctx context.Context, docs []collab.DocumentRef, statuses []string, user string) ([]collab.AnnotationCount, error) {
+// for no one); with a Sight those that it lets see. It reads indexes, which may lag by a second. It fails like the Sight.
+func (s *Store) Count(
+	ctx context.Context, docs []collab.DocumentRef, statuses []string, user string, sight collab.Sight,
+) ([]collab.AnnotationCount, error) {
 	counts := make([]collab.AnnotationCount, len(docs))
+	viewers := map[collab.DocumentRef]collab.Viewers{}
+	if sight != nil {
+		var err error
+		if viewers, err = sight(ctx, docs); err != nil {
+			return nil, err
+		}
+	}
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
-		counts[i], err = s.countIn(ctx, docs[i], statuses, user, mostLooked/len(docs))
+		if who, ok := viewers[docs[i]]; sight == nil || ok && who.May() {
+			counts[i], err = s.countIn(ctx, docs[i], statuses, user, who, mostLooked/len(docs))
+		}
 		return err
 	})
 	return counts, err
 }
 
 func (s *Store) countIn(
-	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, most int,
+	ctx context.Context, doc collab.DocumentRef, statuses []string, user string, viewers collab.Viewers, most int,
 ) (n collab.AnnotationCount, err error) {
 	var seen *seenBy
 	q := collab.AnnotationQuery{Found: []collab.DocumentRef{doc}, Documents: []string{doc.Document}, Statuses: statuses}
@@ -189,8 +200,14 @@ func (s *Store) countIn(
 	}
 	p := newPlan(doc.OrganizationRef, &q)
 	passes := sieve(&q, p.index)
-	var unsure []store.Item
+	var unsure, restricted []store.Item
 	examined := 0
+	count := func(e entry, it store.Item) {
+		n.Total++
+		if user != "" && timeKey(it) >= seen.before(e.id, it) {
+			unsure = append(unsure, it)
+		}
+	}
 	for value := range max(1, len(p.values)) {
 		r := p.keyRange(doc, value)
 		scan := r.scan()
@@ -205,17 +222,29 @@ func (s *Store) countIn(
 			}
 			examined++
 			e, ok := p.entryOf(it)
-			if !ok || !passes(it) {
-				continue
-			}
-			n.Total++
-			if user != "" && timeKey(it) >= seen.before(e.id, it) {
-				unsure = append(unsure, it)
+			switch {
+			case !ok || !passes(it):
+			case viewers == nil || e.narrowed == "":
+				count(e, it)
+			case e.restricted():
+				restricted = append(restricted, it)
+			case viewers.Members():
+				count(e, it)
 			}
 		}
 		if n.TotalIsAtLeast {
 			break
 		}
+	}
+	if len(restricted) > most {
+		restricted, n.TotalIsAtLeast, n.UnreadAtLeast = restricted[:most], true, user != ""
+	}
+	if restricted, err = s.seenOf(ctx, restricted, viewers); err != nil {
+		return n, err
+	}
+	for _, it := range restricted {
+		e, _ := p.entryOf(it)
+		count(e, it)
 	}
 	if len(unsure) > most {
 		unsure, n.UnreadAtLeast = unsure[:most], true

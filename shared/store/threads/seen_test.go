@@ -42,7 +42,7 @@ func TestSeenBudgets(t *testing.T) {
 	}
 	count := func(user string, statuses []string, total, unread int64) func(context.Context) error {
 		return func(ctx context.Context) error {
-			got, err := s.Count(ctx, []collab.DocumentRef{doc}, statuses, user)
+			got, err := s.Count(ctx, []collab.DocumentRef{doc}, statuses, user, nil)
 			if want := (collab.AnnotationCount{Total: total, Unread: unread}); err == nil && got[0] != want {
 				err = fmt.Errorf("%+v, want %+v", got[0], want)
 			}
@@ -95,7 +95,7 @@ func TestSeenNow(t *testing.T) {
 					w.must(err)
 				}
 				unread := func() int64 {
-					n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, "eve")
+					n, err := w.Count(t.Context(), []collab.DocumentRef{w.doc}, nil, "eve", nil)
 					w.must(err)
 					return n[0].Unread
 				}

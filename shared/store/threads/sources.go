@@ -14,6 +14,8 @@ type source interface {
 	read(ctx context.Context, want, concurrent int) (part, error)
 	// position returns that after the last entry examined.
 	position() position
+	// in returns the document that the range is in, the zero one where it spans all.
+	in() collab.DocumentRef
 }
 
 // part is the result of one read of a source.
@@ -96,7 +98,10 @@ func (l *sources) fill(ctx context.Context) error {
 	l.w.spent.units += readUnits(bytes)
 	l.listFrom = last + "\x00" // the next text after it
 	l.listing, l.limit = last != "", 100
-	l.add(documents)
+	if err := l.w.ask(ctx, documents); err != nil {
+		return err
+	}
+	l.add(slices.DeleteFunc(documents, l.w.barred))
 	return nil
 }
 

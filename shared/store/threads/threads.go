@@ -41,9 +41,5 @@ func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
 	}
 }
 
-func annotationMissing(doc collab.DocumentRef, id string) error {
-	return collab.Errorf(collab.NotFound, "annotation %q does not exist in document %q", id, doc.Document)
-}
-
 // nameOf is an annotation as callers know it.
 func nameOf(id string) string { return "annotation " + strconv.Quote(id) }

@@ -78,7 +78,7 @@ func (s *Store) touch(ctx context.Context, doc collab.DocumentRef, ann string, a
 			return head, s.setCreator(ctx, doc, ann, head, by)
 		}
 		if head = refused.Of[0].There; head == nil {
-			return nil, annotationMissing(doc, ann)
+			return nil, collab.NoAnnotation(doc, ann)
 		}
 		s.busy.Put(k, timeKey(head), s.Now().Add(busyFor))
 		if timeKey(head) >= at {
@@ -123,7 +123,7 @@ func (s *Store) setCreator(ctx context.Context, doc collab.DocumentRef, ann stri
 	}
 	refused, err := s.Write(ctx, store.Update(head.Key(), set, itself))
 	if refused != nil {
-		return annotationMissing(doc, ann)
+		return collab.NoAnnotation(doc, ann)
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func (u *update) head(ctx context.Context, found store.Item) error {
 		}
 		first = false
 		if found == nil {
-			return nil, annotationMissing(u.doc, u.id)
+			return nil, collab.NoAnnotation(u.doc, u.id)
 		}
 		return u.changeHead(ctx, found, false, nil)
 	})
@@ -180,7 +180,7 @@ func (w *threadUpdate) take(ctx context.Context, it store.Item) (done bool, err 
 		_, err := w.selected(it)
 		return false, err
 	case w.head == nil:
-		return false, annotationMissing(w.doc, w.id)
+		return false, collab.NoAnnotation(w.doc, w.id)
 	case !belongs(it, w.head):
 		return false, nil
 	case w.did(it):
@@ -226,7 +226,7 @@ func (w *threadUpdate) writeAhead(ctx context.Context) error {
 // finish returns the writes of the rest, with the head.
 func (w *threadUpdate) finish(ctx context.Context) ([]store.Write, error) {
 	if w.head == nil {
-		return nil, annotationMissing(w.doc, w.id)
+		return nil, collab.NoAnnotation(w.doc, w.id)
 	}
 	if w.ahead { // the head was touched since
 		head, err := w.s.Get(ctx, w.key())

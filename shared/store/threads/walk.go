@@ -27,7 +27,9 @@ import (
 // which may lag by a second. A walk over locations, creators or statuses may miss an annotation whose location, creator or status changed
 // from a second before the walk until its end; a walk over a window, one that was written in that time. A later walk has them.
 //
-// It fails like directory.Store.Open, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and
+// With q.Sight it takes what that lets see. Where most is hidden a page may be short, or empty with a next.
+//
+// It fails like directory.Store.Open and q.Sight, and with INVALID_ARGUMENT when from is no position of this query. The organization, the folder and
 // the documents of the query were opened.
 func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 	take func(id string, t *collab.Thread) bool,
@@ -39,10 +41,17 @@ func (s *Store) Walk(ctx context.Context, org collab.OrganizationRef, q collab.A
 		take:   take,
 		sifts:  sifts(&q),
 		seen:   map[collab.DocumentRef]*seenBy{},
+		met:    -1,
+
+		viewers: map[collab.DocumentRef]collab.Viewers{},
 	}
 	if from != nil && (json.Unmarshal(from, &w.at) != nil || !w.valid(w.at)) {
 		return nil, collab.PageTokenError(nil)
 	}
+	if w.at.Met {
+		w.met = w.at.Value
+	}
+	defer w.askAhead(ctx)()
 	if q.IDs != nil {
 		err = w.byID(ctx)
 	} else {
@@ -66,6 +75,9 @@ type walk struct {
 	others []*filter                      // whose indexes may turn out narrower than the driver's
 	probed int                            // probes of them so far
 
+	viewers map[collab.DocumentRef]collab.Viewers // what the query's Sight has said so far
+	met     int                                   // of q.IDs, counted from 1, the one last met: see meet; -1 for none
+
 	at       position // after what was offered or skipped
 	ended    bool     // the page ends at `at`
 	complete bool     // the list ends at `at`
@@ -77,6 +89,9 @@ type entry struct {
 	id       string
 	at       position
 	thread   *threadReader // nil: not read yet
+	narrowed string        // as the index says
+	last     bool          // of the documents that have an id of q.IDs: where none of them shows it, it is offered as one that does not exist
+	outside  bool          // it is not in the folder that the query names, and shows only that its id exists
 }
 
 // byRange walks one range of keys after the other: for each document each value that the query asks for.
@@ -127,7 +142,7 @@ func (w *walk) exhaust(ctx context.Context, src source, p part) error {
 			return err
 		}
 		w.at = src.position()
-		if p.done {
+		if p.done || w.barred(src.in()) {
 			return nil
 		}
 		if w.ended = w.over(); w.ended {

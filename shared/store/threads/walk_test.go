@@ -184,7 +184,7 @@ func TestForgedPositions(t *testing.T) {
 			return err
 		}
 		at := func(document string, value int, key string) string {
-			p, err := json.Marshal(position{document, value, key})
+			p, err := json.Marshal(position{Document: document, Value: value, Key: key})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,142 @@
+package commentannotations
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// AsUser is the field of a read that names the person for whom it is.
+type AsUser struct {
+	AsUserID *string `json:"asUserId" rule:"notnull,id" doc:"Only what this person may see: what they may not see is as if it did not exist. Left out, everything"`
+}
+
+// sight returns what all of some people may see, "" for nobody; nil, which is everything, where nobody is named. Each document is asked about
+// once. It fails like Access.Viewers.
+func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
+	people = slices.DeleteFunc(rpc.Distinct(people), func(user string) bool { return user == "" })
+	if len(people) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	known := map[collab.DocumentRef]collab.Viewers{}
+	return func(ctx context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		ask := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return known[d] != nil })
+		viewers, err := s.Access.Viewers(ctx, call.Settings, ask, people, true)
+		if err != nil {
+			return nil, err
+		}
+		for i, d := range ask {
+			known[d] = viewers[i]
+		}
+		found := make(map[collab.DocumentRef]collab.Viewers, len(documents))
+		for _, d := range documents {
+			found[d] = known[d]
+		}
+		return found, nil
+	}
+}
+
+// checkDocument fails with NOT_FOUND where the first person of a sight may not see a document.
+func checkDocument(ctx context.Context, sight collab.Sight, doc collab.DocumentRef) error {
+	found, err := sight(ctx, []collab.DocumentRef{doc})
+	if err == nil && !found[doc][:1].May() {
+		err = collab.NoDocument(doc.Organization, doc.Document)
+	}
+	return err
+}
+
+// checkAnnotation begins to ask whether a sight, nil for everything, lets see an annotation. wait fails with NOT_FOUND where it does not. Its
+// error comes before every other one, which could tell of what is hidden.
+func (s *Service) checkAnnotation(ctx context.Context, sight collab.Sight, doc collab.DocumentRef, ann string) (wait func() error) {
+	if sight == nil {
+		return func() error { return nil }
+	}
+	var asking sync.WaitGroup
+	var head collab.Annotation
+	var documentErr, headErr error
+	asking.Go(func() { documentErr = checkDocument(ctx, sight, doc) })
+	asking.Go(func() { head, headErr = s.Threads.Head(ctx, doc, ann) })
+	return func() error {
+		asking.Wait()
+		if documentErr != nil {
+			return documentErr
+		}
+		found, err := sight(ctx, []collab.DocumentRef{doc}) // it knows by now
+		if err == nil {
+			err = headErr
+		}
+		if err == nil && !found[doc].See(&head) {
+			err = collab.NoAnnotation(doc, ann)
+		}
+		return err
+	}
+}
+
+// checkVisibility refuses a visibility of a field that does not say whom it is for, or names another organization than the request.
+func checkVisibility(m *rpc.Violations, field, organization string, v *collab.Visibility) {
+	if v == nil {
+		return
+	}
+	at := func(name string) string { return rpc.PathOf(field, name) }
+	restricted := v.Type == collab.VisibilityRestricted
+	switch {
+	case v.Type == collab.VisibilityOrganizationPrivate && v.OrganizationID == "":
+		m.Add(at("organizationId"), "is required for organizationPrivate")
+	case v.OrganizationID != "" && v.OrganizationID != organization:
+		m.Add(at("organizationId"), "must be the organizationId of the request")
+	}
+	switch {
+	case restricted && len(v.UserIDs) == 0:
+		m.Add(at("userIds"), "must name 1 to %d users for restricted", collab.MaxVisibleTo)
+	case !restricted && v.Type != "" && len(v.UserIDs) > 0:
+		m.Add(at("userIds"), "must be left out for %s: it is for restricted alone", v.Type)
+	}
+	rpc.Unique(m, at("userIds")+"[%d]", v.UserIDs, func(user *string) *string { return user })
+}
+
+// VerifyFlag is the field of a request that asks whether the people whom it names may do what it says of them.
+type VerifyFlag struct {
+	VerifyUserPermissions bool `json:"verifyUserPermissions" doc:"Refuse what is said of users who may not write in the document, or not see the annotation: authors, and who changed or resolved it; false where it is left out"`
+}
+
+// writers returns which of the users may write in a document, where that is asked for. The zero value lets everybody.
+func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.DocumentRef, verify VerifyFlag, users []string) (writers, error) {
+	if !verify.VerifyUserPermissions || len(users) == 0 {
+		return writers{}, nil
+	}
+	viewers, err := s.Directory.Writers(ctx, doc, call.Settings.DefaultAccess, rpc.Distinct(users))
+	return writers{asked: true, viewers: viewers}, err
+}
+
+// writers are the users who may write in a document.
+type writers struct {
+	asked   bool // else everybody
+	viewers map[string]collab.Viewer
+}
+
+// check fails with PERMISSION_DENIED where one of the users is none of them, or may not see the annotation.
+func (w writers) check(a *collab.Annotation, users []string) error {
+	for _, id := range users {
+		v, may := w.viewers[id]
+		switch {
+		case !w.asked:
+			return nil
+		case !may:
+			return collab.Errorf(collab.PermissionDenied, "user %q may not write in the document", id)
+		case !v.Sees(a.Visibility, a.CreatorID):
+			return collab.Errorf(collab.PermissionDenied, "user %q may not see the annotation", id)
+		}
+	}
+	return nil
+}
+
+// authorsOf returns the ids of the authors of comments.
+func authorsOf(comments []NewComment) []string {
+	return collab.Map(comments, func(c NewComment) string { return c.From.UserID })
+}

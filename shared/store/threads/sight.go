@@ -1,0 +1,173 @@
+package threads
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+)
+
+// restrictedAtOnce is how many heads a walk reads at once to see whom their threads are for.
+const restrictedAtOnce = 100
+
+// askAhead begins to ask the query's Sight about the documents that it names, while the walk reads them. The function that it returns ends
+// that.
+func (w *walk) askAhead(ctx context.Context) (end func()) {
+	if w.q.Sight == nil || len(w.q.Found) == 0 {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = w.q.Sight(ctx, w.q.Found) // the walk asks once more, and hears of the failure
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// ask asks the query's Sight about documents that it was not asked about yet.
+func (w *walk) ask(ctx context.Context, documents []collab.DocumentRef) error {
+	if w.q.Sight == nil {
+		return nil
+	}
+	var ask []collab.DocumentRef
+	for _, d := range documents {
+		if _, known := w.viewers[d]; !known {
+			ask = append(ask, d)
+		}
+	}
+	if len(ask) == 0 {
+		return nil
+	}
+	found, err := w.q.Sight(ctx, ask)
+	for _, d := range ask {
+		if w.viewers[d] = found[d]; len(found[d]) == 0 {
+			w.viewers[d] = collab.Viewers{{}} // nobody
+		}
+	}
+	w.asked += len(ask)
+	w.spent.units += float64(len(ask))
+	return err
+}
+
+// barred reports whether somebody for whom the walk reads may not see a document. It was asked about; of the zero one it says false.
+func (w *walk) barred(document collab.DocumentRef) bool { return !w.viewers[document].May() }
+
+// sees reports whether all for whom the walk reads may see a thread.
+func (w *walk) sees(document collab.DocumentRef, t *collab.Thread) bool {
+	return w.viewers[document].See(&t.Annotation)
+}
+
+// visible returns the first of the entries without those that their documents or what is known of their visibility hide, and the rest of
+// the entries. It asks about documents, and reads the heads of threads that are for some people only, as far as the page's budget goes.
+func (w *walk) visible(ctx context.Context, entries []entry) (part, rest []entry, err error) {
+	if w.q.Sight == nil {
+		return entries, nil, nil
+	}
+	var documents []collab.DocumentRef
+	var heads []keys.Key
+	restricted := min(restrictedAtOnce, w.siftable())
+	fresh := map[collab.DocumentRef]bool{}
+	for i, e := range entries {
+		if _, known := w.viewers[e.document]; !known && e.document.Document != "" && !fresh[e.document] {
+			if w.asked+len(fresh) >= mostAsked {
+				entries, rest = entries[:i], entries[i:]
+				w.ended = i == 0
+				break
+			}
+			fresh[e.document] = true
+			documents = append(documents, e.document)
+		}
+		if e.restricted() {
+			if len(heads) == restricted {
+				entries, rest = entries[:i], entries[i:]
+				break
+			}
+			heads = append(heads, headKey(e.document, e.id))
+		}
+	}
+	if err := w.ask(ctx, documents); err != nil {
+		return nil, nil, err
+	}
+	found, err := w.GetAll(ctx, heads, w.strong())
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		hidden, err := w.hides(e, found)
+		if err != nil {
+			return nil, nil, err
+		}
+		if hidden && e.last {
+			e.thread, hidden = &threadReader{}, false // as one that does not exist
+		}
+		if !hidden {
+			part = append(part, e)
+		}
+	}
+	return part, rest, nil
+}
+
+// restricted reports whether an entry of an index is that of a thread whose head alone says whom it is for.
+func (e *entry) restricted() bool {
+	return e.thread == nil && e.narrowed != "" && e.narrowed != keys.NarrowedToMembers
+}
+
+// hides reports whether an entry is hidden, as far as its document, its index and the heads that were read show that; it counts what was
+// read in vain.
+func (w *walk) hides(e entry, heads map[keys.Key]store.Item) (bool, error) {
+	viewers := w.viewers[e.document]
+	switch {
+	case e.document.Document == "":
+		return false, nil
+	case !viewers.May():
+		if e.thread != nil {
+			w.sift(e.thread.bytes, w.strong(), true)
+		}
+		return true, nil
+	case e.thread != nil || e.narrowed == "":
+		return false, nil
+	case e.narrowed == keys.NarrowedToMembers:
+		return !viewers.Members(), nil
+	}
+	it := heads[headKey(e.document, e.id)]
+	if it == nil {
+		return true, nil // deleted meanwhile
+	}
+	a, err := readHead(it)
+	if err != nil {
+		return false, store.Unreadable(it.Key(), err)
+	}
+	if viewers.See(&a) {
+		w.spent.units += readUnits(it.Size())
+		return false, nil
+	}
+	w.sift(it.Size(), w.strong(), false)
+	return true, nil
+}
+
+// seenOf returns those of the index entries of heads whose threads all viewers may see.
+func (s *Store) seenOf(ctx context.Context, entries []store.Item, viewers collab.Viewers) (seen []store.Item, err error) {
+	heads, err := s.GetAll(ctx, collab.Map(entries, store.Item.Key), false)
+	if err != nil {
+		return nil, err
+	}
+	for _, it := range entries {
+		head := heads[it.Key()]
+		if head == nil {
+			continue // deleted meanwhile
+		}
+		a, err := readHead(head)
+		if err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+		if viewers.See(&a) {
+			seen = append(seen, it)
+		}
+	}
+	return seen, nil
+}
