@@ -172,6 +172,7 @@ async function main() {
   await context.close();
 
   await writing(browser);
+  await restricted(browser);
   await failing(browser);
   await attack(browser);
   await browser.close();
@@ -251,6 +252,64 @@ async function writing(browser) {
   await focus(page, 'the inbox', 'Inbox');
   await keys.press('Escape');
   await focus(page, 'Escape in the inbox', 'Inbox');
+  await context.close();
+}
+
+// restricted begins, by the keyboard, a thread that only two people see.
+async function restricted(browser) {
+  const context = await contextOf(browser);
+  const page = await open(context, '/demo?as=ann');
+  const other = await open(context, '/demo?as=bob');
+  await other.getByRole('article').first().waitFor();
+  const keys = page.keyboard;
+  await page.getByRole('button', {name: 'Comment', exact: true}).press('Enter');
+  await keys.type('Only for you, @cl');
+  await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
+  await keys.press('Enter');
+  await page.getByRole('button', {name: 'Only these people'}).press('Enter');
+  await focus(page, 'Only these people', 'Add a person');
+  const cleo = page.getByRole('button', {name: 'Remove Cleo Clark'});
+  await want('that who is mentioned will see it', cleo);
+  await keys.type('Bo');
+  await page.getByRole('option', {name: 'Bob Builder'}).waitFor();
+  await check(page, 'people');
+  await keys.press('Enter');
+  await page.getByRole('button', {name: 'Remove Bob Builder'}).waitFor();
+  await check(page, 'only', true);
+  await focus(page, 'a person was added', 'Add a person');
+  await keys.press('Backspace');
+  await page.getByRole('button', {name: 'Remove Bob Builder'}).waitFor({state: 'detached'});
+  await cleo.press('Enter');
+  await cleo.waitFor({state: 'detached'});
+  await focus(page, 'a person was removed', 'Add a person');
+  const send = page.getByRole('button', {name: 'Send'});
+  if (await send.isEnabled()) problems.add('a thread can be sent that nobody sees');
+  await keys.type('cle');
+  await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
+  await keys.press('Enter');
+  await cleo.waitFor();
+  await keys.press('Escape'); // the list
+  await keys.press('Escape');
+  await focus(page, 'Escape where people are chosen', 'Comment');
+  await page.reload();
+  await page.getByRole('button', {name: /^Continue/}).press('Enter');
+  await want('that the draft is still for Cleo', cleo);
+  await keys.press('Control+Enter');
+  const thread = page.locator('collab-thread[open]');
+  await want('for whom the thread is', thread.getByText('Only Cleo Clark and you'));
+  await thread.getByRole('button', {name: 'Resolve'}).waitFor();
+  await thread.getByRole('textbox').fill('@');
+  await page.getByRole('option', {name: 'Cleo Clark'}).waitFor();
+  if ((await page.getByRole('option').count()) !== 1) problems.add('somebody is offered who does not see the thread');
+  await keys.press('Escape');
+  await check(page, 'restricted', true);
+
+  const bell = await open(context, '/demo?as=cleo');
+  await want("Cleo's thread", bell.getByText('Only Ann Archer and you'));
+  const looks = () => other.waitForResponse((r) => r.url().endsWith('/threads'));
+  await looks();
+  await looks();
+  if ((await other.getByText('Only for you').count()) > 0) problems.add('Bob sees what is not for him');
   await context.close();
 }
 

@@ -69,7 +69,7 @@ const MAX_SKIPPED = 4 << 20; // bytes that are read of a larger one, and not kep
 const ANNOTATIONS_PAGE = 250; // of a document, in an answer
 const INBOX_PAGE = 30; // notifications of an answer
 const MAX_PEOPLE = 1000; // of the organization, and of the document, who may be mentioned
-const MAX_MENTIONS = 30; // people whom a comment mentions
+const MAX_MENTIONS = 30; // people whom a comment mentions, and for whom alone a thread is begun
 const OVERLAP = 30_000; // ms that a look for what is new goes back behind the last one: a time is the start of a request, not the moment at which its data can be read
 
 const HTTP: Record<Code, number> = {
@@ -137,7 +137,7 @@ type Fields = Record<string, unknown>;
 /** What a browser may send: the type of each field. Each request takes the fields that REQUESTS lists for it. */
 const TYPES = {
   documentId: '', annotationId: '', commentId: 0, requestId: '', text: '', targetElement: {elementId: '', targetText: '', occurrence: 0},
-  resolved: false, read: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
+  visibility: {type: '', people: [{userId: '', name: '', photoUrl: ''}]}, resolved: false, read: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
 };
 
 type Body = Partial<typeof TYPES> & {documentId: string};
@@ -175,7 +175,7 @@ const PERSON = {userId: 1, name: 1, photoUrl: 1};
 const USER = {...PERSON, email: 1}; // as the service gets one
 const ANNOTATION = {
   annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, resolvedByUserId: 1, createdAt: 1, lastUpdated: 1,
-  comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
+  visibility: {type: 1, userIds: 1}, comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
   commentsTruncated: 1,
 };
 const NOTIFICATION = {
@@ -243,11 +243,11 @@ class Exchange {
 
   async threads({documentId, since, pageToken}: Body) {
     const next = Date.now() - OVERLAP;
-    const selected = {documentId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since})};
+    const selected = {documentId, asUserId: this.who.user.userId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since})};
     const page = await this.find('/v2/commentannotations/get', {...selected, ...(pageToken && {pageToken})});
     const canWrite = await this.who.canWrite(documentId);
     return {
-      threads: pick(page?.data ?? [], ANNOTATION), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite,
+      threads: await this.shown(documentId, page?.data ?? []), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite,
       ...(!pageToken && {unread: await this.unread(selected)}),
     };
   }
@@ -263,16 +263,39 @@ class Exchange {
     }
   }
 
-  /** Answers a thread as it is after a change. */
-  async changed({documentId, annotationId = ''}: Body) {
-    const [thread] = (await this.find('/v2/commentannotations/get', {documentId, annotationIds: [annotationId]}))?.data ?? [];
+  /** A thread that the caller sees. One that they may not see fails as one that does not exist, with the same words. */
+  async thread({documentId, annotationId = ''}: Body): Promise<object> {
+    const selected = {documentId, asUserId: this.who.user.userId, annotationIds: [annotationId]};
+    const [thread] = (await this.find('/v2/commentannotations/get', selected))?.data ?? [];
     if (!thread) throw new Refusal('NOT_FOUND', 'the thread does not exist');
-    return {thread: pick(thread, ANNOTATION)};
+    return thread;
+  }
+
+  /** Answers a thread as it is after a change. */
+  async changed(body: Body) {
+    const [thread] = await this.shown(body.documentId, [await this.thread(body)]);
+    return {thread};
+  }
+
+  /**
+   * Threads of a document as browsers get them: with people in the place of the users for whom alone they are. One whom the caller may not mention
+   * has no name.
+   */
+  async shown(documentId: string, threads: object[]): Promise<object[]> {
+    const list = pick(threads, ANNOTATION) as {visibility?: {type: string; userIds?: string[]}}[];
+    const seers = (v?: {type: string; userIds?: string[]}) => (v?.type === 'restricted' ? (v.userIds ?? []) : []);
+    const ids = [...new Set(list.flatMap((t) => seers(t.visibility)))];
+    const people = ids.length ? await this.mentionable(documentId, ids.length > MAX_MENTIONS ? undefined : ids) : []; // many: all are looked up at once
+    const known = new Map([...people, this.who.user].map((u) => [u.userId, pick(u, PERSON)]));
+    return list.map((t) => ({
+      ...t,
+      visibility: t.visibility?.type === 'restricted' ? {type: 'restricted', people: seers(t.visibility).map((userId) => known.get(userId) ?? {userId})} : {type: 'public'},
+    }));
   }
 
   async addThread(body: Body) {
     const {documentId, targetElement, requestId} = body;
-    const annotation = {commentData: [await this.written(body)], ...(targetElement && {targetElement})};
+    const annotation = {commentData: [await this.written(body)], ...(targetElement && {targetElement}), ...(await this.visibility(body))};
     const data = {documentId, commentAnnotations: [annotation]};
     const add = (flags: Fields = {}) => this.change('/v2/commentannotations/add', {...data, ...flags}, requestId);
     if (!this.config.documentName) {
@@ -285,6 +308,21 @@ class Exchange {
       return add();
     });
     return this.changed({documentId, annotationId});
+  }
+
+  /** Who may see a thread that the caller begins: the caller, and people whom they may mention. */
+  async visibility({documentId, visibility}: Body) {
+    if (!visibility) return {};
+    const ids = [...new Set((visibility.people ?? []).map((p) => p.userId))].filter((id) => id !== this.who.user.userId);
+    if (visibility.type === 'public') {
+      if (ids.length) throw new Refusal('INVALID_ARGUMENT', 'visibility.people must be left out where everyone sees the thread');
+      return {visibility: {type: 'public'}};
+    }
+    if (visibility.type !== 'restricted') throw new Refusal('INVALID_ARGUMENT', 'visibility.type must be public or restricted');
+    if (!ids.length || ids.length > MAX_MENTIONS) throw new Refusal('INVALID_ARGUMENT', `visibility.people must be 1 to ${MAX_MENTIONS} others`);
+    const people = new Set((await this.mentionable(documentId, ids)).map((u) => u.userId));
+    if (!ids.every((id) => people.has(id))) throw new Refusal('INVALID_ARGUMENT', 'visibility.people must be people whom you may mention');
+    return {visibility: {type: 'restricted', userIds: [...ids, this.who.user.userId]}};
   }
 
   /**
@@ -301,7 +339,9 @@ class Exchange {
 
   async addComment(body: Body) {
     const {documentId, annotationId, requestId} = body;
-    await this.call('/v2/commentannotations/comments/add', {documentId, annotationId, commentData: [await this.written(body)]}, requestId);
+    const comment = await this.written(body);
+    await this.thread(body);
+    await this.call('/v2/commentannotations/comments/add', {documentId, annotationId, commentData: [comment]}, requestId);
     return this.changed(body);
   }
 
@@ -324,7 +364,7 @@ class Exchange {
   /** How an operation selects the comment, which the caller must have written. */
   async own({documentId, annotationId, commentId}: Body) {
     const selected = {documentId, annotationId, commentIds: [commentId]};
-    const [comment] = (await this.call('/v2/commentannotations/comments/get', selected)).data;
+    const [comment] = (await this.call('/v2/commentannotations/comments/get', {...selected, asUserId: this.who.user.userId})).data;
     if (!comment) throw new Refusal('NOT_FOUND', 'the comment does not exist');
     if (comment.from.userId !== this.who.user.userId) throw new Refusal('PERMISSION_DENIED', 'the comment is not yours');
     return selected;
@@ -347,12 +387,15 @@ class Exchange {
     const {documentId, annotationId = ''} = body;
     const {userId} = this.who.user;
     const updatedData = {status, statusUpdatedByUserId: userId, ...(body.resolved && {resolvedByUserId: userId})};
+    await this.thread(body);
     await this.change('/v2/commentannotations/update', {documentId, annotationIds: [annotationId], updatedData});
     return this.changed(body);
   }
 
   /** Says that the caller has seen the comments of a thread, or none of them. */
-  async readThread({documentId, annotationId = '', read = false}: Body) {
+  async readThread(body: Body) {
+    const {documentId, annotationId = '', read = false} = body;
+    await this.thread(body);
     await this.change('/v2/commentannotations/read/set', {documentId, userId: this.who.user.userId, annotationIds: [annotationId], read});
     return {};
   }
@@ -418,7 +461,7 @@ interface Asked {
 /** The requests by name. */
 const REQUESTS: Record<string, Asked> = {
   'threads': {fields: ['documentId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
-  'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement'], right: 'canWrite', writes: true, do: (x, b) => x.addThread(b)},
+  'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement', 'visibility'], right: 'canWrite', writes: true, do: (x, b) => x.addThread(b)},
   'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.addComment(b)},
   'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.editComment(b)},
   'delete-comment': {fields: ['documentId', 'annotationId', 'commentId'], right: 'canWrite', writes: true, do: (x, b) => x.deleteComment(b)},

@@ -1,7 +1,7 @@
 import {css, html, LitElement, nothing} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 
-import {avatar} from './avatar.js';
+import {avatar, lock} from './avatar.js';
 import {labelOf, tagsOf, withNames, withTokens} from './mentions.js';
 import {nameOf, type Person, type Tag, type Target} from './protocol.js';
 import type {Store} from './store.js';
@@ -13,8 +13,9 @@ const LONGEST = 20_000; // characters of a text: ten pages
 const NEAR = 1_000; // characters left, from which on they are counted down
 
 /**
- * Where a comment is written. A mention is shown as @Name and handed on as {{userId}}. What is written stays with the store as a draft, until it is
- * sent or canceled. It draws nothing else while the reader types, and waits for nothing.
+ * Where a comment is written, and where the reader chooses who sees a new thread. A mention is shown as @Name and handed on as {{userId}}.
+ * What is written stays with the store as a draft, until it is sent or canceled. It draws nothing else while the reader types, and waits for
+ * nothing.
  */
 @customElement('collab-composer')
 export class Composer extends LitElement {
@@ -28,16 +29,22 @@ export class Composer extends LitElement {
   /** The text to begin with where there is no draft, with tokens for those whom the tags name. */
   @property({attribute: false}) text = '';
   @property({attribute: false}) tags: Tag[] = [];
-  /** Gets the text, with tokens, and those whom it mentions. */
-  @property({attribute: false}) done!: (text: string, tags: Tag[]) => void;
+  /** The reader may choose who sees it. */
+  @property({type: Boolean}) choice = false;
+  /** Those who see it, where that is settled: nobody else is offered to be mentioned. */
+  @property({attribute: false}) among: Person[] | undefined;
+  /** Gets the text, with tokens, those whom it mentions, and the only ones who shall see it beside the reader, undefined for everyone. */
+  @property({attribute: false}) done!: (text: string, tags: Tag[], only?: Person[]) => void;
   /** Is called where the reader wants to stop writing; the draft is gone if they said so, else it stays. */
   @property({attribute: false}) close?: () => void;
 
+  @state() private only: Person[] | undefined;
   @state() private people: Person[] = [];
   @state() private chosen = 0;
   @state() private empty = true;
   @state() private left = NEAR; // characters that may come; NEAR for that many, or more
   @query('textarea') private area!: HTMLTextAreaElement;
+  @query('input') private adder!: HTMLInputElement | null;
   #known: Person[] = [];
   #start = 0; // of the @ before the caret
 
@@ -51,6 +58,12 @@ export class Composer extends LitElement {
       }
       textarea::placeholder { color: var(--_soft); opacity: 1; }
       .row { margin-top: 6px; justify-content: flex-end; }
+      .choice { font-size: .88em; }
+      .choice button { padding: 2px 5px; }
+      .seers { justify-content: flex-start; padding: 4px 8px; background: var(--_raised); border-radius: var(--_radius); }
+      .seers button { border-color: var(--_line); background: var(--_paper); overflow-wrap: anywhere; }
+      input { font: inherit; color: inherit; background: none; border: 0; flex: 1; min-width: 110px; min-height: 28px; padding: 0 4px; }
+      input::placeholder { color: var(--_soft); opacity: 1; }
       ul {
         position: absolute; z-index: 2; left: 0; right: 0; margin-top: 2px; padding: 4px; background: var(--_paper); border: 1px solid var(--_line);
         border-radius: var(--_radius); box-shadow: 0 6px 20px rgb(0 0 0 / .22);
@@ -64,6 +77,7 @@ export class Composer extends LitElement {
     const draft = this.store.drafts.get(this.place);
     this.#known = draft ? [...draft.people] : this.tags.map((t) => t.contact ?? t);
     this.area.value = draft?.text ?? withNames(this.text, this.#known);
+    this.only = draft?.only;
     this.#measure();
   }
 
@@ -74,6 +88,7 @@ export class Composer extends LitElement {
         part="textarea" aria-label=${this.label} placeholder=${this.label} aria-autocomplete="list" aria-haspopup="listbox" aria-controls="people"
         aria-activedescendant=${open ? `p${this.chosen}` : nothing} aria-describedby="left" aria-invalid=${this.left < 0}
         @input=${this.#typed} @keydown=${this.#key} @click=${this.#look} @blur=${this.#hide}></textarea>
+      ${this.only ? this.#chosen(this.only, open) : nothing}
       <ul id="people" role="listbox" aria-label=${texts.peopleList} ?hidden=${!open}>
         ${this.people.map((p, i) => html`
           <li id="p${i}" role="option" aria-selected=${i === this.chosen} @mousedown=${(e: Event) => (e.preventDefault(), this.#take(p))}>
@@ -82,10 +97,34 @@ export class Composer extends LitElement {
       </ul>
       <div class="said" role="status">${open ? texts.people(this.people.length) : this.left < 0 ? texts.tooLong : ''}</div>
       <div class="row">
+        ${this.choice ? html`<div class="choice" part="choice" role="group" aria-label=${texts.whoSees}>
+          <button type="button" aria-pressed=${!this.only} @click=${() => this.#show(undefined)}>${texts.everyone}</button>
+          <button type="button" aria-pressed=${!!this.only} @click=${() => this.#show(this.only ?? this.#mentioned())}>${texts.onlyThese}</button></div>` : nothing}
         <span id="left" class="grow ${this.left < 0 ? 'error' : 'soft'}">${this.left < NEAR ? texts.left(this.left) : ''}</span>
-        ${this.close ? html`<button type="button" @click=${this.#cancel}>${texts.cancel}</button>` : nothing}
-        <button type="button" class="main" part="submit" ?disabled=${this.empty || this.left < 0} @click=${this.#send}>${this.submit || texts.send}</button>
+        <div>${this.close ? html`<button type="button" @click=${this.#cancel}>${texts.cancel}</button>` : nothing}
+        <button type="button" class="main" part="submit" ?disabled=${this.empty || this.left < 0 || this.only?.length === 0} @click=${this.#send}>${this.submit || texts.send}</button></div>
       </div>`;
+  }
+
+  /** Those who will see it, each a button that takes them away, and where more are chosen. */
+  #chosen(only: Person[], open: boolean): unknown {
+    return html`<div class="row seers" role="group" aria-label=${texts.onlyThese}>${lock}
+      ${only.map((p) => html`<button type="button" aria-label=${texts.removePerson(nameOf(p))} @click=${() => this.#show(only.filter((q) => q !== p))}>${nameOf(p)} ×</button>`)}
+      <input role="combobox" aria-label=${texts.addPerson} placeholder=${texts.addPerson} autocomplete="off" aria-autocomplete="list" aria-controls="people"
+        aria-expanded=${open} aria-activedescendant=${open ? `p${this.chosen}` : nothing}
+        @input=${this.#look} @focus=${this.#look} @click=${this.#look} @keydown=${this.#key} @blur=${this.#hide}></div>`;
+  }
+
+  /** Those whom the text mentions. */
+  #mentioned(): Person[] {
+    return tagsOf(withTokens(this.area.value, this.#known), this.#known).map((t) => t.contact!);
+  }
+
+  /** Sets who will see it, and goes on where more are chosen. */
+  #show(only: Person[] | undefined): void {
+    this.only = only;
+    this.#keep();
+    if (only) void this.updateComplete.then(() => this.adder!.focus());
   }
 
   override focus(): void {
@@ -103,27 +142,39 @@ export class Composer extends LitElement {
 
   #typed = (): void => {
     this.#measure();
-    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, target: this.target});
+    this.#keep();
     this.#look();
   };
+
+  #keep(): void {
+    this.store.drafts.set(this.place, {text: this.area.value, people: this.#known, target: this.target, only: this.only});
+  }
+
+  /** Whether the reader is choosing who sees it, and is not writing. */
+  get #adding(): boolean {
+    return !!this.adder && this.shadowRoot!.activeElement === this.adder;
+  }
 
   #cancel = (): void => {
     this.store.drafts.set(this.place);
     this.close!();
   };
 
-  /** Shows those whose names begin as what stands between the last @ and the caret. */
+  /** Shows those whose names begin as what stands between the last @ and the caret, or where people are chosen. */
   #look = (): void => {
-    const before = this.area.value.slice(0, this.area.selectionEnd);
-    const m = /(?:^|[\s(])@([^\s@]{0,40})$/u.exec(before);
-    if (!m) return this.#hide();
-    const wanted = m[1]!.toLowerCase();
-    this.#start = before.length - wanted.length - 1;
+    const sought = (): string | undefined =>
+      this.#adding ? this.adder!.value : /(?:^|[\s(])@([^\s@]{0,40})$/u.exec(this.area.value.slice(0, this.area.selectionEnd))?.[1];
+    const before = sought();
+    if (before === undefined) return this.#hide();
+    this.#start = this.area.selectionEnd - before.length - 1;
+    const adding = this.#adding;
+    const wanted = before.trim().toLowerCase();
     const fits = (p: Person) => p.userId.toLowerCase().startsWith(wanted) || ` ${nameOf(p)}`.toLowerCase().includes(` ${wanted}`);
+    const has = (list: Person[], p: Person) => list.some((q) => q.userId === p.userId);
     this.store.people().then(
       (all) => {
-        if (this.area.value.slice(0, this.area.selectionEnd) !== before) return; // the reader has typed on
-        this.people = all.filter(fits).slice(0, SHOWN);
+        if (this.#adding !== adding || sought() !== before) return; // the reader has typed on
+        this.people = all.filter((p) => fits(p) && (adding ? !has(this.only!, p) : !this.among || has(this.among, p))).slice(0, SHOWN);
         this.chosen = 0;
       },
       () => this.#hide(),
@@ -135,6 +186,12 @@ export class Composer extends LitElement {
   };
 
   #take(p: Person): void {
+    if (this.#adding) {
+      this.adder!.value = '';
+      this.#hide();
+      return this.#show([...this.only!, p]);
+    }
+    if (this.only && !this.only.some((q) => q.userId === p.userId)) this.only = [...this.only, p]; // who is mentioned sees it
     if (!this.#known.some((q) => q.userId === p.userId)) this.#known.push(p);
     this.area.setRangeText(`@${labelOf(p, this.#known)} `, this.#start, this.area.selectionEnd, 'end');
     this.#typed();
@@ -146,9 +203,10 @@ export class Composer extends LitElement {
     const n = this.people.length;
     if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) this.#send();
     else if (n && (e.key === 'ArrowDown' || e.key === 'ArrowUp')) this.chosen = (this.chosen + (e.key === 'ArrowDown' ? 1 : n - 1)) % n;
-    else if (n && (e.key === 'Enter' || e.key === 'Tab')) this.#take(this.people[this.chosen]!);
+    else if (n && (e.key === 'Enter' || (e.key === 'Tab' && !this.#adding))) this.#take(this.people[this.chosen]!);
     else if (n && e.key === 'Escape') this.#hide();
     else if (e.key === 'Escape' && this.close) this.close();
+    else if (e.key === 'Backspace' && this.#adding && !this.adder!.value && this.only!.length) this.#show(this.only!.slice(0, -1));
     else return;
     e.preventDefault();
     e.stopPropagation();
@@ -156,12 +214,12 @@ export class Composer extends LitElement {
 
   #send = (): void => {
     const written = this.area.value.trim();
-    if (!written || this.left < 0) return;
+    if (!written || this.left < 0 || this.only?.length === 0) return;
     const text = withTokens(written, this.#known);
     this.area.value = '';
     this.area.focus();
     this.#measure();
     this.store.drafts.set(this.place);
-    this.done(text, tagsOf(text, this.#known));
+    this.done(text, tagsOf(text, this.#known), this.only);
   };
 }

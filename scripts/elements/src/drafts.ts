@@ -2,10 +2,11 @@ import type {Pending} from './overlay.js';
 import {withNames} from './mentions.js';
 import type {Person, Target} from './protocol.js';
 
-/** What the reader wrote and did not send: the text as they see it, whom it may mention, and the place of a new thread. */
+/** What the reader wrote and did not send: the text as they see it, whom it may mention, and of a new thread the place, and the only people who will see it. */
 export interface Draft {
   text: string;
   people: Person[];
+  only?: Person[] | undefined;
   target?: Target | undefined;
 }
 
@@ -73,5 +74,5 @@ export function draftOf(p: Pending, annotationId: string): [string, Draft][] {
   if (p.text === undefined) return [];
   const people = (p.tags ?? []).map((t) => t.contact ?? t);
   const place = p.name === 'add-thread' ? newThread(p.target) : p.name === 'add-comment' ? replyTo(annotationId) : editOf(annotationId, p.commentId!);
-  return [[place, {text: withNames(p.text, people), people, target: p.target}]];
+  return [[place, {text: withNames(p.text, people), people, target: p.target, only: p.only}]];
 }

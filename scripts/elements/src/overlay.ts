@@ -11,6 +11,8 @@ export interface Pending {
   text?: string;
   tags?: Tag[];
   target?: Target | undefined;
+  /** Those who see a new thread, beside the reader; undefined for everyone. */
+  only?: Person[] | undefined;
   resolved?: boolean;
   at: string;
   /** Why it failed: the reader may try again or discard it. */
@@ -61,7 +63,7 @@ export function overlay(thread: Thread, key: string, pending: Pending[], user: P
 export function added(p: Pending, user: Person): ShownThread {
   return {
     key: p.id, annotationId: '', status: {id: 'OPEN', type: 'default'}, createdAt: p.at, lastUpdated: p.at, comments: [written(p, user)], pending: [p],
-    ...(p.target && {targetElement: p.target}),
+    ...(p.target && {targetElement: p.target}), ...(p.only && {visibility: {type: 'restricted', people: [user, ...p.only]}}),
   };
 }
 

@@ -28,6 +28,12 @@ export interface Comment {
   lastUpdated: string;
 }
 
+/** Who sees a thread: those who may read the document, or only these people. */
+export interface Visibility {
+  type: 'public' | 'restricted';
+  people?: Person[];
+}
+
 export interface Thread {
   annotationId: string;
   targetElement?: Target;
@@ -35,6 +41,7 @@ export interface Thread {
   resolvedByUserId?: string;
   createdAt: string;
   lastUpdated: string;
+  visibility?: Visibility;
   comments: Comment[];
   commentsTruncated?: boolean;
 }
@@ -104,5 +111,13 @@ export async function ask<N extends keyof Answers>(endpoint: string, name: N, bo
 }
 
 export const nameOf = (p: Person): string => p.name || p.userId;
+
+/** The only people who see a thread, its first author before them; undefined where everyone does. */
+export function seersOf({visibility, comments}: Thread): Person[] | undefined {
+  if (visibility?.type !== 'restricted') return undefined;
+  const author = comments[0]?.from;
+  const others = (visibility.people ?? []).filter((p) => p.userId !== author?.userId);
+  return author ? [author, ...others] : others;
+}
 
 export const isResolved = (t: Thread): boolean => t.status.type === 'terminal';

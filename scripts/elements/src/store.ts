@@ -177,12 +177,15 @@ export class Store {
     return [...this.#threads.keys()].find((a) => (this.#keys.get(a) ?? a) === key);
   }
 
-  #request({id, name, thread, commentId, text, target, resolved}: Pending): object {
+  #request({id, name, thread, commentId, text, target, only, resolved}: Pending): object {
     const {documentId} = this;
     const annotationId = this.#annotationId(thread);
     switch (name) {
       case 'add-thread':
-        return {documentId, requestId: id, text, ...(target && {targetElement: target})};
+        return {
+          documentId, requestId: id, text, ...(target && {targetElement: target}),
+          ...(only && {visibility: {type: 'restricted', people: only.map(({userId}) => ({userId}))}}),
+        };
       case 'add-comment':
         return {documentId, annotationId, requestId: id, text};
       case 'edit-comment':
@@ -200,6 +203,7 @@ export class Store {
     this.#threads.set(thread.annotationId, next);
     if (next === known) return false;
     for (const c of next.comments) this.#know(c.from, ...(c.taggedUserContacts ?? []).map((t) => t.contact ?? t));
+    this.#know(...(next.visibility?.people ?? []));
     return true;
   }
 

@@ -26,6 +26,7 @@ export const base = css`
   button:disabled { opacity: .55; cursor: default; }
   button.main { background: var(--_accent); color: var(--_on-accent); font-weight: 600; }
   button.main:hover:enabled { background: color-mix(in srgb, var(--_accent) 86%, var(--_ink)); }
+  button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
   button.line { border-color: var(--_line); }
   button.link { color: var(--_accent); padding: 0 4px; }
   :focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
@@ -38,6 +39,7 @@ export const base = css`
   .row { display: flex; align-items: center; gap: 6px; flex-wrap: wrap; }
   .grow { flex: 1; min-width: 0; }
   .error { color: var(--_danger); }
+  .lock { flex: none; width: 14px; height: 14px; fill: currentColor; }
   .said { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
   .avatar {
     flex: none; width: 28px; height: 28px; border-radius: 50%; display: grid; place-items: center; overflow: hidden; font-size: 11px; font-weight: 650; color: #fff;

@@ -2,18 +2,18 @@ import {css, html, LitElement, nothing, type TemplateResult} from 'lit';
 import {customElement, property, query, state} from 'lit/decorators.js';
 import {repeat} from 'lit/directives/repeat.js';
 
-import {avatar} from './avatar.js';
+import {avatar, lock} from './avatar.js';
 import './composer.js';
 import type {Composer} from './composer.js';
 import {contentOf, plainOf} from './content.js';
 import {editOf, replyTo} from './drafts.js';
 import {KeepFocus} from './focus.js';
 import type {Pending, ShownComment, ShownThread} from './overlay.js';
-import {isResolved, nameOf, type Tag} from './protocol.js';
+import {isResolved, nameOf, seersOf, type Tag} from './protocol.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts, whyOf} from './texts.js';
-import {moment, timeOf} from './time.js';
+import {joined, moment, timeOf} from './time.js';
 
 /**
  * One thread: its comments, and where to answer, edit, delete and resolve. By itself it takes the thread of an id from a document; in
@@ -72,6 +72,8 @@ export class ThreadElement extends LitElement {
       .actions button:first-child { margin-left: -4px; }
       article > .actions { margin-left: 38px; }
       .done { font-size: .93em; color: var(--_soft); margin-bottom: 4px; }
+      .seers { display: flex; align-items: baseline; gap: 6px; font-size: .93em; margin-bottom: 4px; overflow-wrap: anywhere; }
+      .seers .lock { align-self: center; }
       .reply { margin-top: 8px; }
       article:focus { outline: none; }
       article:focus-visible { outline: 2px solid var(--_accent); outline-offset: 1px; }
@@ -135,6 +137,7 @@ export class ThreadElement extends LitElement {
               </button>`
             : nothing}
         </header>
+        ${this.#seers(t, store)}
         ${resolved ? html`<p class="done">✓ ${texts.isResolved(this.#resolver(t, store))}</p>` : nothing}
         <ol>${this.#comment(first)}${this.open ? repeat(rest, (c) => c.commentId || c.pending!.id, (c) => this.#comment(c)) : nothing}</ol>
         ${change?.failed ? this.#failure(change) : nothing}
@@ -147,6 +150,15 @@ export class ThreadElement extends LitElement {
       </article>`;
   }
 
+  /** Those who see the thread, the reader last, where they are not everyone. */
+  #seers(t: ShownThread, store: Store): unknown {
+    const people = seersOf(t);
+    if (!people) return nothing;
+    const others = people.filter((p) => p.userId !== store.user.userId);
+    const names = [...others.map((p) => nameOf(store.named(p))), ...(others.length < people.length ? [texts.you] : [])];
+    return html`<p class="seers" part="seers">${lock}<span>${texts.only(joined(names))}</span></p>`;
+  }
+
   /** The name of who resolved it, "" where it is not known. */
   #resolver(t: ShownThread, store: Store): string {
     const known = [store.user, ...t.comments.flatMap((c) => [c.from, ...(c.taggedUserContacts ?? []).map((tag) => tag.contact ?? tag)])];
@@ -156,7 +168,7 @@ export class ThreadElement extends LitElement {
 
   #reply(t: ShownThread, store: Store): unknown {
     if (!store.canWrite || !t.annotationId) return nothing;
-    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply}
+    return html`<collab-composer class="reply" part="composer" exportparts="textarea, submit" .store=${store} .place=${replyTo(t.annotationId)} label=${texts.writeReply} .among=${seersOf(t)}
       .done=${(text: string, tags: Tag[]) => void store.send({name: 'add-comment', thread: t.key, text, tags})}></collab-composer>`;
   }
 
@@ -191,7 +203,7 @@ export class ThreadElement extends LitElement {
   }
 
   #editor(c: ShownComment): TemplateResult {
-    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save}
+    return html`<collab-composer class="edit" part="composer" exportparts="textarea, submit" .store=${this.store!} label=${texts.editOf(moment(c.createdAt))} submit=${texts.save} .among=${seersOf(this.shown!)}
       .place=${editOf(this.shown!.annotationId, c.commentId)} .text=${plainOf(c)} .tags=${c.taggedUserContacts ?? []}
       .close=${() => ((this.editing = 0), this.#show(`#edit${c.commentId}`))}
       .done=${(text: string, tags: Tag[]) => {

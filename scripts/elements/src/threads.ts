@@ -9,7 +9,7 @@ import type {Composer} from './composer.js';
 import {newThread, type Draft} from './drafts.js';
 import {focused, KeepFocus} from './focus.js';
 import type {ShownThread} from './overlay.js';
-import {isResolved, nameOf, type Tag, type Target} from './protocol.js';
+import {isResolved, nameOf, type Person, type Tag, type Target} from './protocol.js';
 import {stateOf, storeOf, type Store} from './store.js';
 import {base} from './styles.js';
 import {texts} from './texts.js';
@@ -75,7 +75,6 @@ export class ThreadsElement extends LitElement {
       .filter { gap: 2px; }
       .filter button { padding: 3px 7px; }
       h2 { flex: 1 0 auto; font-size: 1.1em; font-weight: 650; }
-      .filter button[aria-pressed='true'] { background: var(--_raised); border-color: var(--_line); font-weight: 600; }
       li { margin-bottom: 8px; content-visibility: auto; contain-intrinsic-size: auto 96px; }
       li:focus-within, li.active { content-visibility: visible; }
       .draft { border: 1px solid var(--_accent); border-radius: var(--_radius); padding: 10px 12px; margin-bottom: 10px; background: var(--_paper); }
@@ -213,18 +212,18 @@ export class ThreadsElement extends LitElement {
 
   #item(t: ShownThread, store: Store): TemplateResult {
     return html`<li class=${t.key === this.active ? 'active' : ''}><collab-thread .shown=${t} .store=${store} ?open=${t.key === this.active}
-      exportparts="thread, thread-header, quote, resolve, comment, author, avatar, text, mention, composer, textarea, submit"></collab-thread></li>`;
+      exportparts="thread, thread-header, quote, resolve, seers, comment, author, avatar, text, mention, composer, textarea, submit"></collab-thread></li>`;
   }
 
   #draft(store: Store, {target}: {target?: Target | undefined}): TemplateResult {
     return html`<div class="draft" part="draft">
       ${target?.targetText ? html`<p title=${target.targetText}>${target.targetText}</p>` : nothing}
-      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit" .store=${store} .place=${newThread(target)} .target=${target}
-        label=${texts.writeComment} .close=${this.#close}
-        .done=${(text: string, tags: Tag[]) => {
+      ${keyed(newThread(target), html`<collab-composer class="new" exportparts="textarea, submit, choice" .store=${store} .place=${newThread(target)} .target=${target}
+        label=${texts.writeComment} choice .close=${this.#close}
+        .done=${(text: string, tags: Tag[], only?: Person[]) => {
           this.draft = undefined;
           this.resolved = false;
-          this.#activate(store.send({name: 'add-thread', text, tags, target}).thread);
+          this.#activate(store.send({name: 'add-thread', text, tags, target, only}).thread);
           this.#focusActive();
         }}></collab-composer>`)}</div>`;
   }

@@ -18,4 +18,7 @@ export function ago(time: number, now = Date.now()): string {
 /** A time as the reader's language writes it. */
 export const moment = (iso: string): string => new Date(iso).toLocaleString(language(), {dateStyle: 'medium', timeStyle: 'short'});
 
+/** Names as the reader's language joins them. */
+export const joined = (names: string[]): string => new Intl.ListFormat(language()).format(names);
+
 export const timeOf = (iso: string): TemplateResult => html`<time datetime=${iso} title=${moment(iso)}>${ago(Date.parse(iso))}</time>`;

@@ -5,10 +5,10 @@ import {build} from 'esbuild';
 
 // The parts that need no page, as a module.
 const {outputFiles} = await build({
-  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/poll.ts'; export * from './src/drafts.ts'; export {Failure} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
+  stdin: {contents: "export * from './src/overlay.ts'; export * from './src/mentions.ts'; export * from './src/poll.ts'; export * from './src/drafts.ts'; export {Failure, seersOf} from './src/protocol.ts'; export {ago} from './src/time.ts';", resolveDir: '.', loader: 'ts'},
   bundle: true, format: 'esm', write: false, external: ['lit'],
 });
-const {added, ago, Drafts, Failure, later, overlay, Poll, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
+const {added, ago, Drafts, Failure, later, overlay, Poll, seersOf, tagsOf, withNames, withTokens} = await import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text.replace(/^import .* from "lit";$/m, 'const html = String.raw;'))}`);
 
 const ann = {userId: 'ann', name: 'Ann'};
 const thread = (lastUpdated, ...comments) => ({
@@ -50,6 +50,18 @@ test('a thread that is sent has its place and its comment', () => {
   assert.equal(t.key, 'p1');
   assert.deepEqual(t.targetElement, {elementId: 'e'});
   assert.equal(t.comments[0].commentText, 'Hello');
+});
+
+test('a thread for few is so from the moment at which it is sent', () => {
+  const bob = {userId: 'bob', name: 'Bob'};
+  const sent = (more) => seersOf(added(pending('add-thread', {thread: 'p1', text: 'Hello', tags: [], ...more}), ann));
+  assert.deepEqual(sent({only: [bob]}), [ann, bob]);
+  assert.equal(sent({}), undefined);
+  const t = thread('1', 'one');
+  assert.equal(seersOf(t), undefined);
+  assert.equal(seersOf({...t, visibility: {type: 'public'}}), undefined);
+  assert.deepEqual(seersOf({...t, visibility: {type: 'restricted', people: [bob]}}), [ann, bob]);
+  assert.deepEqual(seersOf({...t, comments: [], visibility: {type: 'restricted', people: [bob]}}), [bob]);
 });
 
 test('of two states the later is known, and the same one stays the same object', () => {
@@ -146,6 +158,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   before.of('ann');
   before.set('reply t1', {text: 'Yes', people: [ann]});
   before.set('new {}', {text: 'New', people: []});
+  before.set('new {"elementId":"e"}', {text: 'For few', people: [], only: [ann]});
   before.set('edit t1 1', {text: 'x', people: []});
   before.set('edit t1 1', {text: ' ', people: []});
   send('pagehide');
@@ -153,7 +166,7 @@ test('drafts outlive the page, for the one who wrote them', () => {
   after.set('new {}', {text: 'Newer', people: []});
   after.of('ann');
   assert.deepEqual(['reply t1', 'reply t2', 'edit t1 1', 'new {}'].map((p) => after.get(p)?.text), ['Yes', 'failed', undefined, 'Newer']);
-  assert.deepEqual(after.threads.map((d) => d.text), ['Newer']);
+  assert.deepEqual(after.threads.map((d) => [d.text, d.only]), [['Newer', undefined], ['For few', [ann]]]);
   after.of('bob');
   assert.equal(after.get('reply t1'), undefined);
   const other = new Drafts('d', () => []);

@@ -14,7 +14,7 @@ const (
 	annotationsPage = 250  // of a document, in an answer
 	inboxPage       = 30   // notifications of an answer
 	maxPeople       = 1000 // of the organization, and of the document, who may be mentioned
-	maxMentions     = 30   // people whom a comment mentions
+	maxMentions     = 30   // people whom a comment mentions, and for whom alone a thread is begun
 
 	// overlap is how far a look for what is new goes back before the last one: a time is the start of a request, not the moment at which
 	// its data can be read.
@@ -29,6 +29,7 @@ type request struct {
 	RequestID       string         `json:"requestId"`
 	Text            string         `json:"text"`
 	TargetElement   *targetElement `json:"targetElement"`
+	Visibility      *visibility    `json:"visibility"`
 	Resolved        bool           `json:"resolved"`
 	Read            bool           `json:"read"`
 	Since           int64          `json:"since"`
@@ -46,7 +47,7 @@ var requests = map[string]struct {
 	do     func(*exchange, *request) (any, error)
 }{
 	"threads":        {"documentId since pageToken", false, read, (*exchange).threads},
-	"add-thread":     {"documentId requestId text targetElement", true, write, (*exchange).addThread},
+	"add-thread":     {"documentId requestId text targetElement visibility", true, write, (*exchange).addThread},
 	"add-comment":    {"documentId annotationId requestId text", true, write, (*exchange).addComment},
 	"edit-comment":   {"documentId annotationId commentId text", true, write, (*exchange).editComment},
 	"delete-comment": {"documentId annotationId commentId", true, write, (*exchange).deleteComment},
@@ -81,11 +82,20 @@ type (
 			Name string `json:"name,omitempty"`
 			Type any    `json:"type,omitempty"`
 		} `json:"status"`
-		ResolvedByUserID  string    `json:"resolvedByUserId,omitempty"`
-		CreatedAt         string    `json:"createdAt"`
-		LastUpdated       string    `json:"lastUpdated"`
+		ResolvedByUserID string `json:"resolvedByUserId,omitempty"`
+		CreatedAt        string `json:"createdAt"`
+		LastUpdated      string `json:"lastUpdated"`
+		Visibility       struct {
+			visibility
+			UserIDs []string `json:"userIds,omitempty"` // as the service names the people
+		} `json:"visibility"`
 		Comments          []comment `json:"comments"`
 		CommentsTruncated bool      `json:"commentsTruncated,omitzero"`
+	}
+	// visibility says who sees a thread. In a request only the ids of the people count.
+	visibility struct {
+		Type   string   `json:"type"`
+		People []person `json:"people,omitempty"`
 	}
 	comment struct {
 		CommentID          int64  `json:"commentId"`
@@ -123,7 +133,7 @@ func (x *exchange) threads(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := fields{"documentId": r.DocumentID, "pageSize": annotationsPage}
+	data := fields{"documentId": r.DocumentID, "asUserId": x.who.User.ID, "pageSize": annotationsPage}
 	if r.Since != 0 {
 		data["updatedAfter"] = r.Since
 	}
@@ -131,6 +141,9 @@ func (x *exchange) threads(r *request) (any, error) {
 		data["pageToken"] = r.PageToken
 	}
 	threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
+	if err == nil {
+		err = x.nameSeers(r.DocumentID, threads)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -159,20 +172,68 @@ func (x *exchange) unread(data fields) ([]string, error) {
 	}
 }
 
+// thread returns a thread that the caller sees. One that they may not see fails as one that does not exist, with the same words.
+func (x *exchange) thread(documentID, id string) (annotation, error) {
+	selected := fields{"documentId": documentID, "asUserId": x.who.User.ID, "annotationIds": []string{id}}
+	threads, _, err := find[[]*annotation](x, "/v2/commentannotations/get", selected)
+	if err == nil && (len(threads) == 0 || threads[0] == nil) {
+		err = client.Errorf(client.CodeNotFound, "the thread does not exist")
+	}
+	if err != nil {
+		return annotation{}, err
+	}
+	return *threads[0], nil
+}
+
 // changed answers a thread as it is after a change, or the error of the change.
 func (x *exchange) changed(r *request, id string, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	selected := fields{"documentId": r.DocumentID, "annotationIds": []string{id}}
-	threads, _, err := call[[]*annotation](x, "/v2/commentannotations/get", selected)
-	if err == nil && (len(threads) == 0 || threads[0] == nil) {
-		err = client.Errorf(client.CodeNotFound, "the thread does not exist")
-	}
+	thread, err := x.thread(r.DocumentID, id)
 	if err != nil {
 		return nil, err
 	}
+	threads := []annotation{thread}
+	if err := x.nameSeers(r.DocumentID, threads); err != nil {
+		return nil, err
+	}
 	return fields{"thread": threads[0]}, nil
+}
+
+// nameSeers puts people in the place of the users for whom alone threads of a document are. One whom the caller may not mention has no name.
+func (x *exchange) nameSeers(documentID string, threads []annotation) error {
+	var ids []string
+	for i := range threads {
+		if v := &threads[i].Visibility; v.Type != "restricted" {
+			v.Type, v.UserIDs = "public", nil
+		}
+		ids = append(ids, threads[i].Visibility.UserIDs...)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if ids = slices.Compact(slices.Sorted(slices.Values(ids))); len(ids) > maxMentions {
+		ids = nil // all people are looked up at once
+	}
+	people, err := x.mentionable(documentID, ids)
+	if err != nil {
+		return err
+	}
+	known := map[string]person{}
+	for _, u := range append(people, x.who.User) {
+		known[u.ID] = u.person()
+	}
+	for i := range threads {
+		v := &threads[i].Visibility
+		for _, id := range v.UserIDs {
+			p := known[id]
+			p.UserID = id
+			v.People = append(v.People, p)
+		}
+		v.UserIDs = nil
+	}
+	return nil
 }
 
 func (x *exchange) addThread(r *request) (any, error) {
@@ -183,6 +244,11 @@ func (x *exchange) addThread(r *request) (any, error) {
 	added := fields{"commentData": []fields{comment}}
 	if r.TargetElement != nil {
 		added["targetElement"] = r.TargetElement
+	}
+	if r.Visibility != nil {
+		if added["visibility"], err = x.visibleTo(r); err != nil {
+			return nil, err
+		}
 	}
 	thread := fields{"documentId": r.DocumentID, "commentAnnotations": []fields{added}}
 	if x.DocumentName == nil {
@@ -196,6 +262,39 @@ func (x *exchange) addThread(r *request) (any, error) {
 		}
 	}
 	return x.changed(r, id, err)
+}
+
+// visibleTo returns who may see a thread that the caller begins: the caller, and people whom they may mention.
+func (x *exchange) visibleTo(r *request) (fields, error) {
+	var ids []string
+	for _, p := range r.Visibility.People {
+		if p.UserID != x.who.User.ID && !slices.Contains(ids, p.UserID) {
+			ids = append(ids, p.UserID)
+		}
+	}
+	switch r.Visibility.Type {
+	case "public":
+		if len(ids) > 0 {
+			return nil, mistake("visibility.people", "must be left out where everyone sees the thread")
+		}
+		return fields{"type": "public"}, nil
+	case "restricted":
+		if len(ids) == 0 || len(ids) > maxMentions {
+			return nil, mistake("visibility.people", "must be 1 to %d others", maxMentions)
+		}
+	default:
+		return nil, mistake("visibility.type", "must be public or restricted")
+	}
+	people, err := x.mentionable(r.DocumentID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if !slices.ContainsFunc(people, func(u User) bool { return u.ID == id }) {
+			return nil, mistake("visibility.people", "must be people whom you may mention")
+		}
+	}
+	return fields{"type": "restricted", "userIds": append(ids, x.who.User.ID)}, nil
 }
 
 // addDocument adds a document, and its organization where it is missing, with the name that the application has for it. That somebody else
@@ -218,6 +317,9 @@ func (x *exchange) addDocument(id string) error {
 
 func (x *exchange) addComment(r *request) (any, error) {
 	comment, err := x.written(r)
+	if err == nil {
+		_, err = x.thread(r.DocumentID, r.AnnotationID)
+	}
 	if err == nil {
 		data := fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentData": []fields{comment}}
 		_, _, err = call[any](x, "/v2/commentannotations/comments/add", data, x.key("add-comment", r))
@@ -275,6 +377,7 @@ func (x *exchange) content(r *request) (fields, error) {
 // own returns how an operation selects the comment, which the caller must have written.
 func (x *exchange) own(r *request) (fields, error) {
 	selected := fields{"documentId": r.DocumentID, "annotationId": r.AnnotationID, "commentIds": []int64{r.CommentID}}
+	selected["asUserId"] = x.who.User.ID
 	comments, _, err := call[[]*comment](x, "/v2/commentannotations/comments/get", selected)
 	if err != nil {
 		return nil, err
@@ -285,6 +388,7 @@ func (x *exchange) own(r *request) (fields, error) {
 	if comments[0].From.UserID != x.who.User.ID {
 		return nil, client.Errorf(client.CodePermissionDenied, "the comment is not yours")
 	}
+	delete(selected, "asUserId")
 	return selected, nil
 }
 
@@ -316,17 +420,23 @@ func (x *exchange) resolveThread(r *request) (any, error) {
 	if r.Resolved {
 		did["status"], did["resolvedByUserId"] = fields{"id": "RESOLVED", "name": "Resolved", "type": "terminal"}, x.who.User.ID
 	}
-	_, err := x.change("/v2/commentannotations/update", fields{
-		"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": did,
-	})
+	_, err := x.thread(r.DocumentID, r.AnnotationID)
+	if err == nil {
+		_, err = x.change("/v2/commentannotations/update", fields{
+			"documentId": r.DocumentID, "annotationIds": []string{r.AnnotationID}, "updatedData": did,
+		})
+	}
 	return x.changed(r, r.AnnotationID, err)
 }
 
 // readThread says that the caller has seen the comments of a thread, or none of them.
 func (x *exchange) readThread(r *request) (any, error) {
-	_, err := x.change("/v2/commentannotations/read/set", fields{
-		"documentId": r.DocumentID, "userId": x.who.User.ID, "annotationIds": []string{r.AnnotationID}, "read": r.Read,
-	})
+	_, err := x.thread(r.DocumentID, r.AnnotationID)
+	if err == nil {
+		_, err = x.change("/v2/commentannotations/read/set", fields{
+			"documentId": r.DocumentID, "userId": x.who.User.ID, "annotationIds": []string{r.AnnotationID}, "read": r.Read,
+		})
+	}
 	return fields{}, err
 }
 
