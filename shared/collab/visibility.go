@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // VisibilityType says which of those who may see a document may see a thread in it.
@@ -125,6 +126,30 @@ func (v Viewers) See(a *Annotation) bool {
 // Sight returns what the people for whom something is read may see of documents of an organization, at one moment: what one of them may not
 // see does not exist. Safe for concurrent use; to ask of the same document again costs nothing.
 type Sight func(ctx context.Context, documents []DocumentRef) (map[DocumentRef]Viewers, error)
+
+// NewSight returns a Sight that asks about each document once. ask returns the viewers of documents, in their order.
+func NewSight(ask func(ctx context.Context, documents []DocumentRef) ([][]Viewer, error)) Sight {
+	var mu sync.Mutex
+	known := map[DocumentRef]Viewers{}
+	return func(ctx context.Context, documents []DocumentRef) (map[DocumentRef]Viewers, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if unknown := slices.DeleteFunc(slices.Clone(documents), func(d DocumentRef) bool { return known[d] != nil }); len(unknown) > 0 {
+			viewers, err := ask(ctx, unknown)
+			if err != nil {
+				return nil, err
+			}
+			for i, d := range unknown {
+				known[d] = viewers[i]
+			}
+		}
+		found := make(map[DocumentRef]Viewers, len(documents))
+		for _, d := range documents {
+			found[d] = known[d]
+		}
+		return found, nil
+	}
+}
 
 // Set returns the access type that somebody set for what is in a folder and has the type own, "" for none of its own: the nearest one from
 // there up, "" where there is none; on is the folder that has it, "" where it is its own. Where a folder above is missing or deleted it is

@@ -21,25 +21,9 @@ func (s *Service) sight(call *rpc.Call, people ...string) collab.Sight {
 	if len(people) == 0 {
 		return nil
 	}
-	var mu sync.Mutex
-	known := map[collab.DocumentRef]collab.Viewers{}
-	return func(ctx context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		ask := slices.DeleteFunc(slices.Clone(documents), func(d collab.DocumentRef) bool { return known[d] != nil })
-		viewers, err := s.Access.Viewers(ctx, call.Settings, ask, people, true)
-		if err != nil {
-			return nil, err
-		}
-		for i, d := range ask {
-			known[d] = viewers[i]
-		}
-		found := make(map[collab.DocumentRef]collab.Viewers, len(documents))
-		for _, d := range documents {
-			found[d] = known[d]
-		}
-		return found, nil
-	}
+	return collab.NewSight(func(ctx context.Context, documents []collab.DocumentRef) ([][]collab.Viewer, error) {
+		return s.Access.Viewers(ctx, call.Settings, documents, people, true)
+	})
 }
 
 // checkDocument fails with NOT_FOUND where the first person of a sight may not see a document.

@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
+	"collabdata/shared/store"
 )
 
 // fewFoldersSeen is up to how many folders users' grants are asked for one by one, so that few users cost more than two read units.
@@ -25,7 +26,11 @@ func (s *Store) Viewings(
 		return nil, nil
 	}
 	org := docs[0].OrganizationRef
-	seen, err := s.seenDocuments(ctx, org, docs, provided)
+	var first []keys.Key // so that one round trip does where nothing is set
+	if members {
+		first = collab.Map(users, func(u string) keys.Key { return keys.Member(org, u) })
+	}
+	seen, err := s.seenDocuments(ctx, org, docs, first, provided)
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +55,7 @@ func (s *Store) Viewings(
 		return nil, err
 	}
 	maps.Copy(g.found, listed)
+	maps.Copy(g.found, seen.items)
 	isMember, err := g.on(collab.Resource{OrganizationRef: org})
 	if err != nil {
 		return nil, err
@@ -81,7 +87,8 @@ type seenDocument struct {
 // granted reports whether grants decide who sees the document.
 func (d *seenDocument) granted() bool { return d.set != "" && d.set != collab.AccessPublic }
 
-// asks returns the keys of what decides whether a user sees the document, but for grants on folders.
+// asks returns the keys of what decides whether a user sees the document, but for grants on folders. member: it is known whether the user is
+// one of the organization.
 func (d *seenDocument) asks(user string, member, removals bool) (ask []keys.Key) {
 	if !d.there {
 		return nil
@@ -89,7 +96,7 @@ func (d *seenDocument) asks(user string, member, removals bool) (ask []keys.Key)
 	if d.granted() {
 		ask = append(ask, keys.DocumentGrant(d.ref, user))
 	}
-	if member || d.set == collab.AccessOrganizationPrivate {
+	if !member && d.set == collab.AccessOrganizationPrivate {
 		ask = append(ask, keys.Member(d.ref.OrganizationRef, user))
 	}
 	if removals {
@@ -106,17 +113,19 @@ type seenDocuments struct {
 	documents []seenDocument
 	removals  bool // users were taken out of the organization
 	above     collab.Folders
+	items     map[keys.Key]store.Item // that were read beside them
 }
 
-// seenDocuments reads documents. provided: without the folders above, and the access types that they give.
+// seenDocuments reads documents, and other items. provided: without the folders above, and the access types that they give.
 func (s *Store) seenDocuments(
-	ctx context.Context, org collab.OrganizationRef, docs []collab.DocumentRef, provided bool,
+	ctx context.Context, org collab.OrganizationRef, docs []collab.DocumentRef, others []keys.Key, provided bool,
 ) (seen seenDocuments, err error) {
 	itself := keys.Organization(org.Account, org.Organization)
-	items, err := s.GetAll(ctx, append(collab.Map(docs, documentKey), itself), false)
+	items, err := s.GetAll(ctx, append(append(collab.Map(docs, documentKey), itself), others...), false)
 	if err != nil {
 		return seen, err
 	}
+	seen.items = items
 	of, err := readState(items[itself])
 	if err != nil {
 		return seen, err

@@ -2,11 +2,17 @@ package threads
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"testing"
+	"time"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/localstacktest"
+	"collabdata/shared/testing/storetest"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -109,33 +115,39 @@ func BenchmarkHiddenWalk(b *testing.B) {
 	}
 }
 
-// BenchmarkSight reads pages of 500 threads of which nothing is hidden, for nobody and as a person: the time of the second is to be at most a
-// tenth more. The person is asked about each time.
+// BenchmarkSight reads pages of 10 and of 500 threads of which nothing is hidden, for nobody and as a person: the time of the second is to be
+// at most a tenth more. The person is asked about each time. The table has the latency of AWS.
 func BenchmarkSight(b *testing.B) {
-	s := newStore(b)
+	cfg, table := storetest.Config(b), storetest.New(b)
 	doc := collab.OrganizationRef{Account: "acct", Organization: "org"}.Document("plan")
-	loadHidden(b, s, doc, 500, 1, nil)
-	asked := func(ctx context.Context, documents []collab.DocumentRef) (map[collab.DocumentRef]collab.Viewers, error) {
-		found := map[collab.DocumentRef]collab.Viewers{}
-		list, err := s.Directory.Viewings(ctx, documents, []string{"eve"}, false, true)
-		for i, of := range list {
-			found[documents[i]] = collab.Map(of, func(v collab.Viewing) collab.Viewer { return v.Viewer(s.Millis()) })
-		}
-		return found, err
+	loadHidden(b, on(table), doc, 500, 1, nil)
+	cfg.BaseEndpoint = aws.String(localstacktest.StartAWSLike(b).URL)
+	s := on(store.New(cfg, table.Name(), time.Now, rand.Reader))
+	asked := func() collab.Sight {
+		return collab.NewSight(func(ctx context.Context, documents []collab.DocumentRef) (viewers [][]collab.Viewer, err error) {
+			list, err := s.Directory.Viewings(ctx, documents, []string{"eve"}, false, true)
+			for _, of := range list {
+				viewers = append(viewers, collab.Map(of, func(v collab.Viewing) collab.Viewer { return v.Viewer(s.Millis()) }))
+			}
+			return viewers, err
+		})
 	}
 	q := opened(b.Context(), s.Directory, doc.OrganizationRef, collab.AnnotationQuery{Documents: []string{"plan"}})
-	for _, of := range []struct {
-		name  string
-		sight collab.Sight
-	}{{"everything", nil}, {"as a person", asked}} {
-		q.Sight = of.sight
-		b.Run(of.name, func(b *testing.B) {
-			for b.Loop() {
-				n := 0
-				if _, err := s.Walk(b.Context(), doc.OrganizationRef, q, nil, 1000, func(string, *collab.Thread) bool { n++; return true }); err != nil || n != 500 {
-					b.Fatal(n, err)
+	for _, size := range []int{10, 500} {
+		for _, of := range []struct {
+			name  string
+			sight func() collab.Sight
+		}{{"everything", func() collab.Sight { return nil }}, {"as a person", asked}} {
+			b.Run(fmt.Sprintf("%d, %s", size, of.name), func(b *testing.B) {
+				for b.Loop() {
+					q.Sight = of.sight()
+					n := 0
+					take := func(string, *collab.Thread) bool { n++; return true }
+					if _, err := s.Walk(b.Context(), doc.OrganizationRef, q, nil, size, take); err != nil || n != size {
+						b.Fatal(n, err)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }

@@ -1,0 +1,104 @@
+package access_test
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"collabdata/shared/access"
+	"collabdata/shared/collab"
+	"collabdata/shared/store/directory"
+	"collabdata/shared/testing/storetest"
+	"collabdata/shared/webhook"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestViewersByProvider asks an account's permission provider: it decides in the place of access types and grants, but lets nobody in who was
+// removed, and into nothing that is disabled. Where it does not answer nobody is let in, and the caller hears of it.
+func TestViewersByProvider(t *testing.T) {
+	org := collab.OrganizationRef{Account: "acct", Organization: "org", Incarnation: 1}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := directory.New(storetest.New(t))
+	must(d.AddAccount(t.Context(), collab.Account{ID: "acct"}))
+	must(storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken"))
+	docs := []collab.DocumentRef{org.Document("open"), org.Document("closed"), org.Document("off"), org.Document("gone")}
+	must(storetest.ChangeDocument(t.Context(), d, docs[1], func(d *collab.Document) { d.Access = collab.AccessRestricted }))
+	must(storetest.ChangeDocument(t.Context(), d, docs[2], func(d *collab.Document) { d.Disabled = true }))
+	in, r := collab.Resource{OrganizationRef: org}, storetest.Request(time.Now())
+	must(d.ChangeMembers(t.Context(), r, in, []string{"cid"}, true, func(int, *collab.Member) {})[0])
+	must(d.DeleteMembers(t.Context(), storetest.Request(time.Now()), in, []string{"cid"})[0])
+
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var q struct {
+			DocumentID string
+			UserIDs    []string
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || r.Header.Get("Authorization") != "Bearer s3cret" {
+			t.Errorf("%v, %v", err, r.Header)
+		}
+		if slices.Contains(q.UserIDs, "cid") {
+			t.Error("it was asked about somebody who was removed")
+		}
+		if q.DocumentID == "broken" {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"userIds": []string{"ann", "cid", "somebody else"}})
+	}))
+	defer server.Close()
+	local, err := webhook.ParseRanges("127.0.0.0/8")
+	must(err)
+	c := access.New(d, webhook.NewGuard(local), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	users := []string{"ann", "bob", "cid"}
+	may := func(viewers [][]collab.Viewer) (names [][]string) {
+		for _, of := range viewers {
+			var list []string
+			for _, v := range of {
+				if v.May {
+					list = append(list, v.User)
+				}
+			}
+			names = append(names, list)
+		}
+		return names
+	}
+	view := func(what string, settings collab.Settings, want [][]string) {
+		t.Helper()
+		viewers, err := c.Viewers(t.Context(), settings, docs, users, false)
+		if diff := cmp.Diff(want, may(viewers)); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
+		}
+	}
+	view("no provider", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
+	must(d.SetPermissionProvider(t.Context(), "acct", &collab.PermissionProvider{URL: server.URL, Secret: "s3cret"}))
+	view("settings from before", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d questions", n)
+	}
+	provided := collab.Settings{PermissionProvider: true}
+	view("a provider", provided, [][]string{{"ann"}, {"ann"}, nil, nil})
+
+	docs = []collab.DocumentRef{org.Document("open"), org.Document("broken")}
+	viewers, err := c.Viewers(t.Context(), provided, docs, users, false)
+	var none *access.NoAnswer
+	if diff := cmp.Diff([][]string{{"ann"}, nil}, may(viewers)); diff != "" || !errors.As(err, &none) || none.Users != 2 || collab.CodeOf(err) != collab.Unavailable {
+		t.Errorf("no answer: %v (-want +got):\n%s", err, diff)
+	}
+	if _, err := c.MaySee(t.Context(), provided, docs[1], users[:2]); !errors.As(err, &none) {
+		t.Errorf("no answer: %v", err)
+	}
+}
