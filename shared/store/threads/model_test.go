@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -242,15 +240,6 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	return q
 }
 
-// fewChecks has rapid make n checks, unless the command line says how many.
-func fewChecks(t *testing.T, n int) {
-	f := flag.Lookup("rapid.checks")
-	if before := f.Value.String(); before == f.DefValue {
-		f.Value.Set(strconv.Itoa(n))
-		t.Cleanup(func() { f.Value.Set(before) })
-	}
-}
-
 // differ returns how what was read differs from what is wanted. Most often it does not, which DeepEqual finds in a fraction of the time.
 func differ(want, got any) string {
 	if reflect.DeepEqual(want, got) {
@@ -261,7 +250,7 @@ func differ(want, got any) string {
 
 // TestModel writes and deletes annotations and comments as it draws them, and holds that all ways to read say what the model says.
 func TestModel(t *testing.T) {
-	fewChecks(t, 12) // others each time, plainly and through the chaos transport
+	storetest.FewChecks(t, 12) // others each time, plainly and through the chaos transport
 	onEach(t, testModel)
 }
 
