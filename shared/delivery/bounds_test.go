@@ -36,12 +36,12 @@ func TestLargeIcon(t *testing.T) {
 	w.send(ev)
 	w.settle(w.start())
 	a.checkReached(t, ev, []string{"bob"}, []string{"bob"}, []string{"bob"})
-	if len(r.posts) != 1 {
-		t.Fatalf("%d posts", len(r.posts))
+	if len(r.posts()) != 1 {
+		t.Fatalf("%d posts", len(r.posts()))
 	}
 	for _, want := range []string{`"assignedTo":{"userId":"bob"`, `"status":{"id":"REVIEW","name":"In review"}`, `"commentText":"please look"`, `"truncated":true`} {
-		if !strings.Contains(r.posts[0].body, want) {
-			t.Errorf("the payload lacks %s: %s", want, r.posts[0].body)
+		if !strings.Contains(r.posts()[0].body, want) {
+			t.Errorf("the payload lacks %s: %s", want, r.posts()[0].body)
 		}
 	}
 }
@@ -103,8 +103,8 @@ func TestClickSendsBack(t *testing.T) {
 	w.must(err)
 	w.send(clicked)
 	w.settle(p)
-	if len(clicking.Events()) != 1 || len(r.posts) != 1 || !strings.Contains(r.posts[0].body, `"notificationSourceData":`+string(source)) {
-		t.Errorf("clicked %v, %d posts: %.500s", clicking.Events(), len(r.posts), r.posts)
+	if len(clicking.Events()) != 1 || len(r.posts()) != 1 || !strings.Contains(r.posts()[0].body, `"notificationSourceData":`+string(source)) {
+		t.Errorf("clicked %v, %d posts: %.500s", clicking.Events(), len(r.posts()), r.posts())
 	}
 }
 

@@ -703,8 +703,8 @@ func (w *world) work(ev *collab.Event) *outbox.Work {
 // receiver is a back end that gets posts.
 type receiver struct {
 	*httptest.Server
-	mu    sync.Mutex
-	posts []post
+	mu   sync.Mutex
+	list []post
 }
 
 type post struct {
@@ -722,7 +722,7 @@ func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 			t.Errorf("receiver: %v", err)
 		}
 		r.mu.Lock()
-		r.posts = append(r.posts, post{req.URL.Path, req.Header.Get("webhook-id"), string(body)})
+		r.list = append(r.list, post{req.URL.Path, req.Header.Get("webhook-id"), string(body)})
 		r.mu.Unlock()
 		if answer == nil {
 			rw.WriteHeader(http.StatusNoContent)
@@ -734,12 +734,17 @@ func receive(t testing.TB, answer http.HandlerFunc) *receiver {
 	return r
 }
 
-// got returns how often each event was posted to a path.
-func (r *receiver) got(path string) map[string]int {
+// posts returns what was posted so far, in its order.
+func (r *receiver) posts() []post {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return slices.Clone(r.list)
+}
+
+// got returns how often each event was posted to a path.
+func (r *receiver) got(path string) map[string]int {
 	ids := map[string]int{}
-	for _, p := range r.posts {
+	for _, p := range r.posts() {
 		if p.path == path {
 			ids[p.id]++
 		}

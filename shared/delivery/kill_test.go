@@ -285,7 +285,7 @@ func TestDone(t *testing.T) {
 		a.member("cid")
 		a.webhook("late", r.URL+"/"+a.id)
 		a.must(a.directory.SetPreferences(a.Context(), a.doc.OrganizationRef, []string{"cid"}, nil, collab.Preferences{Email: collab.PreferAll}))
-		posts, inbox, mails := len(r.posts), a.inbox("bob"), w.mails()
+		posts, inbox, mails := len(r.posts()), a.inbox("bob"), w.mails()
 		for _, ev := range evs {
 			for _, kind := range []collab.WorkKind{"", collab.EventWork, collab.ParkedWork} {
 				for _, again := range []bool{false, true} {
@@ -298,8 +298,8 @@ func TestDone(t *testing.T) {
 			}
 		}
 		w.settle(p)
-		if diff := cmp.Diff(inbox, a.inbox("bob")); diff != "" || len(r.posts) != posts {
-			t.Errorf("%d more posts, inbox %s", len(r.posts)-posts, diff)
+		if diff := cmp.Diff(inbox, a.inbox("bob")); diff != "" || len(r.posts()) != posts {
+			t.Errorf("%d more posts, inbox %s", len(r.posts())-posts, diff)
 		}
 		for _, user := range []string{"bob", "cid"} {
 			if before, now := len(mails[a.address(user)]), len(w.mails()[a.address(user)]); now != before {

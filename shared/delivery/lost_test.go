@@ -272,7 +272,7 @@ func TestChains(t *testing.T) {
 		w.send(a.quiet())
 	}
 	w.settleUntil(p, start.Add(30*time.Minute))
-	if down := len(r.posts); longest != bound || down < 20 {
+	if down := len(r.posts()); longest != bound || down < 20 {
 		t.Errorf("an endpoint that is down for half an hour got %d posts, and led to a chain of %d messages", down, longest)
 	}
 	up.Store(true)

@@ -306,8 +306,8 @@ func TestPermissionProvider(t *testing.T) {
 				t.Errorf("asked %d times", asked.Load())
 			}
 			const question = `{"organizationId":"org","documentId":"doc","userIds":["bob","cid"]}`
-			if r.posts[0].body != question {
-				t.Errorf("asked %s", r.posts[0].body)
+			if r.posts()[0].body != question {
+				t.Errorf("asked %s", r.posts()[0].body)
 			}
 		})
 	}
@@ -362,8 +362,8 @@ func TestPermissionProviderHangs(t *testing.T) {
 	if took := time.Since(start); took < 6*time.Second || took > 30*time.Second { // three times 15 s would be the time of webhooks
 		t.Errorf("took %v", took)
 	}
-	if len(r.posts) != 3 || len(a.inbox("bob")) != 0 {
-		t.Errorf("asked %d times, bob has %v", len(r.posts), a.inbox("bob"))
+	if len(r.posts()) != 3 || len(a.inbox("bob")) != 0 {
+		t.Errorf("asked %d times, bob has %v", len(r.posts()), a.inbox("bob"))
 	}
 }
 

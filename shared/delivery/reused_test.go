@@ -34,8 +34,8 @@ func TestReusedAccount(t *testing.T) {
 	after := a.comment("thread", a.user("cid"))
 	w.send(after)
 	w.settle(w.start())
-	if len(r.posts) != 0 || len(a.mailsTo("bob")) != 0 || len(a.inbox("bob")) != 0 || w.work(before) != nil {
-		t.Errorf("of the account before: posts %v, mails %v, inbox %v, pending %+v", r.posts, a.mailsTo("bob"), a.inbox("bob"), w.work(before))
+	if len(r.posts()) != 0 || len(a.mailsTo("bob")) != 0 || len(a.inbox("bob")) != 0 || w.work(before) != nil {
+		t.Errorf("of the account before: posts %v, mails %v, inbox %v, pending %+v", r.posts(), a.mailsTo("bob"), a.inbox("bob"), w.work(before))
 	}
 	if len(a.mailsTo("cid")) != 1 || len(a.inbox("cid")) != 1 {
 		t.Errorf("of the account after: mails %v, inbox %v", a.mailsTo("cid"), a.inbox("cid"))

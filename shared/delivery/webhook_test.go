@@ -123,14 +123,14 @@ func TestReplay(t *testing.T) {
 	if n != 2 || next != "" || err != nil {
 		t.Fatal(n, next, err)
 	}
-	before := len(r.posts)
+	before := len(r.posts())
 	w.settle(p)
 	for _, ev := range evs[1:] {
 		if d := a.delivery("hook", ev.ID); d.State != collab.DeliveryDelivered || d.Tries != 1 {
 			t.Errorf("replayed %+v", d)
 		}
 	}
-	if again := len(r.posts) - before; again != 2 {
+	if again := len(r.posts()) - before; again != 2 {
 		t.Errorf("%d posts of two", again)
 	}
 }
@@ -259,23 +259,23 @@ func TestDisabled(t *testing.T) {
 	if at := time.UnixMilli(hook.LastUpdated).Sub(start); at < 5*24*time.Hour || at > 6*24*time.Hour {
 		t.Errorf("disabled after %v", at)
 	}
-	if len(r.got("/up")) != 1 || !strings.Contains(r.posts[len(r.posts)-1].body, `"webhookId":"down"`) {
+	if len(r.got("/up")) != 1 || !strings.Contains(r.posts()[len(r.posts())-1].body, `"webhookId":"down"`) {
 		t.Errorf("the other endpoint got %v", r.got("/up"))
 	}
 	if !strings.Contains(w.metrics.String(), `"WebhooksDisabled":1`) {
 		t.Errorf("metrics %s", &w.metrics)
 	}
-	if posts := len(r.got("/down")); posts != 2 || len(r.posts) > 40 {
-		t.Errorf("%d posts of %d events", len(r.posts), posts)
+	if posts := len(r.got("/down")); posts != 2 || len(r.posts()) > 40 {
+		t.Errorf("%d posts of %d events", len(r.posts()), posts)
 	}
-	before := len(r.posts)
+	before := len(r.posts())
 	w.add(24 * time.Hour)
 	missed := a.quiet()
 	w.send(missed)
 	w.settle(p)
 	if _, err := w.outbox.Delivery(t.Context(), a.endpoint("down"), missed.ID); collab.CodeOf(err) != collab.NotFound ||
-		len(r.posts) != before {
-		t.Errorf("after it was disabled: %v, %d posts more", err, len(r.posts)-before)
+		len(r.posts()) != before {
+		t.Errorf("after it was disabled: %v, %d posts more", err, len(r.posts())-before)
 	}
 	mended.Store(true)
 	_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "down", func(w *collab.Webhook) error {
@@ -541,7 +541,7 @@ func TestOneMessage(t *testing.T) {
 	if work := w.pending(); len(work) != 1 || work[0].ID != "hook" {
 		t.Errorf("pending work %+v", work)
 	}
-	if n := len(r.posts); n != 5 {
+	if n := len(r.posts()); n != 5 {
 		t.Errorf("%d posts", n)
 	}
 }
@@ -565,14 +565,14 @@ func TestOrder(t *testing.T) {
 	}
 	w.settle(p)
 	for _, together := range [][2]int{{0, 5}, {5, 15}, {15, 30}} { // those that are under way together may overtake each other
-		for i := together[0]; i < min(together[1], len(r.posts)); i++ {
-			if at := slices.Index(want, r.posts[i].id); at < together[0] || at >= together[1] {
+		for i := together[0]; i < min(together[1], len(r.posts())); i++ {
+			if at := slices.Index(want, r.posts()[i].id); at < together[0] || at >= together[1] {
 				t.Errorf("post %d is of event %d", i, at)
 			}
 		}
 	}
-	if len(r.posts) != len(want) {
-		t.Errorf("%d posts", len(r.posts))
+	if len(r.posts()) != len(want) {
+		t.Errorf("%d posts", len(r.posts()))
 	}
 	// One that comes after later ones were posted is posted too.
 	late := a.event(collab.NotificationAdded)
@@ -583,7 +583,7 @@ func TestOrder(t *testing.T) {
 	w.must(err)
 	w.must(p.Event(t.Context(), event(late)))
 	w.settle(p)
-	if got := r.got("/hook"); got[late.ID] != 1 || len(r.posts) != len(want)+1 {
+	if got := r.got("/hook"); got[late.ID] != 1 || len(r.posts()) != len(want)+1 {
 		t.Errorf("the late one was posted %d times", got[late.ID])
 	}
 }
@@ -665,8 +665,8 @@ func TestDeletedAccount(t *testing.T) {
 		t.Errorf("%d messages failed", failed)
 	}
 	w.settleUntil(p, w.Now().Add(time.Hour))
-	if len(r.posts) != 1 || len(a.inbox("bob")) != 0 || len(w.mails()[a.address("bob")]) != 0 {
-		t.Errorf("%d posts, inbox %v", len(r.posts), a.inbox("bob"))
+	if len(r.posts()) != 1 || len(a.inbox("bob")) != 0 || len(w.mails()[a.address("bob")]) != 0 {
+		t.Errorf("%d posts, inbox %v", len(r.posts()), a.inbox("bob"))
 	}
 	if work := w.work(told); work == nil || work.Kind != collab.ParkedWork {
 		t.Errorf("pending %+v", work)
@@ -768,7 +768,7 @@ func TestRotation(t *testing.T) {
 	verifies := func(n int, secret string) bool {
 		v, err := standardwebhooks.NewWebhook(secret)
 		w.must(err)
-		return v.VerifyIgnoringTimestamp([]byte(r.posts[n].body), headers[n]) == nil
+		return v.VerifyIgnoringTimestamp([]byte(r.posts()[n].body), headers[n]) == nil
 	}
 	p := w.start()
 	w.send(a.quiet())
