@@ -29,6 +29,7 @@ import (
 	"collabdata/shared/client"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/apitest"
 	"collabdata/shared/testing/localstacktest"
@@ -92,7 +93,7 @@ func TestDeployment(t *testing.T) {
 		})
 		t.Run("scripts", func(t *testing.T) {
 			t.Parallel()
-			apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: d.store, Gateway: true})
+			apitest.Run(t, apitest.Target{BaseURL: d.baseURL, Seeder: apitest.Seeder{Accounts: d.accounts, Directory: d.directory}, Gateway: true})
 		})
 	})
 	if guard.seen() == 0 {
@@ -104,15 +105,16 @@ func TestDeployment(t *testing.T) {
 
 // deployment is the service on the local cloud.
 type deployment struct {
-	programs string // folder of scripts/deploy and scripts/admin, built
-	cloud    string
-	aws      aws.Config
-	outputs  map[string]string // of the stack
-	baseURL  string
-	api      string // id of the REST API
-	store    *directory.Store
-	key      string // credentials of the account e2e
-	token    string
+	programs  string // folder of scripts/deploy and scripts/admin, built
+	cloud     string
+	aws       aws.Config
+	outputs   map[string]string // of the stack
+	baseURL   string
+	api       string // id of the REST API
+	accounts  *accounts.Store
+	directory *directory.Store
+	key       string // credentials of the account e2e
+	token     string
 }
 
 func newDeployment(t *testing.T, cloud string) *deployment {
@@ -180,7 +182,8 @@ func (d *deployment) connect(t *testing.T) {
 	host, stage, _ := strings.Cut(strings.TrimPrefix(d.outputs["BaseUrl"], "https://"), "/")
 	d.api, _, _ = strings.Cut(host, ".")
 	d.baseURL = d.cloud + "/_aws/execute-api/" + d.api + "/" + stage
-	d.store = directory.New(store.New(d.aws, d.outputs["TableName"], time.Now, rand.Reader))
+	table := store.New(d.aws, d.outputs["TableName"], time.Now, rand.Reader)
+	d.accounts, d.directory = accounts.New(table), directory.New(table)
 }
 
 // addAccount makes an account as the operator does, one whose mails wait for no others.
@@ -201,7 +204,7 @@ func (d *deployment) addAccount(t *testing.T) {
 func (d *deployment) addToken(t *testing.T, key, token string) {
 	t.Helper()
 	tokens := []collab.Token{{Hash: collab.HashToken(token), CreatedAt: time.Now().UnixMilli()}}
-	if err := d.store.AddAPIKey(t.Context(), key, "e2e", tokens); err != nil {
+	if err := d.accounts.AddAPIKey(t.Context(), key, "e2e", tokens); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -418,7 +421,7 @@ func (d *deployment) rights(t *testing.T, guard *guard) {
 
 	d.setProgram(t, f, add)
 	d.send(t, "POST", "/"+get, work).expect(t, 500, collab.Internal)
-	if made, err := d.store.Organizations(t.Context(), "e2e", []string{"rights"}); err != nil || len(made) > 0 {
+	if made, err := d.directory.Organizations(t.Context(), "e2e", []string{"rights"}); err != nil || len(made) > 0 {
 		t.Errorf("organizations %v, error %v; want none", made, err)
 	}
 
@@ -491,7 +494,7 @@ func (d *deployment) destroy(t *testing.T) {
 	if left := d.functions(t); len(left) > 0 {
 		t.Errorf("functions are left: %v", left)
 	}
-	if _, err := d.store.Account(t.Context(), "e2e"); err == nil {
+	if _, err := d.accounts.Account(t.Context(), "e2e"); err == nil {
 		t.Error("the table is left")
 	}
 }

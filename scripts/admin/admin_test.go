@@ -35,6 +35,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
@@ -44,26 +45,28 @@ import (
 
 // cli runs commands on a table of its own.
 type cli struct {
-	store  *directory.Store
-	outbox *outbox.Store
-	global []string // flags
+	accounts  *accounts.Store
+	directory *directory.Store
+	outbox    *outbox.Store
+	global    []string // flags
 }
 
 // newCLI returns commands that reach the stand-ins as an operator reaches AWS: by the SDK's variables.
 func newCLI(t *testing.T) *cli {
 	t.Helper()
-	d, name, db := newStore(t)
+	a, name, db := newStore(t)
+	d := directory.New(a.Table)
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
-	return &cli{store: d, outbox: outbox.New(d.Table, d), global: []string{"--table", name}}
+	return &cli{accounts: a, directory: d, outbox: outbox.New(d.Table, d), global: []string{"--table", name}}
 }
 
-// newStore returns a directory on a table of its own, the table's name, and where the emulator is.
-func newStore(t *testing.T) (s *directory.Store, name, url string) {
+// newStore returns the accounts on a table of its own, the table's name, and where the emulator is.
+func newStore(t *testing.T) (s *accounts.Store, name, url string) {
 	t.Helper()
 	url = localstacktest.DynamoDB(t)
 	name = "admin-" + rand.Text()
-	s = directory.New(store.New(localstacktest.Config(url), name, time.Now, rand.Reader))
+	s = accounts.New(store.New(localstacktest.Config(url), name, time.Now, rand.Reader))
 	if err := s.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +148,7 @@ func (c *cli) accepted(t *testing.T, key, token string) bool {
 	h := http.Header{}
 	h.Set(credentials.KeyHeader, key)
 	h.Set(credentials.TokenHeader, token)
-	_, err := (&credentials.Checker{Keys: c.store, Now: time.Now}).Check(t.Context(), h)
+	_, err := (&credentials.Checker{Keys: c.accounts, Now: time.Now}).Check(t.Context(), h)
 	if code := collab.CodeOf(err); code != "" && code != collab.PermissionDenied {
 		t.Fatal(err)
 	}
@@ -230,11 +233,11 @@ func TestKeysAndTokens(t *testing.T) {
 // TestTokenStates makes tokens whose hashes begin alike, and one that has expired.
 func TestTokenStates(t *testing.T) {
 	c := newCLI(t)
-	if err := c.store.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := c.accounts.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	hash := func(last byte) []byte { return []byte{0xab, 0xcd, 0xef, 1, 2, 3, 31: last} }
-	err := c.store.AddAPIKey(t.Context(), "k", "acme", []collab.Token{{Hash: hash(1)}, {Hash: hash(2), Expires: 1_000_000}})
+	err := c.accounts.AddAPIKey(t.Context(), "k", "acme", []collab.Token{{Hash: hash(1)}, {Hash: hash(2), Expires: 1_000_000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +252,7 @@ func TestTokenStates(t *testing.T) {
 	for i := range many {
 		many[i].Hash = hash(byte(i))
 	}
-	if err := c.store.AddAPIKey(t.Context(), "many", "acme", many); err != nil {
+	if err := c.accounts.AddAPIKey(t.Context(), "many", "acme", many); err != nil {
 		t.Fatal(err)
 	}
 	c.must(t, "token", "create", "many")
@@ -491,7 +494,7 @@ func TestSettings(t *testing.T) {
 			"advanced-queries | off", "notification-preferences | off", "default-access | public", "events | all",
 			"permission-provider | https://example.com/may", "mails-per-day | unlimited", "events-per-minute | 7", "webhook-endpoints | 50",
 		)...)
-	account, err := c.store.Account(t.Context(), "acme")
+	account, err := c.accounts.Account(t.Context(), "acme")
 	want := collab.Settings{
 		AdvancedQueriesOff:         true,
 		NotificationPreferencesOff: true,
@@ -507,7 +510,7 @@ func TestSettings(t *testing.T) {
 	}
 	kept := func(want collab.PermissionProvider) {
 		t.Helper()
-		got, err := c.store.PermissionProvider(t.Context(), "acme")
+		got, err := c.accounts.PermissionProvider(t.Context(), "acme")
 		if err != nil || got == nil || *got != want {
 			t.Errorf("permission provider %+v, %v; want %+v", got, err, want)
 		}
@@ -533,7 +536,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.fails(t, "the secret must be", "settings", "set", "acme", "permission-provider=https://example.com", "--secret-file", secret)
-	if kept, err := c.store.Account(t.Context(), "acme"); err != nil || !cmp.Equal(want, kept.Settings) {
+	if kept, err := c.accounts.Account(t.Context(), "acme"); err != nil || !cmp.Equal(want, kept.Settings) {
 		t.Errorf("what was refused changed the settings to %+v, %v", kept.Settings, err)
 	}
 	kept(collab.PermissionProvider{URL: "https://example.com/may", Secret: "s3cret"})
@@ -561,7 +564,7 @@ func TestSettings(t *testing.T) {
 		t,
 		c.must(t, "settings", "set", "acme", "mail-recipients=members", "mail-from-name=Ledger & Co", "mail-product=Ledger", "mail-link="+link),
 		shown("mail-recipients | members", "mail-from-name | Ledger & Co", "mail-product | Ledger", "mail-link | "+link)...)
-	account, err = c.store.Account(t.Context(), "acme")
+	account, err = c.accounts.Account(t.Context(), "acme")
 	want = collab.Settings{MailToMembersOnly: true, MailLook: collab.MailLook{FromName: "Ledger & Co", Product: "Ledger", Link: link}}
 	if diff := cmp.Diff(want, account.Settings); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
@@ -581,7 +584,7 @@ func TestOrganization(t *testing.T) {
 	c.call(t, "/v2/organizations/add", `"organizations": [{"organizationId": "north"}]`)
 	c.fails(t, `Every operation on organization "north" of account "acme" will be refused`, "organization", "disable", "acme", "north")
 	expect(t, c.must(t, "organization", "disable", "acme", "north", "--yes"), "organization | north", "state | disabled")
-	if err := c.store.CheckOrganization(t.Context(), org); collab.CodeOf(err) != collab.FailedPrecondition {
+	if err := c.directory.CheckOrganization(t.Context(), org); collab.CodeOf(err) != collab.FailedPrecondition {
 		t.Errorf("the disabled organization: %v", err)
 	}
 	expect(t, c.must(t, "organization", "enable", "acme", "north"), "organization | north", "state | enabled")
@@ -993,7 +996,7 @@ func TestStack(t *testing.T) {
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL", cloud)
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
-	c := &cli{store: s, global: []string{"--stack", stack}}
+	c := &cli{accounts: s, global: []string{"--stack", stack}}
 	expect(t, c.must(t, "account", "list"), "ACCOUNT | STATE | CREATED | NAME", "acme | enabled | never | ")
 	expect(t, c.must(t, "dead-letters", "redrive"), "events | 0", "webhooks | 0")
 	c.global[1] = "nothing"

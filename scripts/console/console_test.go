@@ -26,6 +26,7 @@ import (
 	"collabdata/shared/app"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -39,6 +40,7 @@ import (
 // world is a table with pages over it.
 type world struct {
 	*Console
+	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
 	threads   *threads.Store
@@ -54,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	service := app.New(app.Config{
 		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Undelete: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
-	w := &world{directory: service.Directory}
+	w := &world{accounts: service.Accounts, directory: service.Directory}
 	w.outbox = outbox.New(w.directory.Table, w.directory)
 	w.threads = threads.New(w.directory.Table, w.directory, w.outbox)
 	var err error
@@ -64,7 +66,7 @@ func newWorld(t *testing.T) *world {
 	}})
 	check(t, err)
 	acme := collab.Account{ID: "acct", Name: "Acme <b>", CreatedAt: 1}
-	check(t, w.directory.EnsureAccount(t.Context(), acme, "key-1", []collab.Token{{Hash: make([]byte, 32)}}))
+	check(t, w.accounts.EnsureAccount(t.Context(), acme, "key-1", []collab.Token{{Hash: make([]byte, 32)}}))
 	w.doc, err = w.directory.OpenDocument(t.Context(), "acct", "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	check(t, err)
 	w.org = w.doc.OrganizationRef
@@ -378,8 +380,8 @@ func TestBounds(t *testing.T) {
 	ids := make([]string, many)
 	for i := range ids {
 		ids[i] = fmt.Sprintf("entry-%02d", i)
-		check(t, w.directory.AddAccount(ctx, collab.Account{ID: ids[i]}))
-		check(t, w.directory.AddAPIKey(ctx, "key-"+ids[i], "acct", nil))
+		check(t, w.accounts.AddAccount(ctx, collab.Account{ID: ids[i]}))
+		check(t, w.accounts.AddAPIKey(ctx, "key-"+ids[i], "acct", nil))
 		check(t, w.directory.SetPreferences(ctx, w.org, []string{"bob"}, []string{ids[i]}, collab.Preferences{}))
 		w.addThread(t, ids[i], large, "one")
 		w.quarantineOf(t, w.lastEvent(t))
@@ -497,12 +499,12 @@ func TestChanges(t *testing.T) {
 	check(t, err)
 	check(t, dead.SendEvents(ctx, queue.Event{EventRef: collab.EventRef{Account: "acct", ID: "dead-event"}}))
 	account := func() collab.Account {
-		a, err := w.directory.Account(ctx, "acct")
+		a, err := w.accounts.Account(ctx, "acct")
 		check(t, err)
 		return a
 	}
 	keys := func() int {
-		list, err := w.directory.APIKeys(ctx, "acct", "", 0)
+		list, err := w.accounts.APIKeys(ctx, "acct", "", 0)
 		check(t, err)
 		return len(list)
 	}
@@ -525,11 +527,11 @@ func TestChanges(t *testing.T) {
 		check(t, w.outbox.SaveDelivery(ctx, e, before, after))
 	}
 	tokens := func() any {
-		k, err := w.directory.APIKey(ctx, "key-2")
+		k, err := w.accounts.APIKey(ctx, "key-2")
 		check(t, err)
 		return len(slices.DeleteFunc(k.Tokens, func(t collab.Token) bool { return t.Expires != 0 && t.Expires <= w.directory.Millis() }))
 	}
-	check(t, w.directory.AddAPIKey(ctx, "key-2", "acct", []collab.Token{{Hash: make([]byte, 32)}}))
+	check(t, w.accounts.AddAPIKey(ctx, "key-2", "acct", []collab.Token{{Hash: make([]byte, 32)}}))
 	for _, call := range [][2]string{
 		{"add", `"organizations": [{"organizationId": "gone"}]`},
 		{"folders/add", `"organizationId": "org", "folders": [{"folderId": "gone"}]`},
@@ -557,7 +559,7 @@ func TestChanges(t *testing.T) {
 		{"settings/set", []string{
 			"account", "acct", "setting", "permission-provider", "value", "https://may.example/x", "secret", "s",
 		}, "from none to https://may.example/x", "", func() any {
-			p, err := w.directory.PermissionProvider(ctx, "acct")
+			p, err := w.accounts.PermissionProvider(ctx, "acct")
 			check(t, err)
 			return p != nil && p.Secret == "s"
 		}, true},
@@ -599,17 +601,17 @@ func TestChanges(t *testing.T) {
 			return len(list)
 		}, 0},
 		{"account/create", []string{"id", "made", "name", "Made"}, "Account \"made\" is made", "token-", func() any {
-			list, err := w.directory.Accounts(ctx, "", 0)
+			list, err := w.accounts.Accounts(ctx, "", 0)
 			check(t, err)
 			return len(list)
 		}, 2},
 		{"account/disable", []string{"account", "made"}, "will be refused within 60 s", "", func() any {
-			a, err := w.directory.Account(ctx, "made")
+			a, err := w.accounts.Account(ctx, "made")
 			check(t, err)
 			return a.Disabled
 		}, true},
 		{"account/delete", []string{"account", "made"}, "for good", "", func() any {
-			list, err := w.directory.Accounts(ctx, "", 0)
+			list, err := w.accounts.Accounts(ctx, "", 0)
 			check(t, err)
 			return len(list)
 		}, 1},

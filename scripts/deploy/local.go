@@ -21,7 +21,7 @@ import (
 	"collabdata/shared/awsconfig"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/directory"
+	"collabdata/shared/store/accounts"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -222,7 +222,7 @@ func (c cdk) bootstrapLocal(ctx context.Context, cfg aws.Config) error {
 // addDevAccount makes the account, unless an earlier deployment has: then its settings stay.
 func addDevAccount(ctx context.Context, cfg aws.Config, table string) error {
 	now := time.Now().UnixMilli()
-	return directory.New(store.New(cfg, table, time.Now, rand.Reader)).
+	return accounts.New(store.New(cfg, table, time.Now, rand.Reader)).
 		EnsureAccount(ctx, collab.Account{ID: devAccount, Name: devAccount, CreatedAt: now},
 			devKey, []collab.Token{{Hash: collab.HashToken(devToken), CreatedAt: now}})
 }

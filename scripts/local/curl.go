@@ -11,7 +11,7 @@ import (
 func curl(url, path, data string) string {
 	return fmt.Sprintf(`curl -s %s%s \
   -H 'x-service-api-key: %s' -H 'x-service-auth-token: %s' -H 'Content-Type: application/json' \
-  -d '%s'`, url, path, accounts[0].key, accounts[0].token, data)
+  -d '%s'`, url, path, devAccounts[0].key, devAccounts[0].token, data)
 }
 
 // firstCurl adds a thread, making all that it needs.

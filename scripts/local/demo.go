@@ -32,7 +32,7 @@ var demoPeople = []proxy.User{
 }
 
 func newDemo(url string) *demo {
-	return &demo{url: url, service: client.New(client.Config{BaseURL: url, APIKey: accounts[0].key, AuthToken: accounts[0].token})}
+	return &demo{url: url, service: client.New(client.Config{BaseURL: url, APIKey: devAccounts[0].key, AuthToken: devAccounts[0].token})}
 }
 
 // collab serves what the elements ask for, at /demo/{person}/collab/….

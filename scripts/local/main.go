@@ -41,8 +41,8 @@ const (
 // private is where webhooks and permission providers of this machine are.
 var private = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 
-// accounts are made at the first start.
-var accounts = []struct{ id, key, token string }{
+// devAccounts are made at the first start.
+var devAccounts = []struct{ id, key, token string }{
 	{"dev", "dev-key", "dev-token"},
 	{"dev-2", "dev-key-2", "dev-token-2"},
 }

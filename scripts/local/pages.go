@@ -142,8 +142,8 @@ func (p *pages) problem(w http.ResponseWriter, status int, title, text string) {
 
 func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 	type account struct{ ID, Key, Token string }
-	list := make([]account, len(accounts))
-	for i, a := range accounts {
+	list := make([]account, len(devAccounts))
+	for i, a := range devAccounts {
 		list[i] = account{a.id, a.key, a.token}
 	}
 	p.render(w, http.StatusOK, "home.html", struct {
@@ -157,7 +157,7 @@ func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {
 	p.renderUnder(docsPolicy, w, http.StatusOK, "docs.html", struct {
 		view
 		Key, Token string
-	}{p.view("Reference", "/docs", false), accounts[0].key, accounts[0].token})
+	}{p.view("Reference", "/docs", false), devAccounts[0].key, devAccounts[0].token})
 }
 
 // description serves the OpenAPI description, or the part of it that a function makes.

@@ -85,7 +85,7 @@ func (c *receiver) receive(w http.ResponseWriter, r *http.Request) {
 func (c *receiver) verify(ctx context.Context, name string, h http.Header, body []byte, now time.Time) (
 	event *client.WebhookEvent, delivery, problem string, err error) {
 	problem = "no webhook was added with this address"
-	for _, a := range accounts {
+	for _, a := range devAccounts {
 		webhooks, err := c.webhooks(ctx, a.id)
 		if err != nil {
 			return nil, "", "", err

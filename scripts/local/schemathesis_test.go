@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/localstacktest"
 )
@@ -29,7 +30,7 @@ func TestSchemathesis(t *testing.T) {
 	d := directory.New(store.New(localstacktest.Config(dynamoDB), readEnvironment(t, filepath.Join(data, "env"))["TABLE_NAME"], time.Now, rand.Reader))
 	unlimited := collab.Settings{WriteUnitsPerSecond: collab.Unlimited, EventsPerMinute: collab.Unlimited}
 	tokens := []collab.Token{{Hash: collab.HashToken("token")}}
-	must(t, d.EnsureAccount(t.Context(), collab.Account{ID: "acme", Settings: unlimited}, "key", tokens))
+	must(t, accounts.New(d.Table).EnsureAccount(t.Context(), collab.Account{ID: "acme", Settings: unlimited}, "key", tokens))
 	create := collab.CreateFlags{Organization: true, Document: true}
 	_, err = d.OpenDocument(t.Context(), "acme", "acme", "plan", create) // as in the examples
 	must(t, err)

@@ -86,8 +86,8 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		return nil, fmt.Errorf("making the table: %w", err)
 	}
 	now := time.Now().UnixMilli()
-	for _, a := range accounts {
-		err := service.Directory.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
+	for _, a := range devAccounts {
+		err := service.Accounts.EnsureAccount(ctx, collab.Account{ID: a.id, Name: a.id, CreatedAt: now},
 			a.key, []collab.Token{{Hash: collab.HashToken(a.token), CreatedAt: now}})
 		if err != nil {
 			return nil, fmt.Errorf("making the account %s: %w", a.id, err)

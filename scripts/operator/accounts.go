@@ -23,7 +23,7 @@ func listAccounts(ctx context.Context, r *Run, _ *struct{}) error {
 		Columns: []string{"Account", "State", "Created", "Name"}, Offers: []*Offer{create},
 		Empty: "There is none yet: `admin account create ID` makes one.",
 	}
-	read := after(func(after string, n int) ([]collab.Account, error) { return r.directory.Accounts(ctx, after, n) },
+	read := after(func(after string, n int) ([]collab.Account, error) { return r.accounts.Accounts(ctx, after, n) },
 		func(a collab.Account) string { return a.ID })
 	return list(r, "accounts", p, pageSize, read, always(func(a collab.Account) []Cell {
 		return row(accountLink(a.ID), state(a.Disabled), Time(a.CreatedAt), a.Name)
@@ -35,7 +35,7 @@ func accountLink(id string) Cell { return link(id, address("/account", "account"
 func (r *Run) aboveAccount(account id) { r.Above = []Cell{accountLink(string(account))} }
 
 func showAccount(ctx context.Context, r *Run, p *inAccount) error {
-	a, err := r.directory.Account(ctx, string(p.Account))
+	a, err := r.accounts.Account(ctx, string(p.Account))
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func createAccount(ctx context.Context, r *Run, p *newAccount) error {
 	if p.Name == "" {
 		p.Name = displayName(p.ID)
 	}
-	err := r.directory.AddAccount(ctx, collab.Account{ID: string(p.ID), Name: string(p.Name), CreatedAt: r.directory.Millis()})
+	err := r.accounts.AddAccount(ctx, collab.Account{ID: string(p.ID), Name: string(p.Name), CreatedAt: r.directory.Millis()})
 	if collab.CodeOf(err) == collab.AlreadyExists {
 		return collab.Errorf(collab.AlreadyExists, "account %q is there already: `admin key create %s` makes another key for it", p.ID, p.ID)
 	}
@@ -92,7 +92,7 @@ func createAccount(ctx context.Context, r *Run, p *newAccount) error {
 // setAccount disables an account or enables it.
 func setAccount(disabled bool, done string) func(context.Context, *Run, *inAccount) error {
 	return func(ctx context.Context, r *Run, p *inAccount) error {
-		a, err := r.directory.ChangeAccount(ctx, string(p.Account), func(a *collab.Account) error {
+		a, err := r.accounts.ChangeAccount(ctx, string(p.Account), func(a *collab.Account) error {
 			a.Disabled = disabled
 			return nil
 		})
@@ -105,7 +105,7 @@ func setAccount(disabled bool, done string) func(context.Context, *Run, *inAccou
 }
 
 func deleteAccount(ctx context.Context, r *Run, p *inAccount) error {
-	if err := r.directory.DeleteAccount(ctx, string(p.Account)); err != nil {
+	if err := r.accounts.DeleteAccount(ctx, string(p.Account)); err != nil {
 		return err
 	}
 	r.facts("Deleted", p.Account)
@@ -115,7 +115,7 @@ func deleteAccount(ctx context.Context, r *Run, p *inAccount) error {
 }
 
 func listKeys(ctx context.Context, r *Run, p *inAccount) error {
-	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+	if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 		return err
 	}
 	further := r.offer("key create", "Make an API key …", "account")
@@ -124,11 +124,11 @@ func listKeys(ctx context.Context, r *Run, p *inAccount) error {
 		Empty: fmt.Sprintf("There is none yet: `admin key create %s` makes one.", word(p.Account)),
 	}
 	read := after(func(after string, n int) ([]string, error) {
-		return r.directory.APIKeys(ctx, string(p.Account), after, n)
+		return r.accounts.APIKeys(ctx, string(p.Account), after, n)
 	},
 		func(k string) string { return k })
 	return list(r, "keys", part, pageSize, read, func(k string) ([]Cell, error) {
-		key, err := r.directory.APIKey(ctx, k)
+		key, err := r.accounts.APIKey(ctx, k)
 		valid := slices.DeleteFunc(key.Tokens, func(t collab.Token) bool { return !valid(t, r.directory.Now()) })
 		return row(link(k, address("/key", "key", k)), len(valid)), err
 	})
@@ -142,7 +142,7 @@ func createKey(ctx context.Context, r *Run, p *inAccount) error {
 	}
 	token, stored, err := newToken(r.Random, r.directory.Now(), 0)
 	if err == nil {
-		err = r.directory.AddAPIKey(ctx, key, string(p.Account), []collab.Token{stored})
+		err = r.accounts.AddAPIKey(ctx, key, string(p.Account), []collab.Token{stored})
 	}
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func createKey(ctx context.Context, r *Run, p *inAccount) error {
 }
 
 func deleteKey(ctx context.Context, r *Run, p *ofKey) error {
-	account, err := r.directory.DeleteAPIKey(ctx, string(p.Key))
+	account, err := r.accounts.DeleteAPIKey(ctx, string(p.Key))
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func deleteKey(ctx context.Context, r *Run, p *ofKey) error {
 }
 
 func listTokens(ctx context.Context, r *Run, p *ofKey) error {
-	k, err := r.directory.APIKey(ctx, string(p.Key))
+	k, err := r.accounts.APIKey(ctx, string(p.Key))
 	if err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (r *Run) addToken(ctx context.Context, key apiKey, expires collab.Millis, c
 	if err != nil {
 		return stored, err
 	}
-	err = r.directory.ChangeTokens(ctx, string(key), func(tokens []collab.Token) ([]collab.Token, error) {
+	err = r.accounts.ChangeTokens(ctx, string(key), func(tokens []collab.Token) ([]collab.Token, error) {
 		tokens = slices.DeleteFunc(tokens, func(t collab.Token) bool { return !valid(t, r.directory.Now()) })
 		if len(tokens) >= maxTokens {
 			return nil, collab.Errorf(collab.FailedPrecondition, "the key has %d tokens: revoke one before", len(tokens))
@@ -298,7 +298,7 @@ func revokeToken(ctx context.Context, r *Run, p *ofToken) error {
 	prefix := strings.ToLower(string(p.Hash))
 	var revoked collab.Token
 	left := 0
-	err := r.directory.ChangeTokens(ctx, string(p.Key), func(tokens []collab.Token) ([]collab.Token, error) {
+	err := r.accounts.ChangeTokens(ctx, string(p.Key), func(tokens []collab.Token) ([]collab.Token, error) {
 		matches := func(t collab.Token) bool { return strings.HasPrefix(hex.EncodeToString(t.Hash), prefix) }
 		first := slices.IndexFunc(tokens, matches)
 		if first < 0 {
@@ -344,7 +344,7 @@ func tokenName(t collab.Token) string { return hex.EncodeToString(t.Hash[:6]) }
 
 // addQuotas adds what the account may use at once of each quota. What it used comes back evenly.
 func (r *Run) addQuotas(ctx context.Context, a collab.Account) error {
-	paid, err := r.directory.Paid(ctx, a.ID)
+	paid, err := r.accounts.Paid(ctx, a.ID)
 	part := &Part{
 		Title: "Use of its quotas", Columns: []string{"Of", "Left now", "Most at once", "Comes back within", "Must wait"},
 		Note: "What was used comes back evenly. Each process of a function adds up what it used of a quota, up to a hundredth of it, before it " +

@@ -79,7 +79,7 @@ func (r *Run) change(ctx context.Context, account id, path string, data any) err
 // call calls an operation of the API in this process, as one with credentials of the account. It fails with what the operation answers
 // where that is no success; the answer is there then, too.
 func (r *Run) call(ctx context.Context, account id, path string, body []byte) (*answer, error) {
-	a, err := r.directory.Account(ctx, string(account))
+	a, err := r.accounts.Account(ctx, string(account))
 	if err != nil {
 		return new(answer), err
 	}

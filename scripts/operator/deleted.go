@@ -19,7 +19,7 @@ func listDeleted(ctx context.Context, r *Run, p *deletedIn) error {
 	r.Title = "Deleted organizations"
 	if p.Organization == "" {
 		r.aboveAccount(p.Account)
-		if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+		if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 			return err
 		}
 		return r.addDeleted(ctx, collab.OrganizationRef{Account: string(p.Account)}, "")

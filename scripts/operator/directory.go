@@ -20,7 +20,7 @@ const (
 func listOrganizations(ctx context.Context, r *Run, p *inAccount) error {
 	r.aboveAccount(p.Account)
 	r.Title = "Organizations"
-	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+	if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 		return err
 	}
 	read := lazily(r, func(after string) iter.Seq2[collab.Organization, error] {
@@ -36,7 +36,7 @@ func listOrganizations(ctx context.Context, r *Run, p *inAccount) error {
 func (r *Run) open(ctx context.Context, p *inOrganization) (collab.OrganizationRef, error) {
 	r.aboveAccount(p.Account)
 	r.Above = append(r.Above, link(string(p.Organization), r.at("/organization", theOrganization)))
-	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+	if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 		return collab.OrganizationRef{}, err
 	}
 	org, err := r.directory.FindOrganization(ctx, string(p.Account), string(p.Organization), false)
@@ -140,7 +140,7 @@ func setOrganization(disabled bool, done string) func(context.Context, *Run, *in
 const restored = "%s %q is as it was, within 5 s everywhere. Nobody hears of that: neither people nor webhooks."
 
 func restoreOrganization(ctx context.Context, r *Run, p *inOrganization) error {
-	_, err := r.directory.Account(ctx, string(p.Account))
+	_, err := r.accounts.Account(ctx, string(p.Account))
 	if err == nil {
 		err = r.Service.Deletion.RestoreOrganization(ctx, string(p.Account), string(p.Organization))
 	}
@@ -233,7 +233,7 @@ func showUser(ctx context.Context, r *Run, org collab.OrganizationRef, p *aUser)
 			"Member since", Time(m.CreatedAt), "Role", string(m.Role), "Name", collab.Deref(m.Name), "Address", collab.Deref(m.Email),
 		)
 	}
-	off, err := r.directory.Unsubscribed(ctx, org, []collab.User{{UserID: id, Email: m.Email}})
+	off, err := r.accounts.Unsubscribed(ctx, org, []collab.User{{UserID: id, Email: m.Email}})
 	if err != nil {
 		return err
 	}
@@ -282,7 +282,7 @@ func (r *Run) addAccess(ctx context.Context, org collab.OrganizationRef, u *aUse
 	if u.Document == "" {
 		return nil
 	}
-	a, err := r.directory.Account(ctx, org.Account)
+	a, err := r.accounts.Account(ctx, org.Account)
 	if err != nil {
 		return err
 	}
@@ -366,8 +366,8 @@ func find(ctx context.Context, r *Run, p *search) error {
 		within     bool // an account
 		read       func() error
 	}{
-		{"an account", address("/account", "account", wanted), false, func() error { _, err := r.directory.Account(ctx, wanted); return err }},
-		{"an API key", address("/key", "key", wanted), false, func() error { _, err := r.directory.APIKey(ctx, wanted); return err }},
+		{"an account", address("/account", "account", wanted), false, func() error { _, err := r.accounts.Account(ctx, wanted); return err }},
+		{"an API key", address("/key", "key", wanted), false, func() error { _, err := r.accounts.APIKey(ctx, wanted); return err }},
 		{"an organization", r.at("/organization", "account", "organization", wanted), true, func() error {
 			_, err := r.directory.FindOrganization(ctx, acct, wanted, false)
 			return err

@@ -135,7 +135,7 @@ func deliveryState(d *collab.Delivery) Cell {
 func listWebhooks(ctx context.Context, r *Run, p *inAccount) error {
 	r.aboveAccount(p.Account)
 	r.Title = "Webhooks"
-	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+	if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 		return err
 	}
 	part := &Part{
@@ -269,7 +269,7 @@ func (p *replay) ask(_ context.Context, r *Run) (string, error) {
 
 // replayWebhook makes deliveries pending page by page, as the operation does.
 func replayWebhook(ctx context.Context, r *Run, p *replay) error {
-	if _, err := r.directory.Account(ctx, string(p.Account)); err != nil {
+	if _, err := r.accounts.Account(ctx, string(p.Account)); err != nil {
 		return err
 	}
 	f := collab.DeliveryFilter{After: p.Since.before(r.directory.Now()), State: p.State.state()}

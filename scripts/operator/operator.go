@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -32,6 +33,7 @@ type Config struct {
 // Operator runs operations on a deployment. Safe for concurrent use.
 type Operator struct {
 	Config
+	accounts  *accounts.Store
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
@@ -44,10 +46,10 @@ func New(c Config) *Operator {
 	o := outbox.New(d.Table, present{d})
 	t := threads.New(d.Table, d, o)
 	explains := delivery.New(delivery.Options{
-		Directory: d, Threads: t, Outbox: o, Mailer: noMailer{}, PageSize: pageSize,
+		Accounts: c.Service.Accounts, Directory: d, Threads: t, Outbox: o, Mailer: noMailer{}, PageSize: pageSize,
 		Guard: c.Service.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
 	})
-	return &Operator{Config: c, directory: d, threads: t, outbox: o, deliverer: explains}
+	return &Operator{Config: c, accounts: c.Service.Accounts, directory: d, threads: t, outbox: o, deliverer: explains}
 }
 
 // noMailer stands for the deployment's mail service where it is decided who would get a mail.

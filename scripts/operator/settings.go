@@ -20,10 +20,10 @@ type settings struct {
 }
 
 func (r *Run) readSettings(ctx context.Context, account id) (s settings, err error) {
-	a, err := r.directory.Account(ctx, string(account))
+	a, err := r.accounts.Account(ctx, string(account))
 	if err == nil {
 		s.Settings = a.Settings
-		s.provider, err = r.directory.PermissionProvider(ctx, a.ID)
+		s.provider, err = r.accounts.PermissionProvider(ctx, a.ID)
 	}
 	return s, err
 }
@@ -31,18 +31,18 @@ func (r *Run) readSettings(ctx context.Context, account id) (s settings, err err
 // changeSettings changes the settings of an account, and returns them as they are then. change may be called again; its error leaves them
 // as they are. The permission provider, which is stored apart from the others, is written last.
 func (r *Run) changeSettings(ctx context.Context, account id, change func(*settings) error) (after settings, err error) {
-	before, err := r.directory.PermissionProvider(ctx, string(account))
+	before, err := r.accounts.PermissionProvider(ctx, string(account))
 	if err != nil {
 		return after, err
 	}
-	_, err = r.directory.ChangeAccount(ctx, string(account), func(a *collab.Account) error {
+	_, err = r.accounts.ChangeAccount(ctx, string(account), func(a *collab.Account) error {
 		after = settings{a.Settings, before}
 		err := change(&after)
 		a.Settings = after.Settings
 		return err
 	})
 	if err == nil && after.provider != before {
-		err = r.directory.SetPermissionProvider(ctx, string(account), after.provider)
+		err = r.accounts.SetPermissionProvider(ctx, string(account), after.provider)
 	}
 	return after, err
 }

@@ -17,23 +17,28 @@ import (
 
 // Directory is what the answers are made of: see package directory.
 type Directory interface {
-	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
 	Viewings(ctx context.Context, docs []collab.DocumentRef, users []string, provided, members bool) ([][]collab.Viewing, error)
+}
+
+// Accounts knows the permission providers of accounts: see package accounts.
+type Accounts interface {
+	PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error)
 }
 
 // Checker answers who may see what. Safe for concurrent use.
 type Checker struct {
 	directory Directory
+	accounts  Accounts
 	now       func() time.Time
 	log       *slog.Logger
 	client    *webhook.Client // asks permission providers
 }
 
 // New returns a Checker that reaches permission providers which the guard allows. o says how they are called, but for time-out and size.
-func New(d Directory, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
+func New(d Directory, a Accounts, guard *webhook.Guard, o webhook.ClientOptions, now func() time.Time, log *slog.Logger) *Checker {
 	o.Timeout, o.Answer, o.Posted = providerTimeout, providerAnswer, nil
-	return &Checker{directory: d, now: now, log: log, client: webhook.NewClient(guard, o)}
+	return &Checker{directory: d, accounts: a, now: now, log: log, client: webhook.NewClient(guard, o)}
 }
 
 // NoAnswer is the error where a permission provider gave no answer about some users. It is UNAVAILABLE to callers.
@@ -106,7 +111,7 @@ func (c *Checker) provider(ctx context.Context, settings collab.Settings, acct s
 	if !settings.PermissionProvider {
 		return nil, nil
 	}
-	return c.directory.PermissionProvider(ctx, acct)
+	return c.accounts.PermissionProvider(ctx, acct)
 }
 
 // askAll asks a provider about those who may see documents but for its answer, and puts the answers into the viewings.

@@ -13,6 +13,7 @@ import (
 
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
@@ -30,8 +31,9 @@ func TestViewersByProvider(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := directory.New(storetest.New(t))
-	must(d.AddAccount(t.Context(), collab.Account{ID: "acct"}))
+	a := accounts.New(storetest.New(t))
+	d := directory.New(a.Table)
+	must(a.AddAccount(t.Context(), collab.Account{ID: "acct"}))
 	must(storetest.AddDocuments(t.Context(), d, org, "open", "closed", "off", "broken"))
 	docs := []collab.DocumentRef{org.Document("open"), org.Document("closed"), org.Document("off"), org.Document("gone")}
 	must(storetest.ChangeDocument(t.Context(), d, docs[1], func(d *collab.Document) { d.Access = collab.AccessRestricted }))
@@ -62,7 +64,7 @@ func TestViewersByProvider(t *testing.T) {
 	defer server.Close()
 	local, err := webhook.ParseRanges("127.0.0.0/8")
 	must(err)
-	c := access.New(d, webhook.NewGuard(local), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	c := access.New(d, a, webhook.NewGuard(local), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	users := []string{"ann", "bob", "cid"}
 	may := func(viewers [][]collab.Viewer) (names [][]string) {
 		for _, of := range viewers {
@@ -84,7 +86,7 @@ func TestViewersByProvider(t *testing.T) {
 		}
 	}
 	view("no provider", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
-	must(d.SetPermissionProvider(t.Context(), "acct", &collab.PermissionProvider{URL: server.URL, Secret: "s3cret"}))
+	must(a.SetPermissionProvider(t.Context(), "acct", &collab.PermissionProvider{URL: server.URL, Secret: "s3cret"}))
 	view("settings from before", collab.Settings{}, [][]string{{"ann", "bob"}, nil, nil, nil})
 	if n := asked.Load(); n != 0 {
 		t.Errorf("%d questions", n)

@@ -27,6 +27,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -54,6 +55,7 @@ type Config struct {
 
 // Service is the service put together.
 type Service struct {
+	Accounts  *accounts.Store
 	Directory *directory.Store
 	Threads   *threads.Store
 	Outbox    *outbox.Store
@@ -79,19 +81,21 @@ func New(c Config) *Service {
 		c.Random = rand.Reader
 	}
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
+	a := accounts.New(t)
 	d := directory.New(t)
 	o := outbox.New(t, d)
 	th := threads.New(t, d, o)
 	guard := webhook.NewGuard(c.PrivateRanges)
 	return &Service{
+		Accounts:  a,
 		Directory: d,
 		Threads:   th,
 		Outbox:    o,
 		Deletion:  deletion.New(d, th, o, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
-		access:    access.New(d, guard, webhook.ClientOptions{}, c.Now, c.Log),
-		quotas:    &quota.Ledger{Store: d, Now: c.Now, Log: c.Log},
+		access:    access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
+		quotas:    &quota.Ledger{Store: a, Now: c.Now, Log: c.Log},
 		now:       c.Now,
 		random:    c.Random,
 		log:       c.Log,
@@ -103,7 +107,7 @@ func New(c Config) *Service {
 // does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	server := s.server()
-	checker := &credentials.Checker{Keys: credentials.Cached(s.Directory, s.now), Now: s.now}
+	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.now), Now: s.now}
 	return s.handler(server, func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
 }
 
@@ -131,7 +135,7 @@ func (s *Service) handler(server *rpc.Server, identify func(http.Handler) http.H
 // server returns what all handlers share.
 func (s *Service) server() *rpc.Server {
 	return &rpc.Server{
-		Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Directory, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
+		Now: s.now, Random: s.random, Log: s.log, Idempotency: s.Accounts, Quotas: s.quotas, ReadOnly: s.readOnly, Send: s.Events.Send,
 		SendJobs: s.Events.SendJobs,
 	}
 }
@@ -143,7 +147,9 @@ func (s *Service) services() rpc.Services {
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
 		&users.Service{Directory: s.Directory},
 		&auth.Service{Directory: s.Directory},
-		&notifications.Service{Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access},
+		&notifications.Service{
+			Accounts: s.Accounts, Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,
+		},
 		&jobs.Service{Jobs: s.Outbox},
 		&webhooks.Service{
 			Store: s.Outbox, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },

@@ -40,7 +40,7 @@ func service(t *testing.T, change ...func(*app.Config)) *app.Service {
 		t.Fatal(err)
 	}
 	token := collab.Token{Hash: collab.HashToken("token")}
-	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}); err != nil {
+	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "acme"}, "key", []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -60,7 +60,7 @@ func newBenchOn(b *testing.B, url string, settings collab.Settings) *bench {
 	ctx := b.Context()
 	for _, err := range []error{
 		service.Directory.CreateTable(ctx),
-		service.Directory.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: collab.HashToken("token")}}),
+		service.Accounts.EnsureAccount(ctx, collab.Account{ID: "acct", Settings: settings}, "key", []collab.Token{{Hash: collab.HashToken("token")}}),
 	} {
 		if err != nil {
 			b.Fatal(err)

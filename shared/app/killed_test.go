@@ -231,7 +231,7 @@ func TestKilled(t *testing.T) {
 	d := newDeployment(t)
 	server := httptest.NewServer(d.service.Handler())
 	t.Cleanup(server.Close)
-	target := apitest.Target{BaseURL: server.URL, Seeder: d.service.Directory}
+	target := apitest.Target{BaseURL: server.URL, Seeder: apitest.Seeder{Accounts: d.service.Accounts, Directory: d.service.Directory}}
 	cases, seen := maps.Clone(effects), map[string]bool{}
 	for _, e := range api.Endpoints() {
 		named := func(name string) bool { path, _, _ := strings.Cut(name, " "); return path == e.Path }

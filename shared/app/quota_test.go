@@ -27,7 +27,7 @@ func limited(t *testing.T, settings collab.Settings, now func() time.Time, log *
 		c.Now, c.Log = now, slog.New(slog.NewJSONHandler(log, nil))
 		config = *c
 	})
-	if _, err := s.Directory.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
+	if _, err := s.Accounts.ChangeAccount(t.Context(), "acme", func(a *collab.Account) error {
 		a.Settings = settings
 		return nil
 	}); err != nil {
@@ -60,7 +60,7 @@ func TestLargeUpdate(t *testing.T) {
 	clock := func() time.Time { return now }
 	s, config := limited(t, collab.Settings{WriteUnitsPerSecond: 20, EventsPerMinute: 30}, clock, new(bytes.Buffer))
 	token := collab.Token{Hash: collab.HashToken("token")}
-	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}); err != nil {
+	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "other"}, "other", []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}
 	const annotations = 100

@@ -84,7 +84,7 @@ type Settings struct {
 	MailLook          MailLook `json:"mailLook,omitzero"`           // what is empty is as the deployment has it
 	// of folders and documents that inherit none; "" is AccessOrganizationPrivate
 	DefaultAccess Access `json:"defaultAccess,omitempty"`
-	// it has one, which is to be asked: directory.Store.SetPermissionProvider sets this with it
+	// it has one, which is to be asked: accounts.Store.SetPermissionProvider sets this with it
 	PermissionProvider bool `json:"permissionProvider,omitempty"`
 
 	WriteUnitsPerSecond int64 `json:"writeUnitsPerSecond,omitempty"` // of the table, by requests, averaged over 10 s; Unlimited for any number

@@ -227,7 +227,7 @@ func (r *eventRun) bySubscription(ctx context.Context, list []*decision) error {
 			mailed = append(mailed, d.User)
 		}
 	}
-	off, err := r.Directory.Unsubscribed(ctx, r.document.OrganizationRef, mailed)
+	off, err := r.Accounts.Unsubscribed(ctx, r.document.OrganizationRef, mailed)
 	for _, d := range list {
 		if off[d.UserID] {
 			d.mail = cmp.Or(d.mail, unsubscribed)

@@ -23,7 +23,7 @@ func TestReasons(t *testing.T) {
 	prefer("quiet", collab.Preferences{Inbox: collab.PreferNone, Email: collab.PreferNone})
 	prefer("all", collab.Preferences{Email: collab.PreferAll})
 	ended := a.user("unsubscribed")
-	w.must(a.directory.Unsubscribe(t.Context(), a.recipient("unsubscribed", *ended.Email)))
+	w.must(a.accounts.Unsubscribe(t.Context(), a.recipient("unsubscribed", *ended.Email)))
 	people := []collab.User{
 		a.user("ann"), a.user("bob"), a.user("eve"), a.user("quiet"), {UserID: "quiet2"}, ended,
 	}

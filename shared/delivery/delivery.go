@@ -36,9 +36,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Directory is what deliveries need to know of accounts and organizations. Package directory documents the methods.
-type Directory interface {
+// Accounts is what deliveries need to know of accounts. Package accounts documents the methods.
+type Accounts interface {
 	Account(ctx context.Context, id string) (collab.Account, error)
+	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
+	MailSecret(ctx context.Context, acct string) ([]byte, error)
+	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
+	access.Accounts
+	quota.Store
+}
+
+// Directory is what deliveries need to know of organizations. Package directory documents the methods.
+type Directory interface {
 	CheckOrganization(ctx context.Context, org collab.OrganizationRef) error
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 	Document(ctx context.Context, doc collab.DocumentRef) (collab.Document, error)
@@ -46,10 +55,6 @@ type Directory interface {
 	ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error]
 	access.Directory
 	UserPreferences(ctx context.Context, doc collab.DocumentRef, users []string) (map[string]collab.PreferencesSet, error)
-	Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error)
-	MailSecret(ctx context.Context, acct string) ([]byte, error)
-	KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error)
-	quota.Store
 }
 
 // Threads is what deliveries need to know of annotations. Package threads documents the methods.
@@ -80,6 +85,7 @@ type Mailer interface {
 
 // Options are what New makes a Deliverer of.
 type Options struct {
+	Accounts  Accounts
 	Directory Directory
 	Threads   Threads
 	Jobs      Jobs
@@ -105,7 +111,7 @@ type Deliverer struct {
 	poster   *webhook.Client
 	access   *access.Checker
 	postTime time.Duration
-	accounts *cache.Cache[string, collab.Account]
+	known    *cache.Cache[string, collab.Account]
 	ledger   *quota.Ledger
 }
 
@@ -120,9 +126,9 @@ func New(o Options) *Deliverer {
 	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, outbox.RecipientPageSize)
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
-		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Guard, o.Client, o.Now, o.Log),
-		accounts: cache.New[string, collab.Account](mostAccounts),
-		ledger:   &quota.Ledger{Store: o.Directory, Now: o.Now, Log: o.Log},
+		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),
+		known:  cache.New[string, collab.Account](mostAccounts),
+		ledger: &quota.Ledger{Store: o.Accounts, Now: o.Now, Log: o.Log},
 	}
 }
 

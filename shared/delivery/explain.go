@@ -98,7 +98,7 @@ func (d *Deliverer) explanation(ctx context.Context, ref collab.EventRef) (*expl
 	if err != nil {
 		return nil, err
 	}
-	account, err := d.Directory.Account(ctx, ref.Account)
+	account, err := d.Accounts.Account(ctx, ref.Account)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func TestExplain(t *testing.T) {
 	prefer("quiet")
 	prefer("quiethere", "doc")
 	ended := a.user("ended")
-	w.must(a.directory.Unsubscribe(t.Context(), a.recipient("ended", *ended.Email)))
+	w.must(a.accounts.Unsubscribe(t.Context(), a.recipient("ended", *ended.Email)))
 	var people []collab.User
 	for _, user := range []string{"ann", "bob", "quiet", "quiethere", "ended", "nowhere", "eve"} {
 		if people = append(people, a.user(user)); user != "eve" {
@@ -159,12 +159,12 @@ func TestExplainObstacles(t *testing.T) {
 	w.must(w.outbox.Quarantine(t.Context(), *w.work(held), "it ends the process"))
 	check(held, "reached ", "in the quarantine: it ends the process")
 	w.must(w.outbox.Retry(t.Context(), ref(held)))
-	_, err := w.directory.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error {
+	_, err := w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error {
 		c.Settings.MailsPerDay = 0
 		return nil
 	})
 	w.must(err)
-	w.must(w.directory.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
+	w.must(w.accounts.Unsubscribe(t.Context(), a.recipient("bob", a.address("bob"))))
 	w.add(2 * time.Hour)
 	w.settle(p)
 	check(held, "reached ", "unsubscribed")

@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -86,6 +87,7 @@ type world struct {
 
 // tables are the parts of the table.
 type tables struct {
+	accounts  *accounts.Store
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
@@ -98,7 +100,7 @@ func (w *world) open(cfg aws.Config) tables {
 	d := directory.New(t)
 	o := outbox.New(t, d)
 	th := threads.New(t, d, o)
-	return tables{d, th, o, deletion.New(d, th, o, time.Hour)}
+	return tables{accounts.New(t), d, th, o, deletion.New(d, th, o, time.Hour)}
 }
 
 type delayed struct {
@@ -256,7 +258,7 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
 	of := w.open(dynamo)
 	o := delivery.Options{
-		Directory: of.directory, Threads: of.threads, Outbox: of.outbox, Jobs: of.deletion,
+		Accounts: of.accounts, Directory: of.directory, Threads: of.threads, Outbox: of.outbox, Jobs: of.deletion,
 		Events: sqs{w, p}, Webhooks: sqs{w, p}, Mailer: ses{p, w.mailer(w.sender)},
 		Guard:   webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
@@ -474,7 +476,7 @@ func (w *world) account(settings ...func(*collab.Settings)) *account {
 	for _, set := range settings {
 		set(&c.Settings)
 	}
-	w.must(w.directory.AddAccount(w.Context(), c))
+	w.must(w.accounts.AddAccount(w.Context(), c))
 	var err error
 	a.doc, err = w.directory.OpenDocument(w.Context(), a.id, "org", "doc", collab.CreateFlags{Organization: true, Document: true})
 	w.must(err)
@@ -507,7 +509,7 @@ func (a *account) grant(user string) {
 // provider sets the permission provider of the account.
 func (a *account) provider(url, secret string) {
 	a.Helper()
-	a.must(a.directory.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
+	a.must(a.accounts.SetPermissionProvider(a.Context(), a.id, &collab.PermissionProvider{URL: url, Secret: secret}))
 }
 
 // put makes the document of an id, or changes it.

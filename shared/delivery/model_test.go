@@ -129,7 +129,7 @@ func (w watchedMailer) Send(ctx context.Context, n mail.Notice) error {
 
 // checker answers who may see what, as in the API.
 func (m *sightModel) checker() *access.Checker {
-	return access.New(m.directory, webhook.NewGuard(nil), webhook.ClientOptions{}, m.Now, slog.New(slog.DiscardHandler))
+	return access.New(m.directory, m.accounts, webhook.NewGuard(nil), webhook.ClientOptions{}, m.Now, slog.New(slog.DiscardHandler))
 }
 
 // ask asks an operation, and reads the data of its answer. It returns the status.

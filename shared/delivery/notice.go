@@ -76,14 +76,14 @@ func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []stri
 
 // mailSecret returns the secret that signs an account's tokens to unsubscribe, and makes it at the first time.
 func (r *eventRun) mailSecret(ctx context.Context, acct string) ([]byte, error) {
-	if secret, err := r.Directory.MailSecret(ctx, acct); err != nil || secret != nil {
+	if secret, err := r.Accounts.MailSecret(ctx, acct); err != nil || secret != nil {
 		return secret, err
 	}
 	fresh := make([]byte, unsubscribe.SecretBytes)
 	if _, err := io.ReadFull(r.Random, fresh); err != nil {
 		return nil, err
 	}
-	return r.Directory.KeepMailSecret(ctx, acct, fresh)
+	return r.Accounts.KeepMailSecret(ctx, acct, fresh)
 }
 
 // threadNotice returns what all mails about the event's thread have in common.

@@ -92,7 +92,7 @@ func TestUnparked(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
 	disable := func(off bool) {
-		_, err := w.directory.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
+		_, err := w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
 		w.must(err)
 	}
 	ev := a.comment("thread", a.user("bob"))

@@ -9,12 +9,12 @@ import (
 // account reads an account. An answer holds for accountTTL.
 func (d *Deliverer) account(ctx context.Context, id string) (collab.Account, error) {
 	now := d.Now()
-	if a, ok := d.accounts.Get(id, now); ok {
+	if a, ok := d.known.Get(id, now); ok {
 		return a, nil
 	}
-	a, err := d.Directory.Account(ctx, id)
+	a, err := d.Accounts.Account(ctx, id)
 	if err == nil {
-		d.accounts.Put(id, a, now.Add(accountTTL))
+		d.known.Put(id, a, now.Add(accountTTL))
 	}
 	return a, err
 }

@@ -39,20 +39,20 @@ func TestAskedAgain(t *testing.T) {
 			a.begin("thread")
 		}, 0},
 		{"the user unsubscribes", func(a *account) {
-			a.must(a.directory.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
+			a.must(a.accounts.Unsubscribe(a.Context(), a.recipient("bob", "another@example.com")))
 		}, 0},
 		{"the address unsubscribes as another user", func(a *account) {
-			a.must(a.directory.Unsubscribe(a.Context(), a.recipient("bobby", a.address("bob"))))
+			a.must(a.accounts.Unsubscribe(a.Context(), a.recipient("bobby", a.address("bob"))))
 		}, 0},
 		{"another account's user unsubscribes", func(a *account) {
 			r := a.recipient("bob", a.address("bob"))
 			r.Account = "other"
-			a.must(a.directory.Unsubscribe(a.Context(), r))
+			a.must(a.accounts.Unsubscribe(a.Context(), r))
 		}, 1},
 		{"unsubscribed and again subscribed", func(a *account) {
 			r := a.recipient("bob", a.address("bob"))
-			a.must(a.directory.Unsubscribe(a.Context(), r))
-			a.must(a.directory.Resubscribe(a.Context(), r))
+			a.must(a.accounts.Unsubscribe(a.Context(), r))
+			a.must(a.accounts.Resubscribe(a.Context(), r))
 		}, 1},
 		{"the document is deleted", func(a *account) { a.delete(collab.ADocument) }, 0},
 		{"the organization is deleted", func(a *account) { a.delete(collab.AnOrganization) }, 0},
@@ -61,7 +61,7 @@ func TestAskedAgain(t *testing.T) {
 			a.must(a.deletion.RestoreDocument(a.Context(), a.doc.OrganizationRef, "doc"))
 		}, 1},
 		{"mail goes to members only", func(a *account) {
-			_, err := a.directory.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
+			_, err := a.accounts.ChangeAccount(a.Context(), a.id, func(account *collab.Account) error {
 				account.Settings.MailToMembersOnly = true
 				return nil
 			})
@@ -171,7 +171,7 @@ func TestMailLook(t *testing.T) {
 	}
 	_, token, found := strings.Cut(mails[0].Text, unsubscribePage+"?token=")
 	got, err := unsubscribe.Read(
-		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.directory.MailSecret(t.Context(), account) },
+		strings.TrimSpace(token), func(account string) ([]byte, error) { return w.accounts.MailSecret(t.Context(), account) },
 	)
 	want := a.recipient("bob", a.address("bob"))
 	want.Sender = "Ledger"

@@ -598,7 +598,7 @@ func TestParked(t *testing.T) {
 			var posts atomic.Int32
 			disable := func(off bool) {
 				if what == "account" {
-					_, err := w.directory.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
+					_, err := w.accounts.ChangeAccount(t.Context(), a.id, func(c *collab.Account) error { c.Disabled = off; return nil })
 					w.must(err)
 					return
 				}

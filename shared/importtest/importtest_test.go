@@ -126,6 +126,7 @@ var owned = []struct {
 // storeParts says what of the store its parts may import of one another, and what the packages may that deliver and send again.
 var storeParts = map[string][]string{
 	"shared/store":            {},
+	"shared/store/accounts":   {"shared/store"},
 	"shared/store/directory":  {"shared/store"},
 	"shared/store/outbox":     {"shared/store"},
 	"shared/store/threads":    {"shared/store", "shared/store/directory", "shared/store/outbox"},

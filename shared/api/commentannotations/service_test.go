@@ -22,6 +22,7 @@ import (
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -54,7 +55,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	d := directory.New(s)
 	o := outbox.New(s, d)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
-	asked := access.New(d, webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
+	asked := access.New(d, accounts.New(s), webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: asked}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	if err := storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"); err != nil {

@@ -11,6 +11,7 @@ import (
 
 // Service carries out the operations.
 type Service struct {
+	Accounts  Accounts
 	Directory Directory
 	Outbox    Outbox
 	Deletion  Deletion
@@ -30,7 +31,7 @@ type Access interface {
 	) ([][]collab.Viewer, error)
 }
 
-// Directory knows organizations, documents, members, what they prefer, and who wants no mail: see package directory.
+// Directory knows organizations, documents, members, and what these prefer: see package directory.
 type Directory interface {
 	OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
@@ -39,6 +40,10 @@ type Directory interface {
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
 	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
+}
+
+// Accounts keeps who unsubscribed: see package accounts.
+type Accounts interface {
 	MailSecret(ctx context.Context, acct string) ([]byte, error)
 	Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error
 	Resubscribe(ctx context.Context, r unsubscribe.Recipient) error

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
@@ -30,6 +31,7 @@ var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 // fixture is the service on a table of its own, with the document doc of the organization org.
 type fixture struct {
 	notifications.Service
+	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
 	threads   *threads.Store
@@ -52,13 +54,14 @@ func newFixture(t *testing.T) *fixture {
 	if err := storetest.AddDocuments(t.Context(), d, org, "doc"); err != nil {
 		t.Fatal(err)
 	}
-	f := &fixture{directory: d, outbox: o, threads: threads.New(table, d, o), server: &rpc.Server{
-		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: d,
+	a := accounts.New(table)
+	f := &fixture{accounts: a, directory: d, outbox: o, threads: threads.New(table, d, o), server: &rpc.Server{
+		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: a,
 	}}
 	f.server.Send = f.send
 	f.Service = notifications.Service{
-		Directory: d, Outbox: o, Deletion: deletion.New(d, f.threads, o, 0), Threads: f.threads,
-		Access: access.New(d, webhook.NewGuard(nil), webhook.ClientOptions{}, f.server.Now, f.server.Log),
+		Accounts: a, Directory: d, Outbox: o, Deletion: deletion.New(d, f.threads, o, 0), Threads: f.threads,
+		Access: access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, f.server.Now, f.server.Log),
 	}
 	return f
 }

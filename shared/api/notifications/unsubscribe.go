@@ -62,7 +62,7 @@ func (s *Service) UnsubscribePage(log *slog.Logger, readOnly bool) http.Handler 
 func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status int, page string, err error) {
 	ctx := r.Context()
 	recipient, err := unsubscribe.Read(
-		r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Directory.MailSecret(ctx, account) },
+		r.URL.Query().Get("token"), func(account string) ([]byte, error) { return s.Accounts.MailSecret(ctx, account) },
 	)
 	if unsubscribe.Invalid(err) {
 		return http.StatusNotFound, pageOf("This link is not valid", "Please use the whole link of a mail that you got.", ""), nil
@@ -80,10 +80,10 @@ func (s *Service) unsubscribe(w http.ResponseWriter, r *http.Request) (status in
 		action := r.PostFormValue("action")
 		switch {
 		case action == "unsubscribe", r.PostFormValue("List-Unsubscribe") == "One-Click":
-			change = s.Directory.Unsubscribe
+			change = s.Accounts.Unsubscribe
 			page = pageOf("You are unsubscribed", mails+" have ended.", button("subscribe", "Subscribe again"))
 		case action == "subscribe":
-			change = s.Directory.Resubscribe
+			change = s.Accounts.Resubscribe
 			page = pageOf("You are subscribed again", mails+" go on.", button("unsubscribe", "Unsubscribe"))
 		default:
 			return http.StatusBadRequest, pageOf(

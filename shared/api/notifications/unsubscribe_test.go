@@ -38,7 +38,7 @@ const form = "application/x-www-form-urlencoded"
 // TestUnsubscribe: a mail's token unsubscribes its recipient, in every way that people and their programs have; nothing else does.
 func TestUnsubscribe(t *testing.T) {
 	f := newFixture(t)
-	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestUnsubscribe(t *testing.T) {
 				t.Errorf("answered %d, want %d and %q:\n%s", code, test.code, test.says, page)
 			}
 			email := "BOB@example.com"
-			off, err := f.directory.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob", Email: &email}, {UserID: "dan"}})
+			off, err := f.accounts.Unsubscribed(t.Context(), org, []collab.User{{UserID: "bob", Email: &email}, {UserID: "dan"}})
 			if err != nil || off["bob"] != test.off || off["dan"] {
 				t.Errorf("unsubscribed: %v, %v; want bob %t", off, err, test.off)
 			}
@@ -99,13 +99,13 @@ func TestUnsubscribe(t *testing.T) {
 // TestUnsubscribeFails: where the table can't be reached the page says so, the log says why, and the answer does not.
 func TestUnsubscribeFails(t *testing.T) {
 	f := newFixture(t)
-	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
 	token := unsubscribe.Recipient{Account: "acct", Organization: "org", User: "bob"}.Token(secret)
 	var log bytes.Buffer
-	f.Service.Directory = down{f.Service.Directory}
+	f.Service.Accounts = down{f.Service.Accounts}
 	r := httptest.NewRequest(http.MethodPost, unsubscribe.Path+"?token="+token, strings.NewReader("action=unsubscribe"))
 	r.Header.Set("Content-Type", form)
 	w := httptest.NewRecorder()
@@ -121,7 +121,7 @@ func TestUnsubscribeFails(t *testing.T) {
 // TestUnsubscribeReadOnly: where nothing may be written the page is shown, and its button says that it did not work.
 func TestUnsubscribeReadOnly(t *testing.T) {
 	f := newFixture(t)
-	secret, err := f.directory.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
+	secret, err := f.accounts.KeepMailSecret(t.Context(), "acct", bytes.Repeat([]byte{1}, unsubscribe.SecretBytes))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestUnsubscribeReadOnly(t *testing.T) {
 			t.Errorf("%s is answered %d, want %d", method, w.Code, want)
 		}
 	}
-	off, err := f.directory.Unsubscribed(
+	off, err := f.accounts.Unsubscribed(
 		t.Context(), collab.OrganizationRef{Account: "acct", Organization: "org"}, []collab.User{{UserID: "bob"}},
 	)
 	if err != nil || len(off) > 0 {
@@ -145,7 +145,7 @@ func TestUnsubscribeReadOnly(t *testing.T) {
 }
 
 // down is a directory that cannot be written.
-type down struct{ notifications.Directory }
+type down struct{ notifications.Accounts }
 
 func (down) Unsubscribe(context.Context, unsubscribe.Recipient) error {
 	return errors.New("the secret reason")

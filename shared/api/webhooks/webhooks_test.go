@@ -20,7 +20,7 @@ import (
 	"collabdata/shared/api/webhooks"
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
-	"collabdata/shared/store/directory"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/webhook"
@@ -44,7 +44,7 @@ func newFixture(t *testing.T) *fixture {
 	if err := f.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: directory.New(table)}
+	f.server = &rpc.Server{Now: now, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: accounts.New(table)}
 	f.Service = &webhooks.Service{Store: f.store, CheckURL: webhook.NewGuard(nil).CheckURL, NewSecret: func() (string, error) {
 		f.secret++
 		return fmt.Sprintf("whsec_%d", f.secret), nil

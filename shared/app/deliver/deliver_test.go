@@ -24,6 +24,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
@@ -74,7 +75,7 @@ func config(t testing.TB, out io.Writer) deliver.Config {
 	if err := directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := directory.AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
+	if err := accounts.New(directory.Table).AddAccount(t.Context(), collab.Account{ID: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	doc := collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("doc")

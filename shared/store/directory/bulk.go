@@ -126,30 +126,3 @@ func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Conte
 
 // always returns what says the same of everything.
 func always(what string) func(int) string { return func(int) string { return what } }
-
-// listAfter returns at most most undeleted items that q finds under a prefix after an id, "" for the first, each by read; 0 for all.
-func listAfter[T any](
-	ctx context.Context, s *Store, q store.Scan, prefix, after string, most int, read func(store.Item) (T, error),
-) ([]T, error) {
-	if after != "" {
-		q.Keys = q.Keys.After(prefix + keys.Escape(after))
-	}
-	q.Limit = most
-	var list []T
-	for it, err := range s.Items(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		if it[keys.DeletedAt] != nil {
-			continue
-		}
-		v, err := read(it)
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, v); len(list) == most {
-			break
-		}
-	}
-	return list, nil
-}

@@ -2,14 +2,11 @@ package directory
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,78 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
-
-func testAddAccount(t *testing.T, s *Store) {
-	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
-	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
-	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
-	got, err := s.Accounts(t.Context(), "", 0)
-	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-
-	tokens := []collab.Token{{Hash: collab.HashToken("token"), Expires: 7, CreatedAt: 6}}
-	mustCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
-	mustCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
-	mustCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
-	key, err := s.APIKey(t.Context(), "key")
-	want := collab.APIKey{Key: "key", Account: first.ID, Settings: first.Settings, Tokens: tokens}
-	if diff := cmp.Diff(want, key); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-	itemKeys, err := s.APIKeys(t.Context(), first.ID, "", 0)
-	if diff := cmp.Diff([]string{"key"}, itemKeys); err != nil || diff != "" {
-		t.Errorf("%v (- want, + got):\n%s", err, diff)
-	}
-	_, err = s.APIKey(t.Context(), "none")
-	mustCode(t, "unknown key", err, collab.NotFound)
-}
-
-func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
-
-func testEnsureAccount(t *testing.T, s *Store) {
-	for _, name := range []string{"First", "Second"} {
-		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
-		mustCode(t, name, err, "")
-	}
-	account, err := s.Account(t.Context(), "acct")
-	if err != nil || account.Name != "First" {
-		t.Errorf("%+v, %v", account, err)
-	}
-	key, err := s.APIKey(t.Context(), "key")
-	if err != nil || len(key.Tokens) != 1 || key.Tokens[0].CreatedAt != int64(len("First")) {
-		t.Errorf("%+v, %v", key, err)
-	}
-}
-
 func TestChange(t *testing.T) { onEach(t, testChange) }
 
 func testChange(t *testing.T, s *Store) {
 	ctx := t.Context()
-	refused := errors.New("refused")
-
-	_, err := s.ChangeAccount(ctx, "acct", func(*collab.Account) error { return nil })
-	mustCode(t, "no account", err, collab.NotFound)
-	mustCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
-	mustCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
-	account, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
-		a.Disabled = true
-		return nil
-	})
-	if want := (collab.Account{ID: "acct", Disabled: true, CreatedAt: 1}); err != nil || cmp.Diff(want, account) != "" {
-		t.Errorf("%+v, %v", account, err)
-	}
-	if _, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
-		a.Disabled = false
-		return refused
-	}); !errors.Is(err, refused) {
-		t.Errorf("a refused change: %v", err)
-	}
-	if kept, err := s.Account(ctx, "acct"); err != nil || !kept.Disabled {
-		t.Errorf("a refused change was made: %+v, %v", kept, err)
-	}
-
 	for i := range 2 {
 		var o collab.Organization
 		err := storetest.ChangeOrganization(ctx, s, acme, func(stored *collab.Organization) {
@@ -121,28 +50,9 @@ func testChange(t *testing.T, s *Store) {
 			t.Errorf("%v, %v (- want, + got):\n%s", err, readErr, diff)
 		}
 	}
-	err = storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Metadata = nil })
+	err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Metadata = nil })
 	if got, readErr := s.Organizations(ctx, "acct", []string{"org"}); err != nil || readErr != nil || len(got) != 1 || got[0].Metadata != nil {
 		t.Errorf("metadata was not cleared: %+v, %v, %v", got, err, readErr)
-	}
-}
-
-// TestPermissionProvider sets, changes and removes a provider.
-func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
-
-func testPermissionProvider(t *testing.T, s *Store) {
-	mustCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
-	must(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
-	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
-		must(t, s.SetPermissionProvider(t.Context(), "acct", want))
-		got, err := s.PermissionProvider(t.Context(), "acct")
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
-		a, err := s.Account(t.Context(), "acct")
-		if diff := cmp.Diff(collab.Settings{AllEvents: true, PermissionProvider: want != nil}, a.Settings); err != nil || diff != "" {
-			t.Errorf("%v %s", err, diff)
-		}
 	}
 }
 
@@ -180,64 +90,12 @@ func testPreferences(t *testing.T, s *Store) {
 	}
 }
 
-// TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
-func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
-
-func testChangeTogether(t *testing.T, s *Store) {
-	mustCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
-	mustCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var sure, unsure []byte
-	for i := range byte(8) {
-		wg.Go(func() {
-			err := s.ChangeTokens(t.Context(), "key", func(l []collab.Token) ([]collab.Token, error) {
-				return append(l, collab.Token{Hash: []byte{i}}), nil
-			})
-			mu.Lock()
-			defer mu.Unlock()
-			if collab.CodeOf(err) == collab.Aborted { // others were faster, or an answer was lost and others wrote since
-				unsure = append(unsure, i)
-				return
-			}
-			mustCode(t, "add a token", err, "")
-			sure = append(sure, i)
-		})
-	}
-	wg.Wait()
-	key, err := s.APIKey(t.Context(), "key")
-	must(t, err)
-	var got []byte
-	for _, token := range key.Tokens {
-		if i := token.Hash[0]; slices.Contains(sure, i) {
-			got = append(got, i)
-		} else if !slices.Contains(unsure, i) || slices.Contains(got, i) {
-			t.Errorf("token %d is there", i)
-		}
-	}
-	slices.Sort(got)
-	slices.Sort(sure)
-	if diff := cmp.Diff(sure, got); diff != "" || len(sure) == 0 {
-		t.Error("tokens that were added:", diff)
-	}
-}
-
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.
 func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	must(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
-	must(t, s.AddAPIKey(ctx, "key", "acct", nil))
-	claim := newClaim(1, 1, noon)
 	changes := map[keys.Key]func() error{
-		keys.Account("acct"): func() error {
-			_, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Name += "x"; return nil })
-			return err
-		},
-		keys.APIKey("key"): func() error {
-			return s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return append(l, collab.Token{}), nil })
-		},
 		keys.Organization("acct", "org"): func() error {
 			err := storetest.ChangeOrganization(ctx, s, acme, func(o *collab.Organization) { o.Name += "x"; o.Disabled = false })
 			return err
@@ -252,14 +110,6 @@ func testKeepUnknown(t *testing.T, s *Store) {
 		},
 		keys.Member(acme, "u"): func() error {
 			return s.ChangeMembers(ctx, storetest.Request(noon), collab.Resource{OrganizationRef: acme}, []string{"u"}, true, func(int, *collab.Member) {})[0]
-		},
-		keys.PermissionProvider("acct"): func() error {
-			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
-		},
-		keys.Idempotency("acct", claim.KeyHash): func() error {
-			claim = newClaim(1, 1, claim.Lease)
-			got, err := s.BeginIdempotent(ctx, claim)
-			return errors.Join(err, s.FreeIdempotent(ctx, got.Claim))
 		},
 	}
 	for k, change := range changes {

@@ -1,5 +1,4 @@
-// Package directory keeps what threads hang on and who may see them: organizations with their documents, folders, members and preferences;
-// accounts with their API keys and settings; and the Idempotency-Keys of requests.
+// Package directory keeps what threads hang on, and who may see them: organizations with their documents, folders, members and preferences.
 //
 // A method named Change… changes what is there, or makes it where its comment says so. It calls change with the present state, again where
 // others wrote meanwhile, so change depends on its argument alone; its error leaves everything as it is. Attributes that this version does
@@ -29,20 +28,11 @@ func New(t *store.Table) *Store {
 	return &Store{Table: t, cached: cache.New[keys.Key, int64](mostCached), removals: cache.New[keys.Key, bool](mostCached)}
 }
 
-// lastPart returns the id that ends a sort key after its prefix.
-func lastPart(it store.Item, prefix string) (string, error) {
-	id, err := keys.Unescape(it.Text(keys.SK)[len(prefix):])
-	if err != nil {
-		return "", store.Unreadable(it.Key(), err)
-	}
-	return id, nil
-}
-
 // reader returns what reads the T of an item whose sort key is a prefix and its id.
 func reader[T any](prefix string, id func(*T) *string) func(store.Item) (T, error) {
 	return func(it store.Item) (v T, err error) {
 		if err = it.Decode(&v); err == nil {
-			*id(&v), err = lastPart(it, prefix)
+			*id(&v), err = store.LastPart(it, prefix)
 		}
 		return v, err
 	}

@@ -11,6 +11,8 @@ import (
 	"collabdata/shared/testing/storetest"
 )
 
+var noon = time.UnixMilli(1_700_000_000_000)
+
 var acme = collab.OrganizationRef{Account: "acct", Organization: "org"}
 
 // onEach runs a test on a directory that is reached plainly, and on one behind the chaos transport.

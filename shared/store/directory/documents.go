@@ -77,7 +77,7 @@ func (s *Store) ListDocuments(
 	}
 	for _, it := range items {
 		bytes += it.Size()
-		if last, err = lastPart(it, keys.Documents); err != nil {
+		if last, err = store.LastPart(it, keys.Documents); err != nil {
 			return nil, "", 0, err
 		}
 		of, err := readState(it)

@@ -96,7 +96,7 @@ func (s *Store) DocumentsAfter(
 	}
 	for more := true; more && len(list) < most; {
 		left := most - len(list)
-		page, err := listAfter(ctx, s, q, keys.Documents, after, left, readDocument)
+		page, err := store.ListAfter(ctx, s.Table, q, keys.Documents, after, left, readDocument)
 		if err != nil {
 			return nil, err
 		}

@@ -61,17 +61,12 @@ func TestFailures(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second+50*time.Millisecond) // a little more than the table keeps in reserve
 			defer cancel()
 			calls := map[string]func(context.Context) error{
-				"AddAccount": func(ctx context.Context) error { return s.AddAccount(ctx, collab.Account{ID: "acct"}) },
 				"ChangeDocument": func(ctx context.Context) error {
 					err := storetest.ChangeDocument(ctx, s, acme.Document("d"), func(*collab.Document) {})
 					return err
 				},
 				"SetPreferences": func(ctx context.Context) error {
 					return s.SetPreferences(ctx, acme, []string{"u"}, []string{"d"}, collab.DefaultPreferences)
-				},
-				"BeginIdempotent": func(ctx context.Context) error {
-					_, err := s.BeginIdempotent(ctx, newClaim(1, 1, noon))
-					return err
 				},
 			}
 			if tt.want != collab.Aborted {
@@ -80,7 +75,6 @@ func TestFailures(t *testing.T) {
 					return err
 				}
 				calls["Folders"] = func(ctx context.Context) error { _, err := s.FoldersAfter(ctx, acme, "", 0); return err }
-				calls["Accounts"] = func(ctx context.Context) error { _, err := s.Accounts(ctx, "", 0); return err }
 			}
 			for name, call := range calls {
 				err := call(ctx)

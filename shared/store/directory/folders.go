@@ -63,7 +63,7 @@ func (s *Store) findFolder(ctx context.Context, org collab.OrganizationRef, id s
 // consistent.
 func (s *Store) FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error) {
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Folders), Strong: true}
-	return listAfter(ctx, s, q, keys.Folders, after, most, readFolder)
+	return store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, readFolder)
 }
 
 // FoldersIn returns at most most folders directly in a folder after an id, "" for the first, by id; next is the id after which there may be
@@ -72,7 +72,7 @@ func (s *Store) FoldersIn(
 	ctx context.Context, org collab.OrganizationRef, parent, after string, most int,
 ) (list []collab.Folder, next string, err error) {
 	q := store.Scan{Index: keys.IndexIn, PK: keys.FolderPartition(org, parent), Keys: store.Children(keys.Folders)}
-	ids, err := listAfter(ctx, s, q, keys.Folders, after, most, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
+	ids, err := store.ListAfter(ctx, s.Table, q, keys.Folders, after, most, func(it store.Item) (string, error) { return store.LastPart(it, keys.Folders) })
 	if err != nil {
 		return nil, "", err
 	}
@@ -145,7 +145,7 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 			if err != nil {
 				return err
 			}
-			lists[i], err = readAll(entries, func(it store.Item) (string, error) { return lastPart(it, keys.Folders) })
+			lists[i], err = readAll(entries, func(it store.Item) (string, error) { return store.LastPart(it, keys.Folders) })
 			return err
 		})
 		if err != nil {

@@ -36,7 +36,7 @@ func (s *Store) ChangeGroups(
 // GroupUsers returns at most most users of a group after one, "" for the first, by id. Strongly consistent.
 func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
 	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}
-	return listAfter(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
+	return store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 }
 
 // AddGroupUsers puts users into a group, side by side; who is in it stays. Errors stand at the places of their users.

@@ -132,7 +132,7 @@ func (s *Store) deleteGrants(
 }
 
 func readMember(it store.Item) (collab.Member, error) {
-	return readMemberItem(it, func(it store.Item) (string, error) { return lastPart(it, keys.Members) })
+	return readMemberItem(it, func(it store.Item) (string, error) { return store.LastPart(it, keys.Members) })
 }
 
 func readMemberItem(it store.Item, user func(store.Item) (string, error)) (collab.Member, error) {

@@ -203,7 +203,7 @@ func (s *Store) listMembers(
 	if in.Folder.Folder != "" || in.Document.Document != "" {
 		q = store.Scan{Index: keys.IndexIn, PK: membersOf(in), Keys: store.Children(keys.Members)}
 	}
-	users, err := listAfter(ctx, s, q, keys.Members, at.User, most, func(it store.Item) (collab.Member, error) {
+	users, err := store.ListAfter(ctx, s.Table, q, keys.Members, at.User, most, func(it store.Item) (collab.Member, error) {
 		if q.Index == "" {
 			return readMember(it)
 		}

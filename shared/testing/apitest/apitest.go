@@ -185,7 +185,7 @@ func (s *script) account(t *testing.T, seeder Seeder, seed Account, vars variabl
 		t.Fatal(err)
 	}
 	tokens := []collab.Token{{Hash: collab.HashToken(vars[token].text), CreatedAt: time.Now().UnixMilli()}}
-	if err := seeder.AddAPIKey(t.Context(), vars[key].text, id, tokens); err != nil {
+	if err := seeder.Accounts.AddAPIKey(t.Context(), vars[key].text, id, tokens); err != nil {
 		t.Fatal(err)
 	}
 	return id

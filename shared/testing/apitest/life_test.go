@@ -19,7 +19,7 @@ import (
 // the jobs are done: nothing below it is left.
 func TestLife(t *testing.T) {
 	s, url := serve(t)
-	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
+	apitest.RunContract(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 	scan := func(of func(k keys.Key) bool) (itemKeys []keys.Key) {
 		for _, it := range storetest.Scan(t, s.Outbox.Table) {
 			if k := it.Key(); of(k) {

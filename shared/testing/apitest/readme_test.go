@@ -18,7 +18,7 @@ var example = regexp.MustCompile(`(?s)curl -sS "\$URL(/v\S+)".*? -d '([^']*)'`)
 func TestReadme(t *testing.T) {
 	s, url := serve(t)
 	tokens := []collab.Token{{Hash: collab.HashToken("dev-token")}}
-	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens); err != nil {
+	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "dev"}, "dev-key", tokens); err != nil {
 		t.Fatal(err)
 	}
 	readme, err := os.ReadFile("../../../README.md")

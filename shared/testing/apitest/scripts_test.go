@@ -23,13 +23,13 @@ func TestScripts(t *testing.T) {
 	o := &overseer{used: map[string]rpc.Grants{}, wrong: map[string]bool{}}
 	s, url := serveWatched(t, o)
 	t.Cleanup(func() { o.report(t) })
-	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
+	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 }
 
 // TestHostile holds that no request whatever is answered as a fault of the service.
 func TestHostile(t *testing.T) {
 	s, url := serve(t)
-	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: s.Directory})
+	apitest.RunHostile(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 }
 
 // serve serves the handlers and delivers their events, with the store on the emulator and the queue on MiniStack.

@@ -8,18 +8,15 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/request"
+	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/directory"
 	"collabdata/shared/testing/storetest"
 )
 
-// Seeder writes what no operation makes: see package directory, whose Store is one.
-type Seeder interface {
-	AddAccount(ctx context.Context, a collab.Account) error
-	AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error
-	storetest.Directory
-	AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error
-
-	// SetPreferences writes the preferences of users for documents, or for the organization when documents is nil.
-	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
+// Seeder writes what no operation adds.
+type Seeder struct {
+	Accounts  *accounts.Store
+	Directory *directory.Store
 }
 
 // Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
@@ -77,7 +74,7 @@ type Preference struct {
 // write makes the account with everything in it.
 func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 	now := time.Now().UnixMilli()
-	err := to.AddAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})
+	err := to.Accounts.AddAccount(ctx, collab.Account{ID: id, Name: id, Settings: a.Settings, CreatedAt: now})
 	if err != nil {
 		return fmt.Errorf("seed account: %w", err)
 	}
@@ -85,7 +82,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		return collab.OrganizationRef{Account: id, Organization: org}
 	}
 	for _, o := range a.Organizations {
-		err := storetest.ChangeOrganization(ctx, to, in(o.ID), func(to *collab.Organization) {
+		err := storetest.ChangeOrganization(ctx, to.Directory, in(o.ID), func(to *collab.Organization) {
 			*to = collab.Organization{
 				ID: o.ID, Name: cmp.Or(o.Name, o.ID), Disabled: o.Disabled, Metadata: o.Metadata, CreatedAt: o.Created, LastUpdated: o.Created,
 			}
@@ -96,7 +93,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 	}
 	for _, f := range a.Folders {
 		t := &request.Request{Now: time.Now(), IDs: collab.NewIDs(time.Now(), []byte(f.ID))}
-		err := to.AddFolders(ctx, t, in(f.Organization), []collab.Folder{{
+		err := to.Directory.AddFolders(ctx, t, in(f.Organization), []collab.Folder{{
 			ID: f.ID, Name: f.Name, Parent: cmp.Or(f.Parent, collab.RootFolder), CreatedAt: f.CreatedAt, LastUpdated: f.LastUpdated,
 		}})[0]
 		if err != nil {
@@ -104,7 +101,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		}
 	}
 	for _, d := range a.Documents {
-		err := storetest.ChangeDocument(ctx, to, in(d.Organization).Document(d.ID), func(to *collab.Document) {
+		err := storetest.ChangeDocument(ctx, to.Directory, in(d.Organization).Document(d.ID), func(to *collab.Document) {
 			*to = collab.Document{
 				ID: d.ID, Name: d.Name, Folder: cmp.Or(d.Folder, collab.RootFolder), Access: d.Access, CreatedAt: now, LastUpdated: now,
 			}
@@ -118,7 +115,7 @@ func (a *Account) write(ctx context.Context, to Seeder, id string) error {
 		if p.Document != "" {
 			documents = []string{p.Document}
 		}
-		err := to.SetPreferences(ctx, in(p.Organization), []string{p.User}, documents, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
+		err := to.Directory.SetPreferences(ctx, in(p.Organization), []string{p.User}, documents, collab.Preferences{Inbox: p.Inbox, Email: p.Email})
 		if err != nil {
 			return fmt.Errorf("seed preference of %q: %w", p.User, err)
 		}

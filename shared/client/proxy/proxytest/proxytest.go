@@ -49,7 +49,7 @@ func Serve(t *testing.T) string {
 		t.Fatal(err)
 	}
 	token := collab.Token{Hash: collab.HashToken(Token)}
-	if err := s.Directory.EnsureAccount(t.Context(), collab.Account{ID: "proxy"}, Key, []collab.Token{token}); err != nil {
+	if err := s.Accounts.EnsureAccount(t.Context(), collab.Account{ID: "proxy"}, Key, []collab.Token{token}); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(s.Handler())

@@ -1,4 +1,10 @@
-package directory
+// Package accounts keeps what belongs to an account as a whole: its settings, API keys with their tokens, permission provider and quotas, the
+// Idempotency-Keys of its requests, and who unsubscribed from its mails.
+//
+// A method named Change… changes what is there. It calls change with the present state, and once more where others wrote meanwhile, so change
+// depends on its argument alone; its error leaves everything as it is. Attributes that this version does not know are kept. It fails with
+// ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+package accounts
 
 import (
 	"context"
@@ -8,6 +14,12 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
 )
+
+// Store is the accounts in a table. Safe for concurrent use. Its methods fail like those of store.Table, and as their comments say.
+type Store struct{ *store.Table }
+
+// New returns the accounts in a table.
+func New(t *store.Table) *Store { return &Store{t} }
 
 // accountItem is the item of an account.
 type accountItem struct {
@@ -28,7 +40,7 @@ func accountMissing(id string) error {
 	return collab.Errorf(collab.NotFound, "account %q does not exist", id)
 }
 
-// AddAccount makes an account, and lists it; ALREADY_EXISTS when one with its id is there.
+// AddAccount adds an account; ALREADY_EXISTS when its id is taken.
 func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	refused, err := s.Write(ctx,
 		store.Create(store.ItemOf(keys.Account(a.ID), newAccountItem(a))), store.Put(store.NewItem(keys.AccountEntry(a.ID))))
@@ -38,7 +50,7 @@ func (s *Store) AddAccount(ctx context.Context, a collab.Account) error {
 	return err
 }
 
-// EnsureAccount makes an account, and an API key of it, where they are missing. What is there stays as it is.
+// EnsureAccount adds an account, and an API key of it, where they are missing. What is there stays as it is.
 func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string, tokens []collab.Token) error {
 	if err := s.AddAccount(ctx, a); err != nil && collab.CodeOf(err) != collab.AlreadyExists {
 		return err
@@ -49,7 +61,7 @@ func (s *Store) EnsureAccount(ctx context.Context, a collab.Account, key string,
 	return nil
 }
 
-// ChangeAccount changes an account, and returns it as it is then; NOT_FOUND when it does not exist.
+// ChangeAccount changes an account and returns it; NOT_FOUND when it does not exist.
 func (s *Store) ChangeAccount(ctx context.Context, id string, change func(*collab.Account) error) (a collab.Account, err error) {
 	_, err = store.Rewrite(ctx, s.Table, keys.Account(id), "the account", func(it *accountItem, exists bool) (err error) {
 		if !exists {
@@ -72,10 +84,10 @@ func (s *Store) Account(ctx context.Context, id string) (collab.Account, error) 
 	return a.account(id), err
 }
 
-// Accounts returns so many accounts behind an id, "" for all, by id; 0 for as many as there are.
+// Accounts returns at most most accounts, 0 for all, by id: those after an id, "" for the first.
 func (s *Store) Accounts(ctx context.Context, after string, most int) ([]collab.Account, error) {
 	q := store.Scan{PK: keys.Accounts, Keys: store.Everything, Strong: true}
-	ids, err := listAfter(ctx, s, q, "", after, most, func(it store.Item) (string, error) { return lastPart(it, "") })
+	ids, err := store.ListAfter(ctx, s.Table, q, "", after, most, func(it store.Item) (string, error) { return store.LastPart(it, "") })
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +109,10 @@ type keyItem struct {
 
 func keyMissing() error { return collab.Errorf(collab.NotFound, "the API key does not exist") }
 
-// AddAPIKey makes an API key of an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key is there.
+// AddAPIKey adds an API key to an account; NOT_FOUND when the account does not exist, ALREADY_EXISTS when the key does.
 func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []collab.Token) error {
-	it, owner, mark := store.ItemOf(
-		keys.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}},
-	), keys.Account(
-		account,
-	), s.NewMark()
+	it := store.ItemOf(keys.APIKey(key), keyItem{account, store.Encoded[[]collab.Token]{Value: tokens}})
+	owner, mark := keys.Account(account), s.NewMark()
 	return s.Try(ctx, "the account", mark, func(ctx context.Context) ([]store.Write, error) {
 		found, err := s.GetAll(ctx, []keys.Key{owner, it.Key()}, true)
 		switch {
@@ -114,8 +123,9 @@ func (s *Store) AddAPIKey(ctx context.Context, key, account string, tokens []col
 		case found[it.Key()] != nil:
 			return nil, collab.Errorf(collab.AlreadyExists, "the API key is there already")
 		}
-		return []store.Write{ // the account is there still
-			store.Change(found[owner], found[owner], mark), store.Create(it), store.Put(store.NewItem(keys.AccountAPIKey(account, key))),
+		return []store.Write{
+			store.Change(found[owner], found[owner], mark), // fails if the account was deleted meanwhile
+			store.Create(it), store.Put(store.NewItem(keys.AccountAPIKey(account, key))),
 		}, nil
 	})
 }
@@ -138,11 +148,11 @@ func (s *Store) key(ctx context.Context, key string) (keyItem, error) {
 	return it, err
 }
 
-// APIKeys returns so many API keys of an account behind one, "" for all, in their order; 0 for as many as there are.
+// APIKeys returns at most most API keys of an account, 0 for all, in their order: those after one, "" for the first.
 func (s *Store) APIKeys(ctx context.Context, account, after string, most int) ([]string, error) {
 	prefix := keys.AccountAPIKey(account, "")
 	q := store.Scan{PK: prefix.PK, Keys: store.Children(prefix.SK), Strong: true}
-	return listAfter(ctx, s, q, prefix.SK, after, most, func(it store.Item) (string, error) { return lastPart(it, prefix.SK) })
+	return store.ListAfter(ctx, s.Table, q, prefix.SK, after, most, func(it store.Item) (string, error) { return store.LastPart(it, prefix.SK) })
 }
 
 // ChangeTokens changes the tokens of an API key; NOT_FOUND when the key does not exist.
@@ -157,7 +167,7 @@ func (s *Store) ChangeTokens(ctx context.Context, key string, change func([]coll
 	return err
 }
 
-// PermissionProvider reads the permission provider of an account; nil where it has none: members and document access decide.
+// PermissionProvider reads the permission provider of an account; nil where it has none, and members and document access decide.
 func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.PermissionProvider, error) {
 	p, exists, err := store.Read[collab.PermissionProvider](ctx, s.Table, keys.PermissionProvider(acct))
 	if err != nil || !exists {
@@ -166,8 +176,8 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 	return &p, nil
 }
 
-// SetPermissionProvider writes the permission provider of an account, nil for none, and says so in its settings. It fails with NOT_FOUND
-// when the account does not exist.
+// SetPermissionProvider sets the permission provider of an account, nil for none, and whether its settings say that it has one. It fails with
+// NOT_FOUND when the account does not exist.
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
 	k := keys.PermissionProvider(acct)
 	if p != nil {
@@ -201,10 +211,9 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account, before it its API keys, its webhook endpoints and their lanes, and with it its permission provider and
-// what signs the tokens of its mails: who gets its id later has none of them. It fails with NOT_FOUND when the account does not exist, and
-// with FAILED_PRECONDITION, before anything is deleted, while the account has organizations, whose data nobody could reach any more, or
-// while it is enabled, as requests under way could make one.
+// DeleteAccount deletes an account with its API keys, webhook endpoints and their lanes, permission provider and mail secret: a later account
+// of its id has none of them. It fails with NOT_FOUND when the account does not exist. It fails with FAILED_PRECONDITION, and deletes nothing,
+// while the account has organizations, whose data nobody could reach any more, or is enabled, as requests under way could add one.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	a, err := s.Account(ctx, id)
 	if err != nil {
@@ -213,17 +222,20 @@ func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	if !a.Disabled {
 		return collab.Errorf(collab.FailedPrecondition, "account %q is enabled: disable it a minute before", id)
 	}
-	for _, err := range s.ListOrganizations(ctx, id, "", 0) {
+	organizations := store.Scan{PK: keys.Organization(id, "").PK, Keys: store.Children(keys.Organizations), Strong: true}
+	for it, err := range s.Items(ctx, organizations) {
 		if err != nil {
 			return err
 		}
-		return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
+		if it[keys.DeletedAt] == nil {
+			return collab.Errorf(collab.FailedPrecondition, "account %q has organizations: their data would stay, and belong to nobody", id)
+		}
 	}
-	itemKeys, err := s.APIKeys(ctx, id, "", 0)
+	apiKeys, err := s.APIKeys(ctx, id, "", 0)
 	if err != nil {
 		return err
 	}
-	for _, key := range itemKeys {
+	for _, key := range apiKeys {
 		if _, err := s.DeleteAPIKey(ctx, key); err != nil && collab.CodeOf(err) != collab.NotFound {
 			return err
 		}

@@ -1,0 +1,253 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/google/go-cmp/cmp"
+)
+
+// onEach runs a test on accounts that are reached plainly, and on some behind the chaos transport.
+func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(table)) })
+}
+
+func newStore(t *testing.T) *Store { return New(storetest.New(t)) }
+
+// at returns the accounts of a table on another clock.
+func at(t *testing.T, table *store.Table, now func() time.Time) *Store {
+	return New(store.New(storetest.Config(t), table.Name(), now, rand.Reader))
+}
+
+func mustCode(t *testing.T, what string, err error, want collab.Code) {
+	t.Helper()
+	if got := collab.CodeOf(err); got != want {
+		t.Errorf("%s: %v, want code %q", what, err, want)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calls returns how many calls to the table f makes.
+func calls(t *testing.T, f func(ctx context.Context)) (n int) {
+	t.Helper()
+	u := &collab.Usage{}
+	f(collab.WithUsage(t.Context(), u))
+	_, _, n = u.Total()
+	return n
+}
+
+func TestAddAccount(t *testing.T) { onEach(t, testAddAccount) }
+
+func testAddAccount(t *testing.T, s *Store) {
+	first := collab.Account{ID: "a b#c", Name: "First", Settings: collab.Settings{AllEvents: true}, CreatedAt: 5}
+	mustCode(t, "new account", s.AddAccount(t.Context(), first), "")
+	mustCode(t, "same account", s.AddAccount(t.Context(), collab.Account{ID: first.ID, Name: "Second"}), collab.AlreadyExists)
+	got, err := s.Accounts(t.Context(), "", 0)
+	if diff := cmp.Diff([]collab.Account{first}, got); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+
+	tokens := []collab.Token{{Hash: collab.HashToken("token"), Expires: 7, CreatedAt: 6}}
+	mustCode(t, "new key", s.AddAPIKey(t.Context(), "key", first.ID, tokens), "")
+	mustCode(t, "same key", s.AddAPIKey(t.Context(), "key", first.ID, nil), collab.AlreadyExists)
+	mustCode(t, "key of no account", s.AddAPIKey(t.Context(), "other", "nobody", nil), collab.NotFound)
+	key, err := s.APIKey(t.Context(), "key")
+	want := collab.APIKey{Key: "key", Account: first.ID, Settings: first.Settings, Tokens: tokens}
+	if diff := cmp.Diff(want, key); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+	itemKeys, err := s.APIKeys(t.Context(), first.ID, "", 0)
+	if diff := cmp.Diff([]string{"key"}, itemKeys); err != nil || diff != "" {
+		t.Errorf("%v (- want, + got):\n%s", err, diff)
+	}
+	_, err = s.APIKey(t.Context(), "none")
+	mustCode(t, "unknown key", err, collab.NotFound)
+}
+
+func TestEnsureAccount(t *testing.T) { onEach(t, testEnsureAccount) }
+
+func testEnsureAccount(t *testing.T, s *Store) {
+	for _, name := range []string{"First", "Second"} {
+		err := s.EnsureAccount(t.Context(), collab.Account{ID: "acct", Name: name}, "key", []collab.Token{{CreatedAt: int64(len(name))}})
+		mustCode(t, name, err, "")
+	}
+	account, err := s.Account(t.Context(), "acct")
+	if err != nil || account.Name != "First" {
+		t.Errorf("%+v, %v", account, err)
+	}
+	key, err := s.APIKey(t.Context(), "key")
+	if err != nil || len(key.Tokens) != 1 || key.Tokens[0].CreatedAt != int64(len("First")) {
+		t.Errorf("%+v, %v", key, err)
+	}
+}
+
+func TestChangeAccount(t *testing.T) { onEach(t, testChangeAccount) }
+
+func testChangeAccount(t *testing.T, s *Store) {
+	ctx := t.Context()
+	refused := errors.New("refused")
+
+	_, err := s.ChangeAccount(ctx, "acct", func(*collab.Account) error { return nil })
+	mustCode(t, "no account", err, collab.NotFound)
+	mustCode(t, "no key", s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return l, nil }), collab.NotFound)
+	mustCode(t, "account", s.AddAccount(ctx, collab.Account{ID: "acct", CreatedAt: 1}), "")
+	account, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
+		a.Disabled = true
+		return nil
+	})
+	if want := (collab.Account{ID: "acct", Disabled: true, CreatedAt: 1}); err != nil || cmp.Diff(want, account) != "" {
+		t.Errorf("%+v, %v", account, err)
+	}
+	if _, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error {
+		a.Disabled = false
+		return refused
+	}); !errors.Is(err, refused) {
+		t.Errorf("a refused change: %v", err)
+	}
+	if kept, err := s.Account(ctx, "acct"); err != nil || !kept.Disabled {
+		t.Errorf("a refused change was made: %+v, %v", kept, err)
+	}
+}
+
+// TestPermissionProvider sets, changes and removes a provider.
+func TestPermissionProvider(t *testing.T) { onEach(t, testPermissionProvider) }
+
+func testPermissionProvider(t *testing.T, s *Store) {
+	mustCode(t, "of no account", s.SetPermissionProvider(t.Context(), "acct", nil), collab.NotFound)
+	must(t, s.AddAccount(t.Context(), collab.Account{ID: "acct", Settings: collab.Settings{AllEvents: true}}))
+	for _, want := range []*collab.PermissionProvider{nil, {URL: "u", Secret: "s"}, {URL: "v", Secret: "s"}, nil} {
+		must(t, s.SetPermissionProvider(t.Context(), "acct", want))
+		got, err := s.PermissionProvider(t.Context(), "acct")
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		a, err := s.Account(t.Context(), "acct")
+		if diff := cmp.Diff(collab.Settings{AllEvents: true, PermissionProvider: want != nil}, a.Settings); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+	}
+}
+
+// TestChangeTogether holds that operators who change the same thing at once lose nothing of each other's.
+func TestChangeTogether(t *testing.T) { onEach(t, testChangeTogether) }
+
+func testChangeTogether(t *testing.T, s *Store) {
+	mustCode(t, "account", s.AddAccount(t.Context(), collab.Account{ID: "acct"}), "")
+	mustCode(t, "key", s.AddAPIKey(t.Context(), "key", "acct", nil), "")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var sure, unsure []byte
+	for i := range byte(8) {
+		wg.Go(func() {
+			err := s.ChangeTokens(t.Context(), "key", func(l []collab.Token) ([]collab.Token, error) {
+				return append(l, collab.Token{Hash: []byte{i}}), nil
+			})
+			mu.Lock()
+			defer mu.Unlock()
+			if collab.CodeOf(err) == collab.Aborted { // others were faster, or an answer was lost and others wrote since
+				unsure = append(unsure, i)
+				return
+			}
+			mustCode(t, "add a token", err, "")
+			sure = append(sure, i)
+		})
+	}
+	wg.Wait()
+	key, err := s.APIKey(t.Context(), "key")
+	must(t, err)
+	var got []byte
+	for _, token := range key.Tokens {
+		if i := token.Hash[0]; slices.Contains(sure, i) {
+			got = append(got, i)
+		} else if !slices.Contains(unsure, i) || slices.Contains(got, i) {
+			t.Errorf("token %d is there", i)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(sure)
+	if diff := cmp.Diff(sure, got); diff != "" || len(sure) == 0 {
+		t.Error("tokens that were added:", diff)
+	}
+}
+
+// TestKeepUnknown holds that no change drops attributes that a newer version has written.
+func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
+
+func testKeepUnknown(t *testing.T, s *Store) {
+	ctx := t.Context()
+	must(t, s.AddAccount(ctx, collab.Account{ID: "acct"}))
+	must(t, s.AddAPIKey(ctx, "key", "acct", nil))
+	claim := newClaim(1, 1, noon)
+	changes := map[keys.Key]func() error{
+		keys.Account("acct"): func() error {
+			_, err := s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Name += "x"; return nil })
+			return err
+		},
+		keys.APIKey("key"): func() error {
+			return s.ChangeTokens(ctx, "key", func(l []collab.Token) ([]collab.Token, error) { return append(l, collab.Token{}), nil })
+		},
+		keys.PermissionProvider("acct"): func() error {
+			return s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"})
+		},
+		keys.Idempotency("acct", claim.KeyHash): func() error {
+			claim = newClaim(1, 1, claim.Lease)
+			got, err := s.BeginIdempotent(ctx, claim)
+			return errors.Join(err, s.FreeIdempotent(ctx, got.Claim))
+		},
+	}
+	for k, change := range changes {
+		must(t, change())
+		_, err := s.Write(ctx, store.Update(k, expression.Set(expression.Name("newer"), expression.Value("kept"))))
+		must(t, err)
+		must(t, change())
+		it, err := s.Get(ctx, k)
+		must(t, err)
+		if it.Text("newer") != "kept" {
+			t.Errorf("%s lost an attribute: %v", k, it)
+		}
+	}
+}
+
+// TestDeleteAccount holds that an account is deleted when it is disabled and has no organization that exists, and leaves nothing.
+func TestDeleteAccount(t *testing.T) { onEach(t, testDeleteAccount) }
+
+func testDeleteAccount(t *testing.T, s *Store) {
+	ctx := t.Context()
+	must(t, s.EnsureAccount(ctx, collab.Account{ID: "acct"}, "key", nil))
+	must(t, s.SetPermissionProvider(ctx, "acct", &collab.PermissionProvider{URL: "u"}))
+	_, err := s.KeepMailSecret(ctx, "acct", []byte("secret"))
+	must(t, err)
+	gone, last := store.NewItem(keys.Organization("acct", "a")), store.NewItem(keys.Organization("acct", "z"))
+	gone[keys.DeletedAt] = store.Number(1)
+	must(t, s.Put(ctx, gone))
+	must(t, s.Put(ctx, last))
+	mustCode(t, "enabled", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
+	_, err = s.ChangeAccount(ctx, "acct", func(a *collab.Account) error { a.Disabled = true; return nil })
+	must(t, err)
+	mustCode(t, "with an organization", s.DeleteAccount(ctx, "acct"), collab.FailedPrecondition)
+	_, err = s.APIKey(ctx, "key")
+	mustCode(t, "the key after a refusal", err, "")
+	must(t, s.Delete(ctx, last.Key()))
+	mustCode(t, "disabled, with a deleted organization", s.DeleteAccount(ctx, "acct"), "")
+	left := collab.Map(storetest.Scan(t, s.Table), store.Item.Key)
+	if diff := cmp.Diff([]keys.Key{gone.Key()}, left); diff != "" {
+		t.Error(diff)
+	}
+}
