@@ -222,13 +222,15 @@ func TestWorkerRights(t *testing.T) {
 	}
 }
 
-// Secrets are read by webhooks/*, the page to unsubscribe, the reads that ask who may see what, and deliver alone, each by those that need
+// Secrets are read by webhooks/*, the page to unsubscribe, the operations that ask who may see what, and deliver alone, each by those that need
 // them, and what the operator sets is written by nobody.
 func TestSecretsAndSettingsAreApart(t *testing.T) {
 	m := production(t)
 	asksProviders := []string{
 		"POST /v2/commentannotations/get", "POST /v2/commentannotations/comments/get", "POST /v2/commentannotations/count/get",
 		"POST /v2/notifications/get",
+		"POST /v2/commentannotations/add", "POST /v2/commentannotations/update", // verifyUserPermissions
+		"POST /v2/commentannotations/comments/add", "POST /v2/commentannotations/comments/update",
 	}
 	for function, role := range m.roles(t) {
 		for _, grant := range m.grants(t, role) {

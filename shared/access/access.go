@@ -18,6 +18,7 @@ import (
 // Directory is what the answers are made of: see package directory.
 type Directory interface {
 	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)
+	Writers(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]collab.Viewer, error)
 	Viewings(ctx context.Context, docs []collab.DocumentRef, users []string, provided, members bool) ([][]collab.Viewing, error)
 }
 
@@ -104,6 +105,27 @@ func (c *Checker) MaySee(
 		return c.directory.MaySee(ctx, doc, settings.DefaultAccess, users)
 	}
 	return c.ask(ctx, p, doc, users)
+}
+
+// Writers returns, by id, those of the users who may write in a document, as viewers of it: the permission provider says it of all whom it lets
+// see the document, else the document's access type with their grants, or the account's default. It fails like Viewers.
+func (c *Checker) Writers(
+	ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string,
+) (map[string]collab.Viewer, error) {
+	if !settings.PermissionProvider {
+		return c.directory.Writers(ctx, doc, settings.DefaultAccess, users)
+	}
+	viewers, err := c.Viewers(ctx, settings, []collab.DocumentRef{doc}, users, true)
+	if err != nil {
+		return nil, err
+	}
+	writers := make(map[string]collab.Viewer, len(users))
+	for _, v := range viewers[0] {
+		if v.May {
+			writers[v.User] = v
+		}
+	}
+	return writers, nil
 }
 
 // provider returns the permission provider of an account, nil for none. Only the settings are asked where these say that there is none.

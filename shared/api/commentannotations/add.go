@@ -97,7 +97,7 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 
 // Add is POST /v2/commentannotations/add.
 func Add() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Add), Description: `
 Adds comment annotations with their comments. Each is added as a whole or not at all: up to 500, with at most 90 comments each and 5,000
 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.

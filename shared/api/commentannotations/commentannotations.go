@@ -25,11 +25,11 @@ type Access interface {
 	Viewers(
 		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
 	) ([][]collab.Viewer, error)
+	Writers(ctx context.Context, settings collab.Settings, doc collab.DocumentRef, users []string) (map[string]collab.Viewer, error)
 }
 
 // Directory knows organizations and documents, and who may write in them: see package directory.
 type Directory interface {
-	Writers(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]collab.Viewer, error)
 	BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error
 	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)

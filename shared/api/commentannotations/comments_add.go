@@ -38,7 +38,7 @@ func (r *AddCommentsRequest) comments() (list []NewComment, field string) {
 
 // CommentsAdd is POST /v2/commentannotations/comments/add.
 func CommentsAdd() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Operation: rpc.Method((*Service).AddComments), Description: `
 Adds comments to a comment annotation. All are added or none. The response has their ids in the order sent. A comment needs a from, and
 content: a text or HTML that is not empty, attachments, or isCommentResolverUsed. Ids that are left out are generated, ascending. The

@@ -56,7 +56,7 @@ func (d *CommentData) Validate(m *rpc.Violations) {
 
 // CommentsUpdate is POST /v2/commentannotations/comments/update.
 func CommentsUpdate() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
 merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It

@@ -94,7 +94,7 @@ func (s *Service) writers(ctx context.Context, call *rpc.Call, doc collab.Docume
 	if !verify.VerifyUserPermissions || len(users) == 0 {
 		return writers{}, nil
 	}
-	viewers, err := s.Directory.Writers(ctx, doc, call.Settings.DefaultAccess, rpc.Distinct(users))
+	viewers, err := s.Access.Writers(ctx, call.Settings, doc, rpc.Distinct(users))
 	return writers{asked: true, viewers: viewers}, err
 }
 

@@ -63,7 +63,7 @@ var (
 
 // Update is POST /v2/commentannotations/update.
 func Update() rpc.Endpoint {
-	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.SendEvents,
+	return rpc.Endpoint{Path: "/v2/commentannotations/update", Grants: rpc.ReadTable | rpc.ReadIndexes | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Operation: rpc.Method((*Service).Update), Description: `
 Updates comment annotations, or replaces users in them. It updates those of a document that pass all selectors given: annotationIds,
 locationIds and userIds (of the creators). Without selectors these are all of the document; an empty array is refused. Each annotation is
@@ -79,9 +79,9 @@ users may be swapped. The new user is stored whole, as sent. updatedData is merg
 
 The response has a result for each by id: in the order of annotationIds, else by id. An item fails with NOT_FOUND where there is no
 annotation with its id; with PERMISSION_DENIED where verifyUserPermissions is true and the creator that from names, or who is said to have
-changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged into none and has no id, or the annotation would be too
-large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. What a selector excludes is not in the
-response.
+changed the status or resolved it, has no access to the document or may not see it; with INVALID_ARGUMENT where an object is to be merged
+into none and has no id, or the annotation would be too large; with ABORTED, UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be
+sent again. What a selector excludes is not in the response.
 
 NOT_FOUND when the organization or the document does not exist. FAILED_PRECONDITION, and nothing is updated, when the organization is
 disabled, when more than 10,000 are selected, or when one response does not hold their results.`}
