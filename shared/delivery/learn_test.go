@@ -42,7 +42,7 @@ func (a *account) post(path, data string) (status int, answer string) {
 		},
 	}
 	local := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
-	may := access.New(a.accounts, a.directory, local, webhook.ClientOptions{}, a.Now, slog.New(slog.DiscardHandler))
+	may := access.New(a.directory, a.accounts, local, webhook.ClientOptions{}, a.Now, slog.New(slog.DiscardHandler))
 	h := api.Endpoints()[at].Handler(server, rpc.Services{
 		&commentannotations.Service{Directory: a.directory, Threads: a.tables.threads, Access: may},
 		&notifications.Service{Directory: a.directory, Outbox: a.outbox, Threads: a.tables.threads, Access: may},
