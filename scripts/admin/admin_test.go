@@ -37,6 +37,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -48,6 +49,7 @@ type cli struct {
 	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
+	hooks     *hooks.Store
 	global    []string // flags
 }
 
@@ -58,7 +60,8 @@ func newCLI(t *testing.T) *cli {
 	d := directory.New(a.Table)
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
-	return &cli{accounts: a, directory: d, outbox: outbox.New(d.Table, d), global: []string{"--table", name}}
+	o := outbox.New(d.Table, d)
+	return &cli{accounts: a, directory: d, outbox: o, hooks: hooks.New(o), global: []string{"--table", name}}
 }
 
 // newStore returns the accounts on a table of its own, the table's name, and where the emulator is.
@@ -682,18 +685,18 @@ func TestWebhook(t *testing.T) {
 	c.must(t, "account", "create", "acme")
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | DESCRIPTION")
 	for _, w := range []collab.Webhook{{ID: "a", URL: "https://a.example.com"}, {ID: "b", URL: "https://b.example.com", Disabled: true, DisabledReason: "answered 410 Gone"}} {
-		if err := c.outbox.AddWebhook(ctx, "acme", collab.MaxWebhooks, w); err != nil {
+		if err := c.hooks.AddWebhook(ctx, "acme", collab.MaxWebhooks, w); err != nil {
 			t.Fatal(err)
 		}
 	}
-	lane, err := c.outbox.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, "")
+	lane, err := c.hooks.ClaimLane(ctx, collab.LaneRef{Account: "acme", WebhookID: "a"}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range collab.RestAfter {
 		lane.Health.Fail(time.Now().UnixMilli())
 	}
-	if _, _, err := c.outbox.ReleaseLane(ctx, *lane, false); err != nil {
+	if _, _, err := c.hooks.ReleaseLane(ctx, *lane, false); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, c.must(t, "webhook", "list", "acme"), "WEBHOOK | STATE | FAILURES | FAILING SINCE | URL | DESCRIPTION",
@@ -706,7 +709,7 @@ func TestWebhook(t *testing.T) {
 		d := collab.Delivery{
 			WebhookID: "a", EventID: collab.NewIDs(at, make([]byte, 16)).Next(), State: state, Tries: 8, Rev: 1, CreatedAt: at.UnixMilli(),
 		}
-		if err := c.outbox.SaveDelivery(ctx, endpoint, collab.Delivery{}, d); err != nil {
+		if err := c.hooks.SaveDelivery(ctx, endpoint, collab.Delivery{}, d); err != nil {
 			t.Fatal(err)
 		}
 		events = append(events, d.EventID)
@@ -715,7 +718,7 @@ func TestWebhook(t *testing.T) {
 		t.Helper()
 		got := ""
 		for _, e := range events {
-			d, err := c.outbox.Delivery(ctx, endpoint, e)
+			d, err := c.hooks.Delivery(ctx, endpoint, e)
 			if err != nil {
 				t.Fatal(err)
 			}

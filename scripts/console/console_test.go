@@ -28,6 +28,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/localstacktest"
@@ -43,6 +44,7 @@ type world struct {
 	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
+	hooks     *hooks.Store
 	threads   *threads.Store
 	queues    map[string]*queue.Queue
 	org       collab.OrganizationRef
@@ -57,7 +59,7 @@ func newWorld(t *testing.T) *world {
 		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Undelete: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	w := &world{accounts: service.Accounts, directory: service.Directory}
-	w.outbox = outbox.New(w.directory.Table, w.directory)
+	w.outbox, w.hooks = outbox.New(w.directory.Table, w.directory), service.Hooks
 	w.threads = threads.New(w.directory.Table, w.directory, w.outbox)
 	var err error
 	w.Console, err = New(Config{Home: "/", Config: operator.Config{
@@ -125,18 +127,18 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 	check(t, err)
 	e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: 1}
 	added := collab.Delivery{EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, CreatedAt: ev.Time}
-	check(t, w.outbox.AddDelivery(t.Context(), e, added))
-	before, err := w.outbox.Delivery(t.Context(), e, ev.ID)
+	check(t, w.hooks.AddDelivery(t.Context(), e, added))
+	before, err := w.hooks.Delivery(t.Context(), e, ev.ID)
 	check(t, err)
 	after := before
 	after.State, after.Tries = collab.DeliveryExhausted, 7
 	after.Keep(collab.DeliveryAttempt{At: ev.Time, Status: 500, Reason: "answered 500 <script>", Duration: 12, Answer: "no <script>\nhere"})
-	check(t, w.outbox.SaveDelivery(t.Context(), e, before, after))
+	check(t, w.hooks.SaveDelivery(t.Context(), e, before, after))
 }
 
 func (w *world) addWebhook(t *testing.T) {
 	t.Helper()
-	check(t, w.outbox.AddWebhook(t.Context(), "acct", 10, collab.Webhook{
+	check(t, w.hooks.AddWebhook(t.Context(), "acct", 10, collab.Webhook{
 		ID: "hook", URL: "https://hooks.example/<x>", CreatedAt: 1, Secrets: []collab.WebhookSecret{{Secret: "whsec_hidden"}},
 	}))
 }
@@ -152,7 +154,7 @@ func (w *world) quarantineOf(t *testing.T, id string) {
 // lastEvent is the newest event that was posted to the webhook.
 func (w *world) lastEvent(t *testing.T) string {
 	t.Helper()
-	list, _, err := w.outbox.Deliveries(t.Context(), "acct", "hook", collab.DeliveryFilter{}, "", 1)
+	list, _, err := w.hooks.Deliveries(t.Context(), "acct", "hook", collab.DeliveryFilter{}, "", 1)
 	check(t, err)
 	return list[0].EventID
 }
@@ -514,17 +516,17 @@ func TestChanges(t *testing.T) {
 		return list[0].Disabled
 	}
 	state := func() any {
-		list, _, err := w.outbox.Deliveries(ctx, "acct", "hook", collab.DeliveryFilter{}, "", 1)
+		list, _, err := w.hooks.Deliveries(ctx, "acct", "hook", collab.DeliveryFilter{}, "", 1)
 		check(t, err)
 		return list[0].State
 	}
 	exhaust := func() {
 		e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: 1}
-		before, err := w.outbox.Delivery(ctx, e, first)
+		before, err := w.hooks.Delivery(ctx, e, first)
 		check(t, err)
 		after := before
 		after.State = collab.DeliveryExhausted
-		check(t, w.outbox.SaveDelivery(ctx, e, before, after))
+		check(t, w.hooks.SaveDelivery(ctx, e, before, after))
 	}
 	tokens := func() any {
 		k, err := w.accounts.APIKey(ctx, "key-2")

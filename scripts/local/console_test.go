@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -129,7 +130,7 @@ func TestConsole(t *testing.T) {
 	must(t, dead.SendEvents(t.Context(), queue.Event{EventRef: collab.EventRef{Account: ids[0], ID: ids[1]}}))
 	var event string
 	for deadline := time.Now().Add(time.Minute); event == ""; {
-		list, _, err := o.Deliveries(t.Context(), "dev", "console", collab.DeliveryFilter{}, "", 100)
+		list, _, err := hooks.New(o).Deliveries(t.Context(), "dev", "console", collab.DeliveryFilter{}, "", 100)
 		must(t, err)
 		if i := slices.IndexFunc(list, func(d collab.Delivery) bool {
 			return d.Type == collab.AnnotationAdded && d.State == collab.DeliveryDelivered

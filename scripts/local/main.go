@@ -107,7 +107,7 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 		return unlessStopped(ctx, err)
 	}
 	p := &pages{
-		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Outbox.Webhooks, now: time.Now}, demo: newDemo(url),
+		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Hooks.Webhooks, now: time.Now}, demo: newDemo(url),
 		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local)) },
 		reference: s.reference,
 		place: place{

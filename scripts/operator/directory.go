@@ -377,7 +377,7 @@ func find(ctx context.Context, r *Run, p *search) error {
 			return err
 		}},
 		{"a webhook", r.at("/webhook", "account", "webhook", wanted), true, func() error {
-			_, err := r.outbox.Webhook(ctx, acct, wanted)
+			_, err := r.hooks.Webhook(ctx, acct, wanted)
 			return err
 		}},
 		{"a job", r.at("/job", "account", "job", wanted), true, func() error { _, err := r.outbox.JobProgress(ctx, acct, wanted); return err }},

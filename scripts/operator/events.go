@@ -79,13 +79,13 @@ func eventFacts(ev *collab.Event) [][]Cell {
 func (r *Run) addDeliveries(ctx context.Context, ref collab.EventRef) error {
 	part := &Part{Title: "Webhooks that are posted it", Columns: append([]string{"Webhook"}, deliveryColumns...)}
 	r.add(part)
-	hooks, err := r.outbox.Endpoints(ctx, ref.Account)
+	hooks, err := r.hooks.Endpoints(ctx, ref.Account)
 	for _, h := range hooks {
 		if r.enough() {
 			part.Note = "These are not all: the page has read enough."
 			break
 		}
-		d, err := r.outbox.Delivery(ctx, endpoint(ref.Account, h), ref.ID)
+		d, err := r.hooks.Delivery(ctx, endpoint(ref.Account, h), ref.ID)
 		if collab.CodeOf(err) == collab.NotFound {
 			continue
 		}
@@ -143,7 +143,7 @@ func listWebhooks(ctx context.Context, r *Run, p *inAccount) error {
 		Empty:   "There is none: a back end adds one by POST /v2/webhooks/add.",
 	}
 	r.add(part)
-	list, err := r.outbox.Webhooks(ctx, string(p.Account))
+	list, err := r.hooks.Webhooks(ctx, string(p.Account))
 	for _, h := range list {
 		hook, since := link(h.ID, r.at("/webhook", "account", "webhook", h.ID)), Time(h.Health.FailingSince)
 		part.Rows = append(part.Rows, row(hook, webhookState(h), h.Health.Failures, since, h.URL, h.Description))
@@ -170,7 +170,7 @@ type aWebhook struct {
 func (p *aWebhook) open(ctx context.Context, r *Run) (collab.Webhook, error) {
 	r.aboveAccount(p.Account)
 	r.Above = append(r.Above, link("Webhooks", r.at("/webhooks", "account")), link(string(p.Webhook), r.at("/webhook", "account webhook")))
-	return r.outbox.Webhook(ctx, string(p.Account), string(p.Webhook))
+	return r.hooks.Webhook(ctx, string(p.Account), string(p.Webhook))
 }
 
 type deliveriesOf struct {
@@ -199,7 +199,7 @@ func showWebhook(ctx context.Context, r *Run, p *deliveriesOf) error {
 		return err
 	}
 	acct := string(p.Account)
-	lanes, err := r.outbox.Lanes(ctx, collab.LaneRef{Account: acct, WebhookID: h.ID})
+	lanes, err := r.hooks.Lanes(ctx, collab.LaneRef{Account: acct, WebhookID: h.ID})
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func showWebhook(ctx context.Context, r *Run, p *deliveriesOf) error {
 		Offers: []*Offer{only},
 	}
 	read := func(after string, n int) ([]collab.Delivery, string, error) {
-		return r.outbox.Deliveries(ctx, acct, h.ID, collab.DeliveryFilter{}, after, n)
+		return r.hooks.Deliveries(ctx, acct, h.ID, collab.DeliveryFilter{}, after, n)
 	}
 	return list(r, "deliveries", part, 5, read, func(d collab.Delivery) ([]Cell, error) {
 		if state := p.State.state(); state != "" && state != d.State {
@@ -273,7 +273,7 @@ func replayWebhook(ctx context.Context, r *Run, p *replay) error {
 		return err
 	}
 	f := collab.DeliveryFilter{After: p.Since.before(r.directory.Now()), State: p.State.state()}
-	service := webhooks.Service{Store: r.outbox}
+	service := webhooks.Service{Store: r.hooks}
 	replayed, next := 0, p.After
 	var err error
 	for first := true; err == nil && (first || next != "" && (r.until.IsZero() || r.directory.Now().Before(r.until))); first = false {
@@ -306,7 +306,7 @@ func showDelivery(ctx context.Context, r *Run, p *aDelivery) error {
 	}
 	acct, id := string(p.Account), string(p.Event)
 	r.Title = "Delivery of event " + id
-	d, err := r.outbox.Delivery(ctx, endpoint(acct, h), id)
+	d, err := r.hooks.Delivery(ctx, endpoint(acct, h), id)
 	if err != nil {
 		return err
 	}

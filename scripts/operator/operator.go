@@ -18,6 +18,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 )
@@ -37,6 +38,7 @@ type Operator struct {
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
+	hooks     *hooks.Store
 	deliverer *delivery.Deliverer // explains, and delivers nothing
 }
 
@@ -46,10 +48,10 @@ func New(c Config) *Operator {
 	o := outbox.New(d.Table, present{d})
 	t := threads.New(d.Table, d, o)
 	explains := delivery.New(delivery.Options{
-		Accounts: c.Service.Accounts, Directory: d, Threads: t, Outbox: o, Mailer: noMailer{}, PageSize: pageSize,
+		Accounts: c.Service.Accounts, Directory: d, Threads: t, Outbox: o, Hooks: c.Service.Hooks, Mailer: noMailer{}, PageSize: pageSize,
 		Guard: c.Service.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
 	})
-	return &Operator{Config: c, accounts: c.Service.Accounts, directory: d, threads: t, outbox: o, deliverer: explains}
+	return &Operator{Config: c, accounts: c.Service.Accounts, directory: d, threads: t, outbox: o, hooks: c.Service.Hooks, deliverer: explains}
 }
 
 // noMailer stands for the deployment's mail service where it is decided who would get a mail.

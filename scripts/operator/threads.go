@@ -178,7 +178,7 @@ func listThreadEvents(ctx context.Context, r *Run, p *inThread) error {
 	}); err != nil {
 		return err
 	}
-	hooks, err := r.outbox.Endpoints(ctx, doc.Account)
+	hooks, err := r.hooks.Endpoints(ctx, doc.Account)
 	part = &Part{
 		Title: "Events that notified nobody", Columns: []string{"Look through the deliveries of"}, Empty: "The account has no webhooks.",
 		Note: "They are found among what webhooks were posted.",

@@ -30,6 +30,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
@@ -59,6 +60,7 @@ type Service struct {
 	Directory *directory.Store
 	Threads   *threads.Store
 	Outbox    *outbox.Store
+	Hooks     *hooks.Store
 	Deletion  *deletion.Store
 	Events    *queue.Queue
 	Guard     *webhook.Guard // where webhooks may be posted to
@@ -91,6 +93,7 @@ func New(c Config) *Service {
 		Directory: d,
 		Threads:   th,
 		Outbox:    o,
+		Hooks:     hooks.New(o),
 		Deletion:  deletion.New(d, th, o, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
@@ -152,7 +155,7 @@ func (s *Service) services() rpc.Services {
 		},
 		&jobs.Service{Jobs: s.Outbox},
 		&webhooks.Service{
-			Store: s.Outbox, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
+			Store: s.Hooks, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/webhook"
 
@@ -90,6 +91,7 @@ type Options struct {
 	Threads   Threads
 	Jobs      Jobs
 	Outbox    *outbox.Store
+	Hooks     *hooks.Store
 	Events    Events
 	Webhooks  Webhooks
 	Mailer    Mailer // nil: no mail is sent

@@ -78,7 +78,7 @@ func weekDown(t testing.TB, accounts, deliveries int) (k week) {
 	}
 	up.Store(true)
 	for _, e := range all {
-		_, err := w.outbox.UpdateWebhook(t.Context(), e.account.id, e.id, func(h *collab.Webhook) error {
+		_, err := w.hooks.UpdateWebhook(t.Context(), e.account.id, e.id, func(h *collab.Webhook) error {
 			if !h.Disabled {
 				t.Errorf("endpoint %s is not disabled after a week", e.id)
 			}

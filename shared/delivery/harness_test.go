@@ -31,6 +31,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/interleave"
@@ -91,6 +92,7 @@ type tables struct {
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
+	hooks     *hooks.Store
 	deletion  *deletion.Store
 }
 
@@ -100,7 +102,13 @@ func (w *world) open(cfg aws.Config) tables {
 	d := directory.New(t)
 	o := outbox.New(t, d)
 	th := threads.New(t, d, o)
-	return tables{accounts.New(t), d, th, o, deletion.New(d, th, o, time.Hour)}
+	return tables{accounts.New(t), d, th, o, hooks.New(o), deletion.New(d, th, o, time.Hour)}
+}
+
+// serve makes them what a process works on.
+func (of tables) serve(o *delivery.Options) {
+	o.Accounts, o.Directory, o.Threads = of.accounts, of.directory, of.threads
+	o.Outbox, o.Hooks, o.Jobs = of.outbox, of.hooks, of.deletion
 }
 
 type delayed struct {
@@ -256,14 +264,13 @@ func (w *world) start(change ...func(*delivery.Options)) *process {
 	dynamo := w.dynamo
 	dynamo.HTTPClient = p
 	log := slog.New(slog.NewJSONHandler(&synced{w: &w.log, mu: &w.mu}, nil))
-	of := w.open(dynamo)
 	o := delivery.Options{
-		Accounts: of.accounts, Directory: of.directory, Threads: of.threads, Outbox: of.outbox, Jobs: of.deletion,
 		Events: sqs{w, p}, Webhooks: sqs{w, p}, Mailer: ses{p, w.mailer(w.sender)},
 		Guard:   webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
 		Log:     log, Now: w.Now, Random: rand.Reader,
 	}
+	w.open(dynamo).serve(&o)
 	for _, c := range change {
 		c(&o)
 	}
@@ -399,7 +406,7 @@ func (w *world) relayOn(s pending.Store) time.Duration {
 	w.Helper()
 	began := time.Now()
 	r := pending.Relay{
-		Store: s, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
+		Store: s, Lanes: w.hooks, Events: w.events, Webhooks: w.webhooks, Log: slog.New(slog.DiscardHandler), Now: w.Now,
 		Metrics: metrics.New(&synced{w: &w.metrics, mu: &w.mu}, "test", w.Now),
 	}
 	w.must(r.Run(w.Context()))
@@ -622,7 +629,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 	a.Helper()
 	secret, err := webhook.NewSecret(rand.Reader)
 	a.must(err)
-	a.must(a.outbox.AddWebhook(a.Context(), a.id, collab.MaxWebhooks, collab.Webhook{
+	a.must(a.hooks.AddWebhook(a.Context(), a.id, collab.MaxWebhooks, collab.Webhook{
 		ID: id, URL: url, EventTypes: types, Secrets: []collab.WebhookSecret{{Secret: secret, CreatedAt: a.millis()}}, CreatedAt: a.millis(),
 	}))
 }
@@ -657,9 +664,9 @@ func (w *world) mails() map[string][]localstack.Mail {
 }
 
 // lane returns the lane of an endpoint.
-func (a *account) lane(hook string) outbox.Lane {
+func (a *account) lane(hook string) hooks.Lane {
 	a.Helper()
-	lanes, err := a.outbox.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
+	lanes, err := a.hooks.Lanes(a.Context(), collab.LaneRef{Account: a.id, WebhookID: hook})
 	a.must(err)
 	return lanes[0]
 }
@@ -667,7 +674,7 @@ func (a *account) lane(hook string) outbox.Lane {
 // endpoint names an endpoint.
 func (a *account) endpoint(hook string) collab.EndpointRef {
 	a.Helper()
-	w, err := a.outbox.Webhook(a.Context(), a.id, hook)
+	w, err := a.hooks.Webhook(a.Context(), a.id, hook)
 	a.must(err)
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: a.id, WebhookID: hook}, CreatedAt: w.CreatedAt}
 }
@@ -675,7 +682,7 @@ func (a *account) endpoint(hook string) collab.EndpointRef {
 // delivery returns the delivery of an event to an endpoint.
 func (a *account) delivery(hook, event string) collab.Delivery {
 	a.Helper()
-	d, err := a.outbox.Delivery(a.Context(), a.endpoint(hook), event)
+	d, err := a.hooks.Delivery(a.Context(), a.endpoint(hook), event)
 	a.must(err)
 	return d
 }
@@ -686,7 +693,7 @@ func (a *account) deliver(hook string, ev *collab.Event) collab.Delivery {
 	d := collab.Delivery{
 		WebhookID: hook, EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, NextAttempt: ev.Time, CreatedAt: ev.Time, LastUpdated: ev.Time,
 	}
-	a.must(a.outbox.AddDelivery(a.Context(), a.endpoint(hook), d))
+	a.must(a.hooks.AddDelivery(a.Context(), a.endpoint(hook), d))
 	return d
 }
 

@@ -203,7 +203,7 @@ func (s scenario) check(t *testing.T, title string, a *account, ev *collab.Event
 			t.Errorf("%s: delivery to %s is %+v", title, hook, d)
 		}
 	}
-	if hook, err := a.outbox.Webhook(t.Context(), a.id, "gone"); err == nil {
+	if hook, err := a.hooks.Webhook(t.Context(), a.id, "gone"); err == nil {
 		told := r.got("/good/" + a.id)
 		if !hook.Disabled || len(told) != 2 {
 			t.Errorf("%s: endpoint gone is disabled: %v; the other got %v", title, hook.Disabled, told)

@@ -6,7 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/hooks"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 // laneRun is the work of one holder of a lane.
 type laneRun struct {
 	*Deliverer
-	lane     outbox.Lane
+	lane     hooks.Lane
 	endpoint collab.EndpointRef
 	hook     collab.Webhook
 	began    time.Time
@@ -44,7 +44,7 @@ type laneRun struct {
 // Lane posts what is due in the lane of a webhook endpoint for laneTime, unless the lane has another holder. It leaves the rest to a further
 // message, or to the relay.
 func (d *Deliverer) Lane(ctx context.Context, m queue.Lane) error {
-	l, err := d.Outbox.ClaimLane(ctx, m.LaneRef, m.Token)
+	l, err := d.Hooks.ClaimLane(ctx, m.LaneRef, m.Token)
 	if err != nil || l == nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (r *laneRun) read(ctx context.Context) error {
 	case r.width > posts:
 		most = quickPage
 	}
-	fresh, more, err := r.Outbox.NewDeliveries(ctx, r.endpoint, most, r.skip(ctx)) // it may have some wait
+	fresh, more, err := r.Hooks.NewDeliveries(ctx, r.endpoint, most, r.skip(ctx)) // it may have some wait
 	if err != nil {
 		return err
 	}
-	r.list, r.next, err = r.Outbox.WaitingDeliveries(ctx, r.endpoint, r.millis(), most, r.skip(ctx))
+	r.list, r.next, err = r.Hooks.WaitingDeliveries(ctx, r.endpoint, r.millis(), most, r.skip(ctx))
 	r.list, r.more = append(r.list, fresh...), more
 	return err
 }
@@ -151,7 +151,7 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 		}
 		r.lane.Next = at + time.Minute.Milliseconds() // should the message be lost
 	}
-	token, released, err := r.Outbox.ReleaseLane(ctx, r.lane, more)
+	token, released, err := r.Hooks.ReleaseLane(ctx, r.lane, more)
 	if err != nil || !released {
 		return false, err
 	}
@@ -168,7 +168,7 @@ func (r *laneRun) release(ctx context.Context, hops int) (bool, error) {
 // lookAgain reads the lane and its endpoint again, as something was added or changed. It reports whether this run still holds the lane.
 func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 	before := r.lane
-	l, err := r.Outbox.ClaimLane(ctx, r.lane.LaneRef, r.lane.Holder)
+	l, err := r.Hooks.ClaimLane(ctx, r.lane.LaneRef, r.lane.Holder)
 	if err != nil || l == nil {
 		return false, err
 	}
@@ -185,9 +185,9 @@ func (r *laneRun) lookAgain(ctx context.Context) (held bool, err error) {
 
 // readHook reads the lane's endpoint, and reports whether it exists. If not, it deletes the lane.
 func (r *laneRun) readHook(ctx context.Context) (found bool, err error) {
-	r.hook, err = r.Outbox.Webhook(ctx, r.lane.Account, r.lane.WebhookID)
+	r.hook, err = r.Hooks.Webhook(ctx, r.lane.Account, r.lane.WebhookID)
 	if collab.CodeOf(err) == collab.NotFound {
-		return false, r.Outbox.DropLane(ctx, &r.lane)
+		return false, r.Hooks.DropLane(ctx, &r.lane)
 	}
 	r.endpoint = collab.EndpointRef{LaneRef: r.lane.LaneRef, CreatedAt: r.hook.CreatedAt}
 	return err == nil, err

@@ -11,7 +11,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/testing/interleave"
 )
 
@@ -65,10 +65,10 @@ func TestInterleavings(t *testing.T) {
 					want = 2
 				}
 				a.deliver(hook, first)
-				token, err := w.outbox.WakeLane(t.Context(), a.lane(hook))
+				token, err := w.hooks.WakeLane(t.Context(), a.lane(hook))
 				w.must(err)
 				if test.late {
-					w.add(outbox.LaneLease)
+					w.add(hooks.LaneLease)
 				}
 				adder, holder := w.start(), w.start()
 				actors := []*interleave.Actor{
@@ -86,7 +86,7 @@ func TestInterleavings(t *testing.T) {
 				if got := r.got("/" + hook); len(got) != 2 || got[first.ID] != want || got[ev.ID] != 1 {
 					t.Errorf("order %d: posted %v; the adder called %v, the holder %v", n, got, adder.calls, holder.calls)
 				}
-				w.must(w.outbox.DeleteWebhook(t.Context(), a.id, hook, "mark"))
+				w.must(w.hooks.DeleteWebhook(t.Context(), a.id, hook, "mark"))
 			})
 			t.Logf("%d orders", tried)
 			if tried < 20 {

@@ -52,8 +52,7 @@ func (w *world) startFlawed(f *flaw) *process {
 	f.p = w.start(func(o *delivery.Options) {
 		cfg := w.dynamo
 		cfg.HTTPClient = aws.HTTPClient(f)
-		of := w.open(cfg)
-		o.Directory, o.Threads, o.Outbox, o.Jobs = of.directory, of.threads, of.outbox, of.deletion
+		w.open(cfg).serve(o)
 	})
 	return f.p
 }
@@ -132,7 +131,7 @@ func TestHandledTwice(t *testing.T) {
 		t.Fatalf("posted %v, pending %+v", got, w.work(ev))
 	}
 	w.settle(w.start())
-	list, _, err := w.outbox.Deliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{}, "", 100)
+	list, _, err := w.hooks.Deliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{}, "", 100)
 	if got := r.got("/hook"); got[ev.ID] != 1 || len(list) != 1 || err != nil {
 		t.Errorf("posted %v, listed %v, %v", got, list, err)
 	}
@@ -148,7 +147,7 @@ func TestExpired(t *testing.T) {
 		d := a.deliver("hook", ev)
 		after := d
 		after.NextAttempt = at.UnixMilli()
-		w.must(w.outbox.SaveDelivery(t.Context(), a.endpoint("hook"), d, after))
+		w.must(w.hooks.SaveDelivery(t.Context(), a.endpoint("hook"), d, after))
 	}
 	for range 120 {
 		ev := a.event(collab.NotificationAdded)
@@ -159,7 +158,7 @@ func TestExpired(t *testing.T) {
 	good := a.quiet()
 	w.must(w.outbox.Finish(t.Context(), *w.work(good)))
 	wait(good, w.Now())
-	_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(*collab.Webhook) error { return nil }) // the relay wakes the lane
+	_, err := w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(*collab.Webhook) error { return nil }) // the relay wakes the lane
 	w.must(err)
 	w.relay()
 	if done, failed := w.drain(w.start()); r.got("/hook")[good.ID] != 1 || done != 1 || failed != 0 {
@@ -177,13 +176,13 @@ func TestGoneElsewhere(t *testing.T) {
 			old := receive(t, func(rw http.ResponseWriter, _ *http.Request) {
 				w.add(time.Second)
 				if how == "updated" {
-					_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
+					_, err := w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
 						h.URL, h.LastUpdated = fresh.URL+"/hook", w.millis()
 						return nil
 					})
 					w.must(err)
 				} else {
-					w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "hook", "mark"))
+					w.must(w.hooks.DeleteWebhook(t.Context(), a.id, "hook", "mark"))
 					a.webhook("hook", fresh.URL+"/hook")
 				}
 				rw.WriteHeader(http.StatusGone)
@@ -195,7 +194,7 @@ func TestGoneElsewhere(t *testing.T) {
 			next := a.quiet()
 			w.send(next)
 			w.settle(w.start())
-			hook, err := w.outbox.Webhook(t.Context(), a.id, "hook")
+			hook, err := w.hooks.Webhook(t.Context(), a.id, "hook")
 			w.must(err)
 			if got := fresh.got("/hook"); hook.Disabled || got[next.ID] != 1 || got[before.ID] != map[string]int{"updated": 1}[how] {
 				t.Errorf("disabled: %q; posted to the new URL: %v", hook.DisabledReason, got)

@@ -120,7 +120,7 @@ func (r *laneRun) deliver(ctx context.Context, del collab.Delivery, resting bool
 	if res.err != nil {
 		return res
 	}
-	res.err = r.Outbox.SaveDelivery(ctx, r.endpoint, del, res.after)
+	res.err = r.Hooks.SaveDelivery(ctx, r.endpoint, del, res.after)
 	return res
 }
 

@@ -11,42 +11,43 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 )
 
 // webhooks adds a delivery of the event to each endpoint that wants it, and wakes their lanes. A lane at rest is not woken: the relay looks
 // at it when it has rested.
 func (r *eventRun) webhooks(ctx context.Context, w outbox.Work) (outbox.Work, error) {
-	hooks, err := r.Outbox.Endpoints(ctx, w.Account)
+	endpoints, err := r.Hooks.Endpoints(ctx, w.Account)
 	if err != nil {
 		return w, err
 	}
-	hooks = slices.DeleteFunc(hooks, func(h collab.Webhook) bool { return !h.Wants(r.event.Type) })
+	endpoints = slices.DeleteFunc(endpoints, func(h collab.Webhook) bool { return !h.Wants(r.event.Type) })
 	now := r.millis()
-	refs := make([]collab.LaneRef, len(hooks))
-	err = each(len(hooks), concurrency, func(i int) error {
-		refs[i] = collab.LaneRef{Account: w.Account, WebhookID: hooks[i].ID}
-		return r.Outbox.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: hooks[i].CreatedAt}, collab.Delivery{
+	refs := make([]collab.LaneRef, len(endpoints))
+	err = each(len(endpoints), concurrency, func(i int) error {
+		refs[i] = collab.LaneRef{Account: w.Account, WebhookID: endpoints[i].ID}
+		return r.Hooks.AddDelivery(ctx, collab.EndpointRef{LaneRef: refs[i], CreatedAt: endpoints[i].CreatedAt}, collab.Delivery{
 			EventID: w.ID, Type: r.event.Type, State: collab.DeliveryPending, NextAttempt: now, CreatedAt: now, LastUpdated: now,
 		})
 	})
 	if err != nil {
 		return w, err
 	}
-	lanes, err := r.Outbox.Lanes(ctx, refs...)
+	lanes, err := r.Hooks.Lanes(ctx, refs...)
 	if err != nil {
 		return w, err
 	}
-	lanes = slices.DeleteFunc(lanes, func(l outbox.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
+	lanes = slices.DeleteFunc(lanes, func(l hooks.Lane) bool { return !l.Held(now) && l.Pause > now && l.Next != 0 })
 	return then(w, outbox.StageList), r.wake(ctx, lanes)
 }
 
 // wake sends messages for those of the lanes that have no holder.
-func (r *eventRun) wake(ctx context.Context, lanes []outbox.Lane) error {
+func (r *eventRun) wake(ctx context.Context, lanes []hooks.Lane) error {
 	var mu sync.Mutex
 	var send []queue.Lane
 	err := each(len(lanes), concurrency, func(i int) error {
-		token, err := r.Outbox.WakeLane(ctx, lanes[i])
+		token, err := r.Hooks.WakeLane(ctx, lanes[i])
 		if token != "" {
 			mu.Lock()
 			defer mu.Unlock()
@@ -71,7 +72,7 @@ func (d *Deliverer) disable(ctx context.Context, acct string, hook collab.Webhoo
 		ID: collab.NewIDs(now, seed).Next(), Type: collab.WebhookDisabled, Account: acct, Time: now.UnixMilli(),
 		Webhook: &collab.EventWebhook{WebhookID: hook.ID, Reason: reason},
 	}
-	disabled, err := d.Outbox.DisableWebhook(ctx, acct, hook, reason, ev)
+	disabled, err := d.Hooks.DisableWebhook(ctx, acct, hook, reason, ev)
 	if err != nil || !disabled {
 		return err
 	}

@@ -114,12 +114,12 @@ func TestReplay(t *testing.T) {
 	}
 	w.drain(p)
 	up.Store(true)
-	w.must(w.outbox.ReplayDelivery(t.Context(), a.id, "hook", evs[0].ID))
+	w.must(w.hooks.ReplayDelivery(t.Context(), a.id, "hook", evs[0].ID))
 	w.settle(p)
 	if d := a.delivery("hook", evs[0].ID); d.State != collab.DeliveryDelivered || d.Tries != 1 || len(d.Attempts) != 2 {
 		t.Errorf("replayed %+v", d)
 	}
-	n, next, err := w.outbox.ReplayDeliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{After: evs[1].Time}, "", 100)
+	n, next, err := w.hooks.ReplayDeliveries(t.Context(), a.id, "hook", collab.DeliveryFilter{After: evs[1].Time}, "", 100)
 	if n != 2 || next != "" || err != nil {
 		t.Fatal(n, next, err)
 	}
@@ -189,7 +189,7 @@ func TestAnswers(t *testing.T) {
 					t.Errorf("waits until %d, the lane until %d", d.NextAttempt, l.Next)
 				}
 			}
-			hook, err := w.outbox.Webhook(t.Context(), a.id, "hook")
+			hook, err := w.hooks.Webhook(t.Context(), a.id, "hook")
 			if err != nil || hook.Disabled != test.disabled {
 				t.Errorf("endpoint %+v, %v", hook, err)
 			}
@@ -239,7 +239,7 @@ func TestDisabled(t *testing.T) {
 	p := w.start()
 	start := w.Now()
 	endpoint := func() collab.Webhook {
-		hook, err := w.outbox.Webhook(t.Context(), a.id, "down")
+		hook, err := w.hooks.Webhook(t.Context(), a.id, "down")
 		w.must(err)
 		return hook
 	}
@@ -273,12 +273,12 @@ func TestDisabled(t *testing.T) {
 	missed := a.quiet()
 	w.send(missed)
 	w.settle(p)
-	if _, err := w.outbox.Delivery(t.Context(), a.endpoint("down"), missed.ID); collab.CodeOf(err) != collab.NotFound ||
+	if _, err := w.hooks.Delivery(t.Context(), a.endpoint("down"), missed.ID); collab.CodeOf(err) != collab.NotFound ||
 		len(r.posts()) != before {
 		t.Errorf("after it was disabled: %v, %d posts more", err, len(r.posts())-before)
 	}
 	mended.Store(true)
-	_, err := w.outbox.UpdateWebhook(t.Context(), a.id, "down", func(w *collab.Webhook) error {
+	_, err := w.hooks.UpdateWebhook(t.Context(), a.id, "down", func(w *collab.Webhook) error {
 		w.Disabled = false
 		return nil
 	})
@@ -314,7 +314,7 @@ func TestQuietWeek(t *testing.T) {
 	second := a.quiet()
 	w.send(second)
 	w.settle(p)
-	hook, err := w.outbox.Webhook(t.Context(), a.id, "crm")
+	hook, err := w.hooks.Webhook(t.Context(), a.id, "crm")
 	w.must(err)
 	for _, ev := range []*collab.Event{first, second} {
 		if d := a.delivery("crm", ev.ID); hook.Disabled || d.State != collab.DeliveryDelivered {
@@ -336,7 +336,7 @@ func TestUnwanted(t *testing.T) {
 	w.send(unwanted, wanted)
 	p := w.start()
 	w.drain(p)
-	_, err = w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
+	_, err = w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(h *collab.Webhook) error {
 		h.EventTypes = []collab.EventType{collab.WebhookDisabled}
 		return nil
 	})
@@ -366,7 +366,7 @@ func TestAddedAgain(t *testing.T) {
 	p := w.start()
 	w.send(a.quiet())
 	w.settleUntil(p, w.Now().Add(10*time.Minute))
-	w.must(w.outbox.DeleteWebhook(t.Context(), a.id, "crm", "mark"))
+	w.must(w.hooks.DeleteWebhook(t.Context(), a.id, "crm", "mark"))
 	w.add(time.Minute)
 	a.webhook("crm", r.URL+"/new", collab.NotificationAdded)
 	w.settle(p)
@@ -760,7 +760,7 @@ func TestRotation(t *testing.T) {
 	fresh, err := webhook.NewSecret(strings.NewReader(strings.Repeat("n", 32)))
 	w.must(err)
 	var old string
-	_, err = w.outbox.UpdateWebhook(t.Context(), a.id, "hook", func(hook *collab.Webhook) error {
+	_, err = w.hooks.UpdateWebhook(t.Context(), a.id, "hook", func(hook *collab.Webhook) error {
 		old = hook.Secrets[0].Secret
 		return hook.Rotate("", fresh, w.millis())
 	})

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"collabdata/shared/keys"
 )
@@ -41,4 +43,41 @@ func LastPart(it Item, prefix string) (string, error) {
 		return "", Unreadable(it.Key(), err)
 	}
 	return id, nil
+}
+
+// QueryMerged reads the same range of several partitions, and returns at most most items, in the order of their sort keys over all
+// of them, those of earlier partitions first where these are equal. q.Limit is for each partition. more reports that there are others after
+// them; then there is at least one item.
+func (t *Table) QueryMerged(ctx context.Context, pks []string, q Scan, most int) (list []Item, more bool, err error) {
+	found, goesOn := make([][]Item, len(pks)), make([]bool, len(pks))
+	err = Each(ctx, len(pks), func(ctx context.Context, i int) (err error) {
+		of := q
+		of.PK = pks[i]
+		found[i], goesOn[i], err = t.QueryPage(ctx, of)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	compare := func(a, b Item) int {
+		if q.Newest {
+			a, b = b, a
+		}
+		return strings.Compare(a.Text(keys.SK), b.Text(keys.SK))
+	}
+	var end Item // the last one up to which all partitions were read
+	for i, items := range found {
+		list = append(list, items...)
+		if n := len(items); goesOn[i] && n > 0 && (end == nil || compare(items[n-1], end) < 0) {
+			end = items[n-1]
+		}
+		more = more || goesOn[i]
+	}
+	slices.SortStableFunc(list, compare)
+	for i, it := range list {
+		if i == most || end != nil && compare(it, end) > 0 {
+			return list[:i], true, nil
+		}
+	}
+	return list, more, nil
 }

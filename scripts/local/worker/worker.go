@@ -13,6 +13,7 @@ import (
 	"collabdata/shared/delivery/pending"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 )
 
@@ -47,7 +48,9 @@ func New(c deliver.Config) (*Worker, error) {
 	}
 	w := &Worker{deliverer: d, events: queue.New(c.SQS, c.EventsURL, c.Log), webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log), config: c}
 	waiting := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader), nil)
-	w.relay = &pending.Relay{Store: waiting, Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now}
+	w.relay = &pending.Relay{
+		Store: waiting, Lanes: hooks.New(waiting), Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now,
+	}
 	return w, nil
 }
 

@@ -17,7 +17,7 @@ type Service struct {
 	NewSecret func() (string, error) // returns a new random secret that signs
 }
 
-// Store keeps the webhook endpoints of accounts and what was delivered to them: see package outbox.
+// Store keeps the webhook endpoints of accounts and what was delivered to them: see package hooks.
 type Store interface {
 	Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error)
 	Webhook(ctx context.Context, acct, id string) (collab.Webhook, error)

@@ -21,6 +21,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/webhook"
@@ -29,7 +30,7 @@ import (
 // fixture is the service on a table of its own.
 type fixture struct {
 	*webhooks.Service
-	store  *outbox.Store
+	store  *hooks.Store
 	server *rpc.Server
 	now    time.Time
 	secret int // of the secrets made
@@ -40,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return f.now }
 	table := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
-	f.store = outbox.New(table, nil)
+	f.store = hooks.New(outbox.New(table, nil))
 	if err := f.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
@@ -52,7 +53,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 	pending := outbox.New(t, d)
 	threads := threads.New(t, d, pending)
 	o := delivery.Options{
-		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(d, threads, pending, 0), Outbox: pending,
+		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(d, threads, pending, 0), Outbox: pending, Hooks: hooks.New(pending),
 		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,

@@ -26,6 +26,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -95,7 +96,7 @@ func receive(t *testing.T, c deliver.Config) <-chan string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := outboxOf(c).AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
+	if err := hooks.New(outboxOf(c)).AddWebhook(t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{
 		ID: "hook", URL: receiver.URL, Secrets: []collab.WebhookSecret{{Secret: secret}},
 	}); err != nil {
 		t.Fatal(err)
@@ -172,7 +173,7 @@ func TestHandler(t *testing.T) {
 	}
 	o := outboxOf(c)
 	lane := collab.LaneRef{Account: "acme", WebhookID: "hook"}
-	lanes, err := o.Lanes(t.Context(), lane)
+	lanes, err := hooks.New(o).Lanes(t.Context(), lane)
 	if err != nil {
 		t.Fatal(err)
 	}

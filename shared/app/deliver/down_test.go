@@ -18,6 +18,7 @@ import (
 	"collabdata/scripts/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -90,11 +91,11 @@ func runOutage(t testing.TB, n int, down string) outage {
 		}
 	}))
 	defer up.Close()
-	hooks := map[string]string{"up": up.URL}
+	urls := map[string]string{"up": up.URL}
 	if down != notAtAll {
 		listener, err := net.Listen("tcp4", "127.0.0.1:0")
 		must(err)
-		hooks["down"] = "http://" + listener.Addr().String()
+		urls["down"] = "http://" + listener.Addr().String()
 		if down == refuses {
 			must(listener.Close())
 		} else {
@@ -102,11 +103,11 @@ func runOutage(t testing.TB, n int, down string) outage {
 			c.Calls.Timeout = hangsFor
 		}
 	}
-	for id, url := range hooks {
+	for id, url := range urls {
 		secret, err := webhook.NewSecret(rand.Reader)
 		must(err)
 		must(
-			s.AddWebhook(
+			hooks.New(s).AddWebhook(
 				t.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: id, URL: url, Secrets: []collab.WebhookSecret{{Secret: secret}}},
 			),
 		)
@@ -181,7 +182,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 	position := ""
 	for more := true; more; more = position != "" {
 		var list []collab.Delivery
-		list, position, err = s.Deliveries(t.Context(), "acme", "down", collab.DeliveryFilter{}, position, 1000)
+		list, position, err = hooks.New(s).Deliveries(t.Context(), "acme", "down", collab.DeliveryFilter{}, position, 1000)
 		must(err)
 		for _, d := range list {
 			o.refused += len(d.Attempts)

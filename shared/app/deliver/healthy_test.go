@@ -15,6 +15,7 @@ import (
 	"collabdata/scripts/local/worker"
 	"collabdata/shared/collab"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/testing/storetest"
 	"collabdata/shared/webhook"
 
@@ -44,7 +45,7 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 		}))
 		secret, err := webhook.NewSecret(rand.Reader)
 		if err == nil {
-			err = s.AddWebhook(
+			err = hooks.New(s).AddWebhook(
 				b.Context(), "acme", collab.MaxWebhooks, collab.Webhook{ID: "up", URL: up.URL, Secrets: []collab.WebhookSecret{{Secret: secret}}},
 			)
 		}

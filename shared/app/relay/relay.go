@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -44,8 +45,10 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 		return nil, err
 	}
 	log := app.NewLog(out)
+	o := outbox.New(store.New(cfg, table, time.Now, rand.Reader), nil)
 	return &pending.Relay{
-		Store:    outbox.New(store.New(cfg, table, time.Now, rand.Reader), nil),
+		Store:    o,
+		Lanes:    hooks.New(o),
 		Events:   queue.New(cfg, events, log),
 		Webhooks: queue.New(cfg, webhooks, log),
 		Metrics:  metrics.New(out, stage, time.Now),

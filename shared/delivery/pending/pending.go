@@ -15,6 +15,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 
 	"golang.org/x/sync/errgroup"
@@ -45,7 +46,11 @@ type Store interface {
 	Postpone(ctx context.Context, w outbox.Work, to collab.Millis) (bool, error)
 	Advance(ctx context.Context, from, to outbox.Work) (bool, error)
 	Finish(ctx context.Context, w outbox.Work) error
-	WakeLane(ctx context.Context, l outbox.Lane) (token string, err error)
+}
+
+// Lanes wakes the lanes of webhook endpoints: see package hooks.
+type Lanes interface {
+	WakeLane(ctx context.Context, l hooks.Lane) (token string, err error)
 }
 
 // Events is the queue of events.
@@ -63,6 +68,7 @@ type Webhooks interface {
 // Relay sends pending work again. Several may run at the same time.
 type Relay struct {
 	Store    Store
+	Lanes    Lanes
 	Events   Events
 	Webhooks Webhooks
 	Metrics  *metrics.Metrics // nil for none
@@ -201,7 +207,7 @@ func (k *kindRun) send(ctx context.Context, due []outbox.Work) {
 			var moved bool
 			var err error
 			if k.kind == collab.LaneWork {
-				lane.Token, err = k.Store.WakeLane(moving, outbox.Lane{LaneRef: lane.LaneRef})
+				lane.Token, err = k.Lanes.WakeLane(moving, hooks.Lane{LaneRef: lane.LaneRef})
 			} else {
 				moved, err = k.postpone(moving, w)
 			}

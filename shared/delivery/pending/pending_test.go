@@ -21,6 +21,7 @@ import (
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
 	"collabdata/shared/store"
+	"collabdata/shared/store/hooks"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -72,7 +73,7 @@ func newWorld(t testing.TB) *world {
 
 func (w *world) relay() *pending.Relay {
 	return &pending.Relay{
-		Store: w.store, Events: noted{w.events, &w.sent}, Webhooks: noted{w.webhooks, &w.sent}, Now: w.Now,
+		Store: w.store, Lanes: hooks.New(w.store), Events: noted{w.events, &w.sent}, Webhooks: noted{w.webhooks, &w.sent}, Now: w.Now,
 		Metrics: metrics.New(&w.metrics, "test", w.Now), Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
 }
@@ -112,10 +113,10 @@ func (w *world) eventOf(acct, id string) collab.EventRef {
 func (w *world) lane(hook string, until time.Time) {
 	w.Helper()
 	ref := collab.LaneRef{Account: "acct", WebhookID: hook}
-	l, err := w.store.ClaimLane(w.Context(), ref, "")
+	l, err := hooks.New(w.store).ClaimLane(w.Context(), ref, "")
 	if err == nil {
 		l.Next = until.UnixMilli()
-		_, _, err = w.store.ReleaseLane(w.Context(), *l, false)
+		_, _, err = hooks.New(w.store).ReleaseLane(w.Context(), *l, false)
 	}
 	if err != nil {
 		w.Fatal(err)
@@ -528,7 +529,8 @@ func TestSilentConnection(t *testing.T) {
 		})
 	})
 	r := w.relay()
-	r.Store = outbox.New(table.At(w.Now), nil)
+	o := outbox.New(table.At(w.Now), nil)
+	r.Store, r.Lanes = o, hooks.New(o)
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error")
 	}

@@ -51,7 +51,7 @@ func (s *Store) Record(ctx context.Context, events ...*collab.Event) ([]store.Wr
 			continue
 		}
 		now := s.Millis()
-		expires := expiry(now)
+		expires := Expiry(now)
 		stored := *ev
 		stored.People = make([]collab.User, len(ev.People))
 		for i, u := range ev.People {

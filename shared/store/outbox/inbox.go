@@ -90,7 +90,7 @@ func (s *Store) pointers(
 		if q.Earliest {
 			scan.Keys = store.Everything.After(position)
 		}
-		items, more, err = s.merged(ctx, pks, scan, most)
+		items, more, err = s.QueryMerged(ctx, pks, scan, most)
 	}
 	if err != nil {
 		return nil, false, err
@@ -110,7 +110,7 @@ func (s *Store) pointers(
 	return list, more, nil
 }
 
-// named returns what merged does of the pointers to the ids of q.
+// named returns what QueryMerged does of the pointers to the ids of q.
 func (s *Store) named(
 	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
 ) ([]store.Item, bool, error) {

@@ -18,35 +18,13 @@ import (
 // inbox walks a user's inbox in pages of most, and returns the ids.
 func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
 	t.Helper()
-	return walkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
+	return storetest.WalkPages(t, most, func(position string) (list []collab.InboxEntry, next string, err error) {
 		return s.Notifications(t.Context(), org, ofUser(user), position, most)
 	}, func(e collab.InboxEntry) string { return e.ID })
 }
 
 func ofUser(user string) collab.NotificationQuery {
 	return collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}
-}
-
-// walkPages reads a list in pages of most, and returns the ids.
-func walkPages[T any](t *testing.T, most int, read func(position string) ([]T, string, error), id func(T) string) []string {
-	t.Helper()
-	ids := []string{}
-	for position := ""; ; {
-		list, next, err := read(position)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(list) > most {
-			t.Fatalf("%d on a page of %d", len(list), most)
-		}
-		for _, v := range list {
-			ids = append(ids, id(v))
-		}
-		if next == "" {
-			return ids
-		}
-		position = next
-	}
 }
 
 func notification(id, actor string, at int64) collab.Notification {
@@ -109,14 +87,14 @@ func testInbox(t *testing.T, s *Store) {
 	for _, most := range []int{1, 7, 100} {
 		for _, q := range []collab.NotificationQuery{document, ofUser("bob")} {
 			q.Earliest = true
-			got := walkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
+			got := storetest.WalkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
 				return s.Notifications(ctx, org, q, position, most)
 			}, func(e collab.InboxEntry) string { return e.ID })
 			if diff := cmp.Diff(both, got); diff != "" {
 				t.Errorf("earliest first, pages of %d: %s", most, diff)
 			}
 			q.IDs = []string{"n07", "none", "n20", "n03"}
-			got = walkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
+			got = storetest.WalkPages(t, most, func(position string) ([]collab.InboxEntry, string, error) {
 				return s.Notifications(ctx, org, q, position, most)
 			}, func(e collab.InboxEntry) string { return e.ID })
 			if diff := cmp.Diff([]string{"n03", "n07", "n20"}, got); diff != "" {

@@ -146,12 +146,14 @@ func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q
 
 // Remember keeps what a deletion means that leaves nothing to be done, as long as its request may be repeated.
 func (s *Store) Remember(ctx context.Context, job Job) error {
-	return s.Put(ctx, s.remembered(job))
+	_, err := s.Write(ctx, s.Remembered(job))
+	return err
 }
 
-func (s *Store) remembered(job Job) store.Item {
+// Remembered is the write of Remember, for a transaction.
+func (s *Store) Remembered(job Job) store.Write {
 	expires := s.Millis()/1000 + int64(request.KeyExpiry.Seconds())
-	return store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[Job]{Value: job}, expires})
+	return store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[Job]{Value: job}, expires}))
 }
 
 // EarlierJob returns the job that an earlier attempt at a request has kept, with its progress; nil where none has. It puts the job off, as

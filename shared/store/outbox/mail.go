@@ -35,7 +35,7 @@ func mailKey(t MailThread, event string) keys.Key {
 
 // AddMail records that a mail about an event will be sent, so that an earlier one on the thread may include it. A repeat changes nothing.
 func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
-	_, err := s.Create(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: expiry(s.Millis())}))
+	_, err := s.Create(ctx, store.ItemOf(mailKey(t, event), mailItem{Expires: Expiry(s.Millis())}))
 	return err
 }
 
@@ -97,7 +97,7 @@ func (s *Store) writeMails(
 ) (*store.Refusal, error) {
 	expires := expression.Name(keys.Expires)
 	// once: Set changes the builder that it is called on
-	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(expiry(s.Millis()))))
+	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(Expiry(s.Millis()))))
 	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })
 	return s.Write(ctx, writes...)
 }

@@ -32,7 +32,7 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 	event := cmp.Or(it.Text(keys.AddedBy), n.ID)
 	if user == "" {
 		withdrawn := store.NewItem(keys.Withdrawn(org.Account, event))
-		withdrawn[keys.Expires] = store.Number(expiry(s.Millis()))
+		withdrawn[keys.Expires] = store.Number(Expiry(s.Millis()))
 		_, err = s.Write(ctx, store.DeleteRead(it, keys.AddedBy), store.Put(withdrawn),
 			store.Put(store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, ""), to)),
 			store.Delete(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))

@@ -18,7 +18,7 @@ type Quarantined struct {
 // Quarantine moves an event from the pending work into the quarantine, unless another run has advanced it.
 func (s *Store) Quarantine(ctx context.Context, w Work, reason string) error {
 	q := Quarantined{Work: w, At: s.Millis(), Reason: reason}
-	q.Expires = expiry(q.At)
+	q.Expires = Expiry(q.At)
 	_, err := s.Write(ctx, store.Put(store.ItemOf(keys.Quarantined(w.Account, w.ID), q)), deleteWork(w))
 	return err
 }

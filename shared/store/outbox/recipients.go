@@ -59,7 +59,7 @@ func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor s
 
 // KeepRecipientPage stores a page of an event's recipients, unless one is stored already, and returns the stored one.
 func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *RecipientPage) (*RecipientPage, error) {
-	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, expiry(s.Millis())}
+	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, Expiry(s.Millis())}
 	there, err := s.Create(ctx, store.ItemOf(keys.RecipientPage(ref.Account, ref.ID, cursor), page))
 	if err == nil && there != nil {
 		err = there.Decode(&page)

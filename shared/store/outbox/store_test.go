@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -52,19 +51,7 @@ func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 // pending returns the pending work of the store, those that are due first ahead.
 func (s *Store) pending(t *testing.T) []Work {
 	t.Helper()
-	var all []Work
-	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
-		for shard := range keys.DueShards {
-			for from, more := "", true; more; more = from != "" {
-				list, next, err := s.Work(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, list...)
-				from = next
-			}
-		}
-	}
+	all := storetest.Pending(t, s.Work)
 	slices.SortStableFunc(all, func(a, b Work) int { return int(a.Next - b.Next) })
 	return all
 }
@@ -91,26 +78,9 @@ func TestKeepUnknown(t *testing.T) { onEach(t, testKeepUnknown) }
 
 func testKeepUnknown(t *testing.T, s *Store) {
 	ctx := t.Context()
-	if err := s.AddWebhook(ctx, "acct", collab.MaxWebhooks, newWebhook("h")); err != nil {
-		t.Fatal(err)
-	}
-	event := s.deliver(t, theEndpoint, time.Now(), 1)[0]
-	s.save(t, theEndpoint, event, retryAt(1))
 	_, ref := s.addEvent(t, "e")
 	work := Work{EventRef: ref, Kind: collab.EventWork}
 	for k, change := range map[keys.Key]func() error{
-		laneKey(theLane): func() error {
-			s.mustLane(t, func(l *Lane) { l.Pause = 5 })
-			return nil
-		},
-		keptKey(theEndpoint, event): func() error {
-			s.save(t, theEndpoint, event, delivered)
-			return nil
-		},
-		keys.Webhook("acct", "h"): func() error {
-			_, err := s.UpdateWebhook(ctx, "acct", "h", func(w *collab.Webhook) error { w.Description = ""; return nil })
-			return err
-		},
 		workKey(work): func() error {
 			from, err := s.Pending(ctx, ref, collab.EventWork)
 			if err != nil {

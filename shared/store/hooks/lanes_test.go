@@ -1,4 +1,4 @@
-package outbox
+package hooks
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -71,14 +72,14 @@ func testLane(t *testing.T, s *Store) {
 	}
 	next := func(want time.Time) {
 		t.Helper()
-		if work := s.pending(t); len(work) != 1 || work[0].Kind != collab.LaneWork || work[0].Account != "acct" || work[0].ID != "h" ||
+		if work := storetest.Pending(t, s.outbox.Work); len(work) != 1 || work[0].Kind != collab.LaneWork || work[0].Account != "acct" || work[0].ID != "h" ||
 			work[0].Next != want.UnixMilli() {
 			t.Errorf("pending %+v, want it at %d", work, want.UnixMilli())
 		}
 	}
 	unknown := Lane{LaneRef: theLane}
 	lost := wake(unknown, true)
-	next(now.Add(wakeAgain))
+	next(now.Add(wakeAfter))
 	wake(unknown, false) // its message is under way: who takes it is asked to look
 	if !is().Asked {
 		t.Error("nobody is asked")
@@ -86,7 +87,7 @@ func testLane(t *testing.T, s *Store) {
 	since := now
 	now = now.Add(LaneLease)
 	token := wake(is(), true) // its message was lost
-	if work := s.pending(t); work[0].Since != since.UnixMilli() {
+	if work := storetest.Pending(t, s.outbox.Work); work[0].Since != since.UnixMilli() {
 		t.Errorf("waits since %d, want %d", work[0].Since, since.UnixMilli())
 	}
 	claim(lost, false) // it was not lost, but another is under way
@@ -97,7 +98,7 @@ func testLane(t *testing.T, s *Store) {
 	claim("", false)
 	wake(unknown, false)
 	wake(is(), false)
-	next(now.Add(wakeAgain)) // should the holder die
+	next(now.Add(wakeAfter)) // should the holder die
 	l.Next, l.Alarm, l.Pause = 0, 88, 99
 	l.Health.Fail(5)
 	release(l, false, false)
@@ -107,8 +108,8 @@ func testLane(t *testing.T, s *Store) {
 	}
 	again.Next, again.Alarm, again.Pause, again.Health = 0, 88, 99, l.Health
 	release(again, false, true)
-	if len(s.pending(t)) != 0 {
-		t.Errorf("pending %+v", s.pending(t))
+	if len(storetest.Pending(t, s.outbox.Work)) != 0 {
+		t.Errorf("pending %+v", storetest.Pending(t, s.outbox.Work))
 	}
 	want := Lane{LaneRef: theLane, Alarm: 88, Pause: 99, Health: collab.WebhookHealth{Failures: 1, FailingSince: 5, Days: []int64{0}}}
 	if diff := cmp.Diff(want, is(), cmpopts.IgnoreUnexported(Lane{})); diff != "" {
@@ -128,7 +129,7 @@ func testLane(t *testing.T, s *Store) {
 	release(dead, true, false)
 	token = release(l, true, true)
 	claim("", false)
-	next(now.Add(wakeAgain))
+	next(now.Add(wakeAfter))
 	l = claim(token, true)
 	if err := s.addedToLane(ctx, theLane); err != nil {
 		t.Fatal(err)
@@ -384,7 +385,7 @@ func testDeliveries(t *testing.T, s *Store) {
 		all = append([]string{event}, all...)
 	}
 	walk := func(f collab.DeliveryFilter, most int) []string {
-		return walkPages(t, most, func(after string) ([]collab.Delivery, string, error) {
+		return storetest.WalkPages(t, most, func(after string) ([]collab.Delivery, string, error) {
 			return s.Deliveries(ctx, "acct", "h", f, after, most)
 		}, func(d collab.Delivery) string { return d.EventID })
 	}
@@ -430,7 +431,7 @@ func testDeliveries(t *testing.T, s *Store) {
 		}
 		after = next
 	}
-	work := s.pending(t)
+	work := storetest.Pending(t, s.outbox.Work)
 	if pending := walk(collab.DeliveryFilter{State: collab.DeliveryPending, After: ms + 10_000}, 100); replayed != 15 ||
 		!slices.Equal(pending, all[:15]) ||
 		len(work) != 1 ||

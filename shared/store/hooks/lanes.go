@@ -1,4 +1,4 @@
-package outbox
+package hooks
 
 import (
 	"context"
@@ -12,22 +12,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A lane has one holder at a time. Who adds deliveries to a lane without a holder reserves it for the taker of a message; who adds them to
-// one that has a holder asks that to look again. A holder ends only where nobody has asked since it began to look. Until then the lane is
-// pending work, so the relay brings back what a message or a run loses.
+// A lane has one holder at a time. Adding deliveries to a free lane reserves it for the receiver of a message; adding them to a held one sets
+// Asked. A holder releases its lane only if Asked was not set since it began to look. Until then the lane is pending work, and the relay makes
+// up for a lost message or run.
 const (
-	LaneLease   = time.Minute      // of a holder, and of the taker of a message
-	takenAtOnce = 20 * time.Second // a message that is older does without the reservation
-	wakeAgain   = 2 * time.Minute  // after a lane was reserved or claimed the relay wakes it
+	LaneLease   = time.Minute      // of a holder, and of the receiver of a message
+	takenAtOnce = 20 * time.Second // the receiver of an older message claims the lane anew
+	wakeAfter   = 2 * time.Minute  // from a reservation or claim until the relay wakes the lane
 )
 
 // Lane is the state of all deliveries to a webhook endpoint together. One process at a time works on it: its holder.
 type Lane struct {
 	collab.LaneRef `dynamodbav:"-"`
-	Holder         string               `dynamodbav:"by,omitempty"`    // who works on it, or whose message it waits for; "" for nobody
+	Holder         string               `dynamodbav:"by,omitempty"`    // the run or the message that has it; "" for none
 	Until          collab.Millis        `dynamodbav:"until,omitempty"` // the end of the holder's lease
-	Asked          bool                 `dynamodbav:"ask"`             // something was added since its holder looked: it looks again
-	Since          collab.Millis        `dynamodbav:"at,omitempty"`    // when the first message that nobody has taken was sent; 0 for none
+	Asked          bool                 `dynamodbav:"ask"`             // something was added since its holder looked
+	Since          collab.Millis        `dynamodbav:"at,omitempty"`    // when the first message was sent that nobody has received; 0 for none
 	Next           collab.Millis        `dynamodbav:"next,omitempty"`  // when the relay wakes it, 0 for never
 	Alarm          collab.Millis        `dynamodbav:"alarm,omitempty"` // the last delayed message for it comes then
 	Pause          collab.Millis        `dynamodbav:"pause,omitempty"` // nothing is posted before: the endpoint rests, or asked for it
@@ -63,11 +63,11 @@ func (s *Store) Lanes(ctx context.Context, refs ...collab.LaneRef) ([]Lane, erro
 	return list, nil
 }
 
-// hold is the update that gives a lane a holder, who has not looked yet.
+// hold is the update that gives a lane a holder, and clears Asked.
 func (s *Store) hold(holder string, now collab.Millis) expression.UpdateBuilder {
 	return expression.Set(expression.Name(keys.Holder), expression.Value(holder)).
 		Set(expression.Name(keys.Lease), expression.Value(now+LaneLease.Milliseconds())).
-		Set(expression.Name(keys.Next), expression.Value(now+wakeAgain.Milliseconds())).
+		Set(expression.Name(keys.Next), expression.Value(now+wakeAfter.Milliseconds())).
 		Set(expression.Name(keys.Asked), expression.Value(false))
 }
 
@@ -76,9 +76,8 @@ func free(now collab.Millis) expression.ConditionBuilder {
 	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
 }
 
-// WakeLane sees to it that somebody looks for what was added to a lane before. Where it has no holder it is reserved for the taker of a
-// message that the caller is to send with this token; a token of "" says that none is to be sent, as its holder will look. l is the lane as
-// it was seen last; its reference is enough.
+// WakeLane has what was added to a lane posted. It reserves a free lane for the receiver of a message, which the caller sends with the token.
+// It sets Asked of a held one, and the token is "": no message is needed. l is the lane as last read; its LaneRef is enough.
 func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -105,8 +104,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	return token, err
 }
 
-// ClaimLane makes the caller the holder of a lane, or goes on for the holder of the token, and returns the lane as it is then: not yet
-// asked. It returns nil where another holds the lane.
+// ClaimLane makes the caller the holder of a lane that is free, or held by the token ("" for none), and returns the lane with Asked cleared.
+// It returns nil where another holds the lane.
 func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*Lane, error) {
 	now := s.Millis()
 	mark, condition := s.NewMark(), free(now)
@@ -135,22 +134,21 @@ func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string)
 	return &l, nil
 }
 
-// ReleaseLane ends the holding of a lane, and writes it as its holder leaves it. Where there is more to do at once it is reserved for the
-// taker of a message that the caller is to send with the token. It reports false, and nothing has changed, when somebody has asked the
-// holder to look again, or it holds the lane no more.
+// ReleaseLane frees a lane and writes the other fields of l. With more it reserves the lane instead, for the receiver of a message that the
+// caller sends with the token. It reports false, and nothing has changed, when Asked was set, or l.Holder holds the lane no more.
 func (s *Store) ReleaseLane(ctx context.Context, l Lane, more bool) (token string, released bool, err error) {
 	l.Holder, l.Until, l.Asked, l.Since = "", 0, false, 0
 	if more {
 		now := s.Millis()
 		token = s.NewMark()
-		l.Holder, l.Until, l.Since, l.Next = token, now+LaneLease.Milliseconds(), now, now+wakeAgain.Milliseconds()
+		l.Holder, l.Until, l.Since, l.Next = token, now+LaneLease.Milliseconds(), now, now+wakeAfter.Milliseconds()
 	}
 	k, mark := laneKey(l.LaneRef), s.NewMark()
 	refused, err := s.Write(ctx, store.Change(l.read, store.Overlay[Lane](l.read, store.ItemOf(k, l)), mark, keys.Holder, keys.Asked))
 	return token, err == nil && (refused == nil || refused.By(mark)), err
 }
 
-// addedToLane asks the holder of a lane to look, and else has the relay wake it.
+// addedToLane sets Asked of a lane, and has the relay wake it.
 func (s *Store) addedToLane(ctx context.Context, ref collab.LaneRef) error {
 	_, err := s.Write(ctx, store.Update(laneKey(ref), s.added()))
 	return err

@@ -1,4 +1,4 @@
-package outbox
+package hooks
 
 import (
 	"context"
@@ -7,11 +7,12 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 )
 
-// A new delivery is an item among those that nobody has attempted yet. Its first attempt makes it the item that is kept, and removes the
-// new one. While the kept one waits for its next attempt, a pointer of its revision says so. So both lists hold what is to be done alone,
-// and whoever looks at them misses nothing.
+// A delivery is a new item until its first attempt, which writes the kept item and deletes the new one. While the kept one waits for its next
+// attempt, a pointer with its revision is listed by that time. So the list of new items and the list of pointers hold what is left to do, and
+// nothing else.
 
 func newKey(e collab.EndpointRef, event string) keys.Key {
 	return keys.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
@@ -23,14 +24,14 @@ func keptKey(e collab.EndpointRef, event string) keys.Key {
 
 func deliveryItem(k keys.Key, d collab.Delivery) store.Item {
 	it := store.ItemOf(k, d)
-	it[keys.Expires] = store.Number(expiry(d.CreatedAt))
+	it[keys.Expires] = store.Number(outbox.Expiry(d.CreatedAt))
 	return it
 }
 
 // waitingItem is the pointer to a delivery that waits.
 func waitingItem(k keys.Key, d collab.Delivery) store.Item {
 	it := store.NewItem(keys.Waiting(k, d.NextAttempt))
-	it[keys.Rev], it[keys.Expires] = store.Number(d.Rev), store.Number(expiry(d.CreatedAt))
+	it[keys.Rev], it[keys.Expires] = store.Number(d.Rev), store.Number(outbox.Expiry(d.CreatedAt))
 	return it
 }
 
@@ -40,14 +41,13 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	return d, err
 }
 
-// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing; one of a delivery that was attempted is dropped when its turn
-// comes.
+// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing. One of a delivery that was attempted is deleted by NewDeliveries.
 func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
 	_, err := s.Create(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
 }
 
-// Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or no more.
+// Delivery reads the delivery of an event to an endpoint; NOT_FOUND when there is none, or it has expired.
 func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string) (d collab.Delivery, err error) {
 	kept, fresh := keptKey(e, event), newKey(e, event)
 	found, err := s.GetAll(ctx, []keys.Key{kept, fresh}, true)
@@ -62,9 +62,8 @@ func (s *Store) Delivery(ctx context.Context, e collab.EndpointRef, event string
 	return d, collab.Errorf(collab.NotFound, "webhook %q has no delivery of event %q", e.WebhookID, event)
 }
 
-// NewDeliveries returns up to most new deliveries of an endpoint, in the order of their events; more reports that there are others. It
-// removes those that were attempted: a run has ended before it did, or their event was handled twice. Those that can't be read are passed
-// over, and told to skip.
+// NewDeliveries returns at most most new deliveries of an endpoint, in the order of their events; more reports that there are others. It
+// deletes those that were attempted: a run died before it did, or their event was handled twice. Deliveries that can't be read go to skip.
 func (s *Store) NewDeliveries(
 	ctx context.Context, e collab.EndpointRef, most int, skip func(error),
 ) (list []collab.Delivery, more bool, err error) {
@@ -99,7 +98,7 @@ func (s *Store) NewDeliveries(
 	return list, more, nil
 }
 
-// attempted removes the new delivery that has become a kept one, and has that wait where it is to.
+// attempted deletes the new item of a kept delivery, and writes the pointer of one that waits.
 func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.Item, skip func(error)) error {
 	d, err := readDelivery(e.WebhookID, kept)
 	if err != nil {
@@ -112,7 +111,7 @@ func (s *Store) attempted(ctx context.Context, e collab.EndpointRef, kept store.
 	return s.Delete(ctx, newKey(e, kept.Text(keys.SK)))
 }
 
-// SaveDelivery writes what became of a delivery that was read as before. It changes nothing where another has written it since.
+// SaveDelivery updates a delivery from before, as it was read, to after. It changes nothing where another has written it since.
 func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, after collab.Delivery) error {
 	if before.Rev > 0 {
 		_, err := s.Write(ctx, s.saveDelivery(e, before, after, s.NewMark())...)
@@ -130,7 +129,7 @@ func (s *Store) SaveDelivery(ctx context.Context, e collab.EndpointRef, before, 
 	return s.attempted(ctx, e, it, func(error) {})
 }
 
-// saveDelivery writes a kept delivery that was read as before, with where it waits.
+// saveDelivery is the transaction that updates a kept delivery and its pointer.
 func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery, mark string) []store.Write {
 	after.LastUpdated, after.Rev = s.Millis(), before.Rev+1
 	it := deliveryItem(keptKey(e, after.EventID), after)
@@ -145,9 +144,9 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns up to most deliveries of an endpoint that wait for the time until or before, earliest first, and for when the
-// first behind them waits, 0 for none. It removes pointers to deliveries that have expired or wait no more. Those that can't be read are
-// passed over, and told to skip.
+// WaitingDeliveries returns at most most deliveries of an endpoint that wait for the time until or an earlier one, earliest first. next is the
+// time that the first one after them waits for, 0 for none. It deletes pointers to deliveries that have expired or wait no more. Deliveries
+// that can't be read go to skip.
 func (s *Store) WaitingDeliveries(
 	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
@@ -203,18 +202,18 @@ func (s *Store) WaitingDeliveries(
 	return list, next, nil
 }
 
-// behindEvents sorts behind all event ids, and before where deliveries wait.
-const behindEvents = "{"
+// afterEvents sorts after all event ids, and before the pointers of deliveries that wait.
+const afterEvents = "{"
 
 // deliveriesExamined bounds what one page of deliveries looks at.
 const deliveriesExamined = 1_000
 
-// deliveries reads up to most deliveries of an endpoint, kept and new ones, between two events.
+// deliveries reads at most most deliveries of an endpoint, kept and new ones, between two events.
 func (s *Store) deliveries(
 	ctx context.Context, e collab.EndpointRef, itemKeys store.Span, most int, newest bool,
 ) (list []collab.Delivery, more bool, err error) {
 	pks := []string{keptKey(e, "").PK, newKey(e, "").PK}
-	items, more, err := s.merged(ctx, pks, store.Scan{Keys: itemKeys, Limit: most, Newest: newest, Strong: true}, most)
+	items, more, err := s.QueryMerged(ctx, pks, store.Scan{Keys: itemKeys, Limit: most, Newest: newest, Strong: true}, most)
 	if err != nil {
 		return nil, false, err
 	}
@@ -232,16 +231,16 @@ func (s *Store) deliveries(
 
 // between are the keys of the deliveries that may pass a filter.
 func between(f collab.DeliveryFilter) store.Span {
-	itemKeys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: behindEvents}
+	itemKeys := store.Span{From: max(collab.EarliestID(f.After), store.Everything.From), To: afterEvents}
 	if f.Before != 0 {
 		itemKeys.To = collab.EarliestID(f.Before + 1)
 	}
 	return itemKeys
 }
 
-// Deliveries returns up to most deliveries of an endpoint that pass the filter, newest event first, behind the event id after ("" for the
-// newest). next is the position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
-// Strongly consistent.
+// Deliveries returns at most most deliveries of an endpoint that pass the filter, newest event first, after an event id ("" for the newest).
+// next is the position of the next page, "" when the list ends. A page may hold fewer than most, even none, and still have a next one.
+// Strongly consistent. NOT_FOUND when the endpoint does not exist.
 func (s *Store) Deliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (list []collab.Delivery, next string, err error) {
@@ -272,14 +271,14 @@ func (s *Store) Deliveries(
 	}
 }
 
-// endpoint names an endpoint that is there; NOT_FOUND when it is not.
+// endpoint returns the reference of an endpoint; NOT_FOUND when it does not exist.
 func (s *Store) endpoint(ctx context.Context, acct, hook string) (e collab.EndpointRef, err error) {
 	w, err := s.Webhook(ctx, acct, hook)
 	return collab.EndpointRef{LaneRef: collab.LaneRef{Account: acct, WebhookID: hook}, CreatedAt: w.CreatedAt}, err
 }
 
-// ReplayDelivery makes a delivery pending again, whatever had become of it; the relay wakes its lane. It fails with NOT_FOUND when there is
-// none.
+// ReplayDelivery makes a delivery pending once more, whatever became of it; the relay wakes its lane. NOT_FOUND when the delivery or the
+// endpoint does not exist.
 func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) error {
 	e, err := s.endpoint(ctx, acct, hook)
 	if err == nil {
@@ -291,12 +290,12 @@ func (s *Store) ReplayDelivery(ctx context.Context, acct, hook, event string) er
 	return err
 }
 
-// replay has a delivery wait for now, whatever had become of it. addedToLane is to follow.
+// replay makes a delivery due now, whatever became of it. addedToLane must follow.
 func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) error {
 	mark := s.NewMark()
 	return s.Try(ctx, "the delivery of event "+event, mark, func(ctx context.Context) ([]store.Write, error) {
 		before, err := s.Delivery(ctx, e, event)
-		if err != nil || before.Rev == 0 { // a new one is to be posted anyway
+		if err != nil || before.Rev == 0 { // a new one is due anyway
 			return nil, err
 		}
 		after := before
@@ -305,12 +304,12 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 	})
 }
 
-// replayReserve is what is left of a call's time when no further page is replayed.
+// replayReserve is the time left of a call at which it begins no further page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes up to most deliveries of an endpoint that pass the filter pending again, oldest event first, from behind the event
-// id after ("" for the oldest); the relay wakes the lane. replayed is how many it were. next is the position of the next call, "" when
-// there are no more: a call whose time runs out leaves others to it.
+// ReplayDeliveries makes at most most deliveries of an endpoint that pass the filter pending once more, oldest event first, after an event id
+// ("" for the oldest); the relay wakes the lane. replayed counts them. next is the position of the next call, "" when there are no more: a
+// call whose time runs out leaves others to it. NOT_FOUND when the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (replayed int, next string, err error) {

@@ -1,4 +1,4 @@
-package outbox
+package hooks
 
 import (
 	"testing"
@@ -126,7 +126,7 @@ func testDisableWebhook(t *testing.T, s *Store) {
 	if err != nil || !w.Disabled || w.DisabledReason != "gone" || w.Wants(collab.CommentAdded) {
 		t.Errorf("disabled: %+v, %v", w, err)
 	}
-	if got, err := s.Event(ctx, "acct", "e"); err != nil || got.Webhook.Reason != "gone" {
+	if got, err := s.outbox.Event(ctx, "acct", "e"); err != nil || got.Webhook.Reason != "gone" {
 		t.Errorf("its event: %+v, %v", got, err)
 	}
 	if disabled, err := s.DisableWebhook(ctx, "acct", collab.Webhook{ID: "none"}, "gone", ev); disabled || err != nil {

@@ -1,4 +1,4 @@
-package outbox
+package hooks
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
@@ -26,8 +27,8 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint, with a lane of its own; ALREADY_EXISTS when there is one with its id, FAILED_PRECONDITION when the
-// account has as many as most. Of several at one moment all but one may fail with ABORTED.
+// AddWebhook adds a webhook endpoint with its lane. It fails with ALREADY_EXISTS when its id is taken, and with FAILED_PRECONDITION when the
+// account has most of them. Of several at one moment all but one may fail with ABORTED.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
 	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -48,14 +49,14 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 		}
 		return []store.Write{
 			store.Change(nil, store.ItemOf(keys.Webhook(acct, w.ID), w), mark), store.Put(store.ItemOf(keys.Lane(acct, w.ID), Lane{})),
-			store.Change(before, store.NewItem(last), mark), // so that no other was added since they were counted
+			store.Change(before, store.NewItem(last), mark), // fails if another was added since they were counted
 		}, nil
 	})
 }
 
-// UpdateWebhook changes a webhook endpoint and returns it as it is then; NOT_FOUND when it does not exist. How it has failed is forgotten:
-// whoever changes an endpoint gives it a fresh start; the relay wakes its lane. change may be called again with what others wrote
-// meanwhile; its error leaves the endpoint as it is.
+// UpdateWebhook changes a webhook endpoint and returns it; NOT_FOUND when it does not exist. It gives the endpoint a fresh start: its failures
+// are forgotten, and the relay wakes its lane. change may be called once more with what others wrote meanwhile; its error leaves the endpoint
+// as it is.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
@@ -66,9 +67,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(
 	return w, err
 }
 
-// DisableWebhook disables a webhook endpoint as it was seen, for a reason, and records the event that tells of it, both or neither.
-// disabled is false, and nothing has changed, when it is disabled already, does not exist, has another URL by now, or was deleted and added
-// again.
+// DisableWebhook disables a webhook endpoint for a reason, and records the event of that in the same transaction. disabled is false, and
+// nothing has changed, when it is disabled already, does not exist, or is not the one that was seen: its URL has changed, or it was deleted
+// and added anew.
 func (s *Store) DisableWebhook(
 	ctx context.Context, acct string, seen collab.Webhook, reason string, ev *collab.Event,
 ) (disabled bool, err error) {
@@ -77,7 +78,7 @@ func (s *Store) DisableWebhook(
 			return nil, nil
 		}
 		w.Disabled, w.DisabledReason, w.LastUpdated = true, reason, s.Millis()
-		return s.Record(ctx, ev)
+		return s.outbox.Record(ctx, ev)
 	})
 	if collab.CodeOf(err) == collab.NotFound {
 		return false, nil
@@ -85,8 +86,8 @@ func (s *Store) DisableWebhook(
 	return disabled && err == nil, err
 }
 
-// changeWebhook changes a webhook endpoint, together with more writes, unless change returns none: see store.Try. NOT_FOUND when it does
-// not exist. What this version does not know of it is kept.
+// changeWebhook changes a webhook endpoint in one transaction with the writes that change returns; it changes nothing when these are none.
+// NOT_FOUND when it does not exist. See store.Try. Attributes that this version does not know are kept.
 func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) ([]store.Write, error)) error {
 	k, mark := keys.Webhook(acct, id), s.NewMark()
 	return s.Try(ctx, "webhook "+strconv.Quote(id), mark, func(ctx context.Context) ([]store.Write, error) {
@@ -109,7 +110,7 @@ func (s *Store) changeWebhook(ctx context.Context, acct, id string, change func(
 	})
 }
 
-// Webhook reads a webhook endpoint of the account, but not how it has answered; NOT_FOUND when it does not exist.
+// Webhook reads a webhook endpoint of the account without its Health; NOT_FOUND when it does not exist.
 func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, error) {
 	it, err := s.Get(ctx, keys.Webhook(acct, id))
 	if err != nil {
@@ -121,7 +122,7 @@ func (s *Store) Webhook(ctx context.Context, acct, id string) (collab.Webhook, e
 	return readWebhook(it)
 }
 
-// Endpoints returns the webhook endpoints of the account by id, but not how they have answered. Strongly consistent.
+// Endpoints returns the webhook endpoints of the account by id, without their Health. Strongly consistent.
 func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, error) {
 	items, err := s.Query(ctx, store.Scan{PK: keys.Webhook(acct, "").PK, Keys: store.Everything, Strong: true})
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Store) Endpoints(ctx context.Context, acct string) ([]collab.Webhook, e
 	return list, nil
 }
 
-// Webhooks returns the webhook endpoints of the account by id, and how they have answered. Strongly consistent.
+// Webhooks returns the webhook endpoints of the account by id, with their Health. Strongly consistent.
 func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, error) {
 	list, err := s.Endpoints(ctx, acct)
 	if err != nil {
@@ -150,15 +151,16 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	return list, err
 }
 
-// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark; NOT_FOUND when it does not exist, unless an earlier try
-// of this request has deleted it. What was on its way to it is not posted any more, not even to one that is made with its id, and expires.
+// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark. It fails with NOT_FOUND when the endpoint does not exist,
+// unless an earlier try of this request has deleted it. Its deliveries are not posted any more, not even to a later endpoint of its id, and
+// expire.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
-	done := s.remembered(Job{ID: mark, Account: acct})
-	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)), store.Put(done))
+	done := s.outbox.Remembered(outbox.Job{ID: mark, Account: acct})
+	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)), done)
 	if err != nil || refused == nil {
 		return err
 	}
-	_, err = s.Job(ctx, acct, mark)
+	_, err = s.outbox.Job(ctx, acct, mark)
 	if collab.CodeOf(err) == collab.NotFound {
 		err = noWebhook(id)
 	}

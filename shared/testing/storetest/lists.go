@@ -1,0 +1,51 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+)
+
+// WalkPages reads a list in pages of most, and returns the ids.
+func WalkPages[T any](t testing.TB, most int, read func(position string) ([]T, string, error), id func(T) string) []string {
+	t.Helper()
+	ids := []string{}
+	for position := ""; ; {
+		list, next, err := read(position)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) > most {
+			t.Fatalf("%d on a page of %d", len(list), most)
+		}
+		for _, v := range list {
+			ids = append(ids, id(v))
+		}
+		if next == "" {
+			return ids
+		}
+		position = next
+	}
+}
+
+// Pending returns the pending work of events, lanes and mails, which read lists: outbox.Store.Work.
+func Pending[T any](t testing.TB, read func(
+	ctx context.Context, kind collab.WorkKind, shard int, from string, most int, skip func(error),
+) (list []T, next string, err error)) (all []T) {
+	t.Helper()
+	for _, kind := range []collab.WorkKind{collab.EventWork, collab.LaneWork, collab.ParkedWork} {
+		for shard := range keys.DueShards {
+			for from, more := "", true; more; more = from != "" {
+				list, next, err := read(t.Context(), kind, shard, from, 3, func(err error) { t.Error(err) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, list...)
+				from = next
+			}
+		}
+	}
+	return all
+}
