@@ -62,12 +62,12 @@ type Webhooks struct{ client *Client }
 // comments/add. The first comment's author is the annotation's creator.
 //
 // An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are
-// there already: their name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from,
-// and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
+// there already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a
+// from, and content: a text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as
 // {{userId}} into the text or HTML, and name the user in taggedUserContacts. comments is another name of commentData.
 //
-// type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is
-// kept where type is suggestion, and is pending.
+// type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given
+// back as sent. A suggestion is kept where type is suggestion, and is pending.
 //
 // With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the
 // annotation: else it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an
@@ -87,8 +87,8 @@ func (o CommentAnnotations) Add(ctx context.Context, request *CommentAnnotations
 // AddV1 adds comment annotations in version 1, by POST /v1/commentannotations/add.
 //
 // As version 2, but comments have no context and no triggerNotification, so that nobody is notified; tags may have a text; the
-// type of a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no comments beside
-// commentData, and nothing that is only kept.
+// type of a status may be an object, which is returned as it was sent; a context is any object. There is no verifyUserPermissions,
+// no comments beside commentData, and nothing that is only kept.
 func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotationsAddV1Request, options ...Option,
 ) (Keyed[CommentAnnotationsAddItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsAddItem]](ctx, o.client, "/v1/commentannotations/add", request, writing(options))
@@ -212,8 +212,9 @@ func (o CommentAnnotations) AddComments(ctx context.Context, request *CommentAnn
 // UpdateComments updates comments, by POST /v2/commentannotations/comments/update.
 //
 // It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is merged,
-// and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
-// notifies nobody; with the account's setting events=all it is posted to webhooks. With verifyUserPermissions an author whom from
+// and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response.
+// With triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the
+// first; with the account's setting events=all it is posted to webhooks anyway. With verifyUserPermissions an author whom from
 // names must have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is
 // updated.
 //
@@ -287,13 +288,14 @@ func (o CommentAnnotations) SetRead(ctx context.Context, request *CommentAnnotat
 
 // DeleteComments deletes comments, by POST /v2/commentannotations/comments/delete.
 //
-// It deletes those of commentIds, or without them all of the annotation. The annotation stays, with its creator, and its
-// lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
-// comment.deleted.
+// It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the annotation.
+// The annotation stays, with its creator, and its lastUpdated moves to now. An id may be added again at once. With the account's
+// setting events=all they are posted to webhooks as comment.deleted.
 //
 // The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there
-// is no comment with its id. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION
-// when the organization is disabled, or without commentIds when the annotation has more than 1,000 comments.
+// is no comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not
+// exist. FAILED_PRECONDITION when the organization is disabled, or without commentIds when more than 1,000 comments are selected,
+// or the annotation has too many to look for those of userIds.
 func (o CommentAnnotations) DeleteComments(ctx context.Context, request *CommentAnnotationsDeleteCommentsRequest, options ...Option,
 ) (Keyed[CommentAnnotationsDeleteCommentsItem], error) {
 	data, _, err := call[Keyed[CommentAnnotationsDeleteCommentsItem]](ctx, o.client, "/v2/commentannotations/comments/delete", request, writing(options))
@@ -487,10 +489,10 @@ func (o Organizations) AddFolders(ctx context.Context, request *OrganizationsAdd
 // GetFolders lists the folders of an organization, in pages, or one with its subfolders, by POST /v2/organizations/folders/get. It
 // asks for one page after the other. An error ends the items.
 //
-// Without folderId the response has all folders by id, without subFolders; else, in an array of one, the folder of folderId with
-// those in it, to maxDepth levels, each by id. Which folders are in another may be known a second late. NOT_FOUND when the
-// organization or the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does not hold the
-// subfolders, or there are more than 10,000.
+// Without folderId the response has all folders by id, or those at the top, without subFolders; else, in an array of one, the
+// folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another may be known a second late.
+// NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when one response of 5 MB does
+// not hold the subfolders, or there are more than 10,000.
 func (o Organizations) GetFolders(ctx context.Context, request *OrganizationsGetFoldersRequest) iter.Seq2[Folder, error] {
 	return items(request.PageToken, func(token string) (*Page[Folder], error) {
 		asked := *request
@@ -678,8 +680,9 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 //
 // The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any document of
 // the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
-// group. All filters combine: of the users in a group, those who are at the level. Lists by folder or document may be a second
-// behind. NOT_FOUND when the organization, folder or document does not exist.
+// group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than
+// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may be a second behind. NOT_FOUND when
+// the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
 	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
 		asked := *request
@@ -911,6 +914,8 @@ type NewAnnotation struct {
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
 	// How far the page was scrolled
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
+	// What your pages offer to do with it: free-form, of your own; at most 20
+	Actions []any `json:"actions,omitzero"`
 }
 
 // Location is the value of location: where in the document it belongs.
@@ -1039,6 +1044,10 @@ type AnnotationComment struct {
 	TaggedUserContacts []TaggedUser `json:"taggedUserContacts,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
+	// What your pages offer to do with it: free-form, of your own; at most 20
+	Actions []any `json:"actions,omitzero"`
+	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	Progress *Progress `json:"progress,omitzero"`
 }
 
 // TaggedUser is the value of taggedUserContacts: users whom the comment tags, for each {{userId}} in its content.
@@ -1047,6 +1056,17 @@ type TaggedUser struct {
 	UserID string `json:"userId"`
 	// The tagged user, of the same userId
 	Contact *User `json:"contact,omitzero"`
+}
+
+// Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
+// among visibleToUserIds.
+type Progress struct {
+	// Any value of your own
+	State json.RawMessage `json:"state,omitzero"`
+	// Any values of your own; at most 100
+	Steps []any `json:"steps,omitzero"`
+	// Who may see it, of those who may see the comment: left out, all of them; empty, nobody; at most 100
+	VisibleToUserIDs []string `json:"visibleToUserIds,omitzero"`
 }
 
 // Visibility is the value of visibility, visibilityConfig.
@@ -1234,7 +1254,7 @@ type CommentAnnotationsGetRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// One more of statusIds
 	StatusID string `json:"statusId,omitzero"`
-	// Those in any of these statuses; at most 30
+	// Those in any of these statuses; at most 100
 	StatusIDs []string `json:"statusIds,omitzero"`
 	// Those in which a comment tags any of these users; at most 30
 	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
@@ -1312,6 +1332,8 @@ type Annotation struct {
 	ScreenScrollHeight json.Number `json:"screenScrollHeight,omitzero"`
 	// How far the page was scrolled
 	ScreenScrollTop json.Number `json:"screenScrollTop,omitzero"`
+	// What your pages offer to do with it: free-form, of your own
+	Actions []json.RawMessage `json:"actions,omitzero"`
 	// The user who changed its status, where an update said so
 	StatusUpdatedByUserID string `json:"statusUpdatedByUserId,omitzero"`
 	// The user who resolved it, where an update said so
@@ -1326,6 +1348,10 @@ type Annotation struct {
 	Visibility Visibility `json:"visibility"`
 	// The same
 	VisibilityConfig Visibility `json:"visibilityConfig"`
+	// Always false: drafts are not stored
+	HasDraftComments bool `json:"hasDraftComments"`
+	// Where it is
+	Metadata AnnotationMetadata `json:"metadata"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// The latest of its own and of every comment written
@@ -1365,6 +1391,16 @@ const (
 	SourceTypeAgent   SourceType = "agent"
 )
 
+// AnnotationMetadata is the value of metadata: where it is.
+type AnnotationMetadata struct {
+	// The API key of the request
+	APIKey string `json:"apiKey"`
+	// The organization
+	OrganizationID string `json:"organizationId"`
+	// The document
+	DocumentID string `json:"documentId"`
+}
+
 // Comment is the value of comments: by comment id.
 type Comment struct {
 	// The comment
@@ -1387,6 +1423,10 @@ type Comment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent json.RawMessage `json:"agent,omitzero"`
+	// What your pages offer to do with it: free-form, of your own
+	Actions []json.RawMessage `json:"actions,omitzero"`
+	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	Progress *Progress `json:"progress,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
@@ -1474,6 +1514,8 @@ type UpdatedData struct {
 	ResolvedByUserID Field[string] `json:"resolvedByUserId,omitzero"`
 	// Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion
 	Suggestion Field[any] `json:"suggestion,omitzero"`
+	// Replaced whole; at most 20
+	Actions Field[[]any] `json:"actions,omitzero"`
 	// Replaced whole; null: public
 	Visibility Field[Visibility] `json:"visibility,omitzero"`
 	// When it was made
@@ -1656,6 +1698,10 @@ type NewComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent any `json:"agent,omitzero"`
+	// What your pages offer to do with it: free-form, of your own; at most 20
+	Actions []any `json:"actions,omitzero"`
+	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	Progress *Progress `json:"progress,omitzero"`
 }
 
 // CommentAnnotationsUpdateCommentsRequest is the request of CommentAnnotations.UpdateComments.
@@ -1675,6 +1721,8 @@ type CommentAnnotationsUpdateCommentsRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// What to change: a field left out stays, null clears it; required
 	UpdatedData CommentData `json:"updatedData"`
+	// Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out
+	TriggerNotification bool `json:"triggerNotification,omitzero"`
 }
 
 // CommentData is the value of updatedData: what to change: a field left out stays, null clears it.
@@ -1695,6 +1743,10 @@ type CommentData struct {
 	TaggedUserContacts Field[[]Tag] `json:"taggedUserContacts,omitzero"`
 	// Files that the comment carries
 	Attachments Field[[]Attachment] `json:"attachments,omitzero"`
+	// Replaced whole; at most 20
+	Actions Field[[]any] `json:"actions,omitzero"`
+	// Replaced whole
+	Progress Field[Progress] `json:"progress,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// When it was last changed: now where it is left out; never moves back
@@ -1755,6 +1807,10 @@ type ListedComment struct {
 	Attachments []Attachment `json:"attachments,omitzero"`
 	// The agent that wrote it: free-form, of your own
 	Agent json.RawMessage `json:"agent,omitzero"`
+	// What your pages offer to do with it: free-form, of your own
+	Actions []json.RawMessage `json:"actions,omitzero"`
+	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	Progress *Progress `json:"progress,omitzero"`
 	// When it was made
 	CreatedAt time.Time `json:"createdAt"`
 	// When it was last changed
@@ -1834,6 +1890,8 @@ type CommentAnnotationsDeleteCommentsRequest struct {
 	AnnotationID string `json:"annotationId"`
 	// The comments to delete; repeats count once; left out: all of the annotation; at most 500
 	CommentIDs []int64 `json:"commentIds,omitzero"`
+	// Only comments that any of these users wrote; at most 500
+	UserIDs []string `json:"userIds,omitzero"`
 }
 
 // CommentAnnotationsDeleteCommentsItem is what became of one item of CommentAnnotations.DeleteComments.
@@ -2279,6 +2337,8 @@ type OrganizationsGetFoldersRequest struct {
 	OrganizationID string `json:"organizationId"`
 	// This folder alone, with the folders directly in it; left out: all folders
 	FolderID string `json:"folderId,omitzero"`
+	// Those at the top alone; not beside folderId; false where it is left out
+	RootFoldersOnly bool `json:"rootFoldersOnly,omitzero"`
 	// With folderId: how many levels of subfolders; 1 where it is left out
 	MaxDepth int64 `json:"maxDepth,omitzero"`
 	// At most so many items; 1,000 where it is left out
@@ -2639,6 +2699,8 @@ type UsersGetRequest struct {
 	UserIDs []string `json:"userIds,omitzero"`
 	// Those in any of these groups; at most 30
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds,omitzero"`
+	// Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters
+	SearchKey string `json:"searchKey,omitzero"`
 	// Those added at any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
 	// At most so many items; 1,000 where it is left out

@@ -88,8 +88,8 @@ const (
 	threadBytes    = 1_000_000 // after which no further portion is read
 )
 
-// named returns, by id, the people whom an event names, its assignee, and those in its thread: the authors of the last comments before the
-// event, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople. It reads the
+// named returns, by id, the people whom an event names, its assignee, and those in its thread: the authors of the last comments before those
+// that the event adds, the people tagged in them, and the creator; of those in the thread alone the latest collab.MaxPeople. It reads the
 // thread's head.
 func (r *eventRun) named(ctx context.Context) ([]person, error) {
 	ev := r.event
@@ -105,6 +105,9 @@ func (r *eventRun) named(ctx context.Context) ([]person, error) {
 		all.add(person{collab.User{UserID: u.UserID, Name: u.Name}, collab.Deref(u.Email)})
 	}
 	before, portion := firstID(ev.Comments), cmp.Or(r.portion, threadPortion)
+	if ev.Type == collab.CommentUpdated {
+		before = collab.MaxCommentID // comments that are changed have readers, and some after them
+	}
 	for n, size := 0, 0; ev.AnnotationID != "" && n < threadComments && size < threadBytes; {
 		thread, err := r.Threads.RecentComments(ctx, r.document, ev.AnnotationID, before, portion)
 		if err != nil {

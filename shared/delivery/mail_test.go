@@ -219,6 +219,7 @@ func TestNotificationSays(t *testing.T) {
 		{collab.CommentAdded, comment(collab.EventComment{Text: &long}), "Ann mentioned you", strings.Repeat("ä", 500) + "…"},
 		{collab.AnnotationAdded, assigned, "Ann added a comment", "Ann"},
 		{collab.CommentAdded, assigned, "Ann replied", "Ann"},
+		{collab.CommentUpdated, comment(collab.EventComment{Text: &name}), "Ann changed a comment", "Ann"},
 		{collab.AnnotationStatusChanged, func(ev *collab.Event) { ev.Annotation = open }, "The status was changed to Open {x}", ""},
 		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = open }, "A thread was assigned to zoe@example.com", ""},
 		{collab.AnnotationAssigned, func(ev *collab.Event) { ev.Annotation = &collab.EventAnnotation{} }, "A thread is assigned to nobody any more", ""},

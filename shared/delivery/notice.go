@@ -237,6 +237,8 @@ func mailHeadline(ev *collab.Event, document string) func(collab.User) string {
 			return actor + " added a comment" + where
 		case ev.Type == collab.CommentAdded:
 			return actor + " replied" + where
+		case ev.Type == collab.CommentUpdated:
+			return actor + " changed a comment" + where
 		case ev.Type == collab.AnnotationStatusChanged && status != "":
 			return "The status of a thread" + where + " was changed to " + status
 		case ev.Type == collab.AnnotationAssigned && mine:
@@ -313,6 +315,8 @@ func notificationOf(ev *collab.Event) collab.Notification {
 		n.Headline = collab.HeadlineAdded
 	case collab.CommentAdded:
 		n.Headline = collab.HeadlineReplied
+	case collab.CommentUpdated:
+		n.Headline = "{actionUser} changed a comment"
 	case collab.AnnotationStatusChanged:
 		n.Headline = "The status was changed"
 		if ev.Annotation != nil && set("status", ev.Annotation.Status) {

@@ -33,7 +33,7 @@ func (a *account) deleteComments(thread string, ids ...int64) {
 	a.Helper()
 	r := a.request()
 	r.Account = a.id
-	_, failures, err := a.threads.DeleteComments(a.Context(), r, a.doc, thread, ids, nil)
+	_, failures, err := a.threads.DeleteComments(a.Context(), r, a.doc, thread, ids, nil, nil)
 	a.must(err)
 	for _, err := range failures {
 		a.must(err)
@@ -99,6 +99,30 @@ func TestNotTold(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestToldOfChangedComment: of a comment that changed those hear whom it tags, and who wrote before or after it; not its author.
+func TestToldOfChangedComment(t *testing.T) {
+	w := newWorld(t)
+	a := w.account(grouping(true))
+	comment := func(user, tagged string) collab.Comment {
+		return collab.Comment{
+			Text: new("text"), From: collab.JSON(`{"userId":"` + user + `","email":"` + a.address(user) + `"}`), AuthorID: user,
+			TaggedUserContacts: collab.JSON(`[{"userId":"` + tagged + `","contact":{"userId":"` + tagged + `","email":"` + a.address(tagged) + `"}}]`),
+		}
+	}
+	quiet := func(ev *collab.Event) { ev.Notify = false }
+	a.record("thread", collab.CommentAdded, quiet, comment("early", "ann"))
+	changed := a.record("thread", collab.CommentAdded, quiet, comment("ann", "tagged"))
+	a.record("thread", collab.CommentAdded, quiet, comment("late", "ann"))
+	w.add(time.Second)
+	ev := a.record("thread", collab.CommentUpdated, func(ev *collab.Event) {
+		ev.Actor, ev.Comments = &collab.User{UserID: "ann"}, changed.Comments
+	})
+	w.send(ev)
+	w.settle(w.start())
+	told := []string{"early", "late", "tagged"}
+	a.checkReached(t, ev, append(told, "ann"), told, told)
 }
 
 // folder makes a folder of the organization with an access type.

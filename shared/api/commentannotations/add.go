@@ -72,6 +72,7 @@ const denied = "__denied:"
 func (r *AddRequest) Validate(m *rpc.Violations) {
 	r.list = convert(m, r.CommentAnnotations)
 	for i, a := range r.CommentAnnotations {
+		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkVisibility(m, fmt.Sprintf("commentAnnotations[%d].visibility", i), r.OrganizationID, a.Visibility)
 	}
 }
@@ -85,7 +86,6 @@ func convert[A interface{ newAnnotation() newAnnotation }](m *rpc.Violations, se
 		if strings.HasPrefix(collab.Deref(a.AnnotationID), denied) {
 			m.Add(fmt.Sprintf("commentAnnotations[%d].annotationId", i), "must not begin with %s", denied)
 		}
-		checkContext(m, fmt.Sprintf("commentAnnotations[%d].context", i), a.Context)
 		checkComments(m, fmt.Sprintf("commentAnnotations[%d].%s", i, a.field), a.comments)
 		comments += len(a.comments)
 	}
@@ -103,12 +103,12 @@ Adds comment annotations with their comments. Each is added as a whole or not at
 comments in all. More comments go to comments/add. The first comment's author is the annotation's creator.
 
 An annotation may come without anything, even without comments. Without a status it is OPEN. OPEN, IN_PROGRESS and RESOLVED are there
-already: their name and type are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
+already: their name, type and color are filled in. A status with an id of your own needs svg or iconUrl. A comment needs a from, and content: a
 text that is not empty, an HTML that is not empty, or isCommentResolverUsed. To tag a user, write the id as {{userId}} into the text or
 HTML, and name the user in taggedUserContacts. comments is another name of commentData.
 
-type, commentType, pageInfo, positions and sizes, and the agent of a comment are kept and given back as sent. A suggestion is kept where
-type is suggestion, and is pending.
+type, commentType, pageInfo, positions and sizes, actions, and the agent, actions and progress of a comment are kept and given back as
+sent. A suggestion is kept where type is suggestion, and is pending.
 
 With verifyUserPermissions the author of each comment must have access to the document, and be one of those who see the annotation: else
 it fails with PERMISSION_DENIED. The key of its result is __denied: and its index where it was sent without an id. visibility says who may
@@ -274,7 +274,7 @@ type AddV1Request struct {
 	list []newAnnotation
 }
 
-// Validate is that of AddRequest.
+// Validate is that of AddRequest, but for contexts: in version 1 nobody can mean a right by what is in one.
 func (r *AddV1Request) Validate(m *rpc.Violations) { r.list = convert(m, r.CommentAnnotations) }
 
 // NewAnnotationV1 is NewAnnotation in v1: the type of its status may be an object.
@@ -317,7 +317,7 @@ func AddV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/commentannotations/add", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).AddV1), Description: `
 Adds comment annotations in version 1. As version 2, but comments have no context and no triggerNotification, so that nobody is notified;
-tags may have a text; the type of a status may be an object, which is returned as it was sent. There is no verifyUserPermissions, no
+tags may have a text; the type of a status may be an object, which is returned as it was sent; a context is any object. There is no verifyUserPermissions, no
 comments beside commentData, and nothing that is only kept.`}
 }
 

@@ -29,11 +29,20 @@ type Annotation struct {
 	UnsubscribedUsers     map[string]collab.JSON `json:"unsubscribedUsers" doc:"As subscribedUsers"`
 	Visibility            collab.Visibility      `json:"visibility" doc:"Who may see it, of those who may see the document"`
 	VisibilityConfig      collab.Visibility      `json:"visibilityConfig" doc:"The same"`
+	HasDraftComments      bool                   `json:"hasDraftComments" doc:"Always false: drafts are not stored"`
+	Metadata              AnnotationMetadata     `json:"metadata" doc:"Where it is"`
 	CreatedAt             collab.Timestamp       `json:"createdAt"`
 	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
 	Comments              []Comment              `json:"comments"`
 	Unread                bool                   `json:"unread,omitzero" doc:"True with unreadFor"`
 	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
+}
+
+// AnnotationMetadata says where an annotation is.
+type AnnotationMetadata struct {
+	APIKey         string `json:"apiKey" doc:"The API key of the request"`
+	OrganizationID string `json:"organizationId"`
+	DocumentID     string `json:"documentId"`
 }
 
 // AnnotationFields are the fields that an annotation to add has in v1 and v2.
@@ -61,6 +70,7 @@ type UpdatedData struct {
 	StatusUpdatedByUserID rpc.Opt[string]            `json:"statusUpdatedByUserId" rule:"id" doc:"The user who changed the status"`
 	ResolvedByUserID      rpc.Opt[string]            `json:"resolvedByUserId" rule:"id" doc:"The user who resolved the annotation; a status that is not terminal clears it, whatever is sent"`
 	Suggestion            rpc.Opt[collab.JSON]       `json:"suggestion" rule:"object" doc:"Replaced whole; its status is pending, accepted or rejected; passed over where the annotation is no suggestion"`
+	Actions               rpc.Opt[[]collab.JSON]     `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
 	Visibility            rpc.Opt[collab.Visibility] `json:"visibility" doc:"Replaced whole; null: public"`
 	CreatedAt             rpc.Opt[int64]             `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
 	LastUpdated           rpc.Opt[int64]             `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
@@ -150,13 +160,13 @@ const openStatus = "OPEN"
 
 // defaultStatuses are the statuses that every account has, by id.
 var defaultStatuses = map[string]collab.JSON{
-	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default"}`),
-	"IN_PROGRESS": collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`),
-	"RESOLVED":    collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal"}`),
+	openStatus:    collab.JSON(`{"id":"OPEN","name":"Open","type":"default","color":"#2563eb"}`),
+	"IN_PROGRESS": collab.JSON(`{"id":"IN_PROGRESS","name":"In progress","type":"ongoing","color":"#b45309"}`),
+	"RESOLVED":    collab.JSON(`{"id":"RESOLVED","name":"Resolved","type":"terminal","color":"#15803d"}`),
 }
 
-// completeStatus returns the status of an id with the name and the type of the default status with this id, where it has none of its own;
-// the default status for nil.
+// completeStatus returns the status of an id with what it lacks of the default status with this id: name, type and color; the default
+// status for nil.
 func completeStatus(status collab.JSON, id string) collab.JSON {
 	if status == nil {
 		return defaultStatuses[openStatus]
@@ -183,8 +193,14 @@ type Comment struct {
 	LastUpdated collab.Timestamp `json:"lastUpdated"`
 }
 
-// answered returns a thread as it is answered.
-func answered(t *collab.Thread) *Annotation {
+// reader is who gets an answer.
+type reader struct {
+	apiKey, organization string
+	person               string // of asUserId, "" for the back end itself
+}
+
+// thread returns a thread as it is answered.
+func (r reader) thread(t *collab.Thread) *Annotation {
 	a := &Annotation{
 		AnnotationID:     t.ID,
 		DocumentID:       t.Document,
@@ -200,6 +216,7 @@ func answered(t *collab.Thread) *Annotation {
 		SourceType:       sources[t.ByAgent],
 		Visibility:       t.Visibility.Answered(),
 		VisibilityConfig: t.Visibility.Answered(),
+		Metadata:         AnnotationMetadata{r.apiKey, r.organization, t.Document},
 		CreatedAt:        collab.Timestamp(t.CreatedAt),
 		LastUpdated:      collab.Timestamp(t.LastUpdated),
 		Comments:         make([]Comment, len(t.Comments)),
@@ -208,13 +225,17 @@ func answered(t *collab.Thread) *Annotation {
 		CommentsTruncated: t.Truncated,
 	}
 	decodeKept(t.Kept, a)
+	if a.Type == nil {
+		a.Type = new(AnnotationType("comment"))
+	}
 	for i := range t.Comments {
-		a.Comments[i] = answeredComment(&t.Comments[i])
+		a.Comments[i] = r.comment(&t.Comments[i])
 	}
 	return a
 }
 
-func answeredComment(c *collab.Comment) Comment {
+// comment returns a comment as it is answered.
+func (r reader) comment(c *collab.Comment) Comment {
 	a := Comment{
 		CommentID:              c.ID,
 		CommentText:            c.Text,
@@ -229,6 +250,9 @@ func answeredComment(c *collab.Comment) Comment {
 		LastUpdated:            collab.Timestamp(c.LastUpdated),
 	}
 	decodeKept(c.Kept, &a)
+	if r.person != "" && !a.Progress.visibleTo(r.person) {
+		a.Progress = nil
+	}
 	return a
 }
 
@@ -242,10 +266,10 @@ func decodeKept(kept collab.JSON, answer any) {
 	}
 }
 
-// encodeThread returns a thread as it is answered, with as many of its comments as fit into room. whole is false when some do not fit, or t
+// encode returns a thread as it is answered, with as many of its comments as fit into room. whole is false when some do not fit, or t
 // itself is truncated; size is what the thread takes. Both room and size are bytes as Lambda wraps them.
-func encodeThread(t *collab.Thread, room int) (text collab.JSON, size int, whole bool) {
-	a := answered(t)
+func (r reader) encode(t *collab.Thread, room int) (text collab.JSON, size int, whole bool) {
+	a := r.thread(t)
 	text = rpc.EncodeStored(a)
 	if size = rpc.WrappedLen(text); size <= room {
 		return text, size, !t.Truncated
@@ -314,16 +338,14 @@ func (d *UpdatedData) apply(a *collab.Annotation) error {
 	if d.Status.Sent() && textOf(a.Status, "type") != terminal {
 		a.ResolvedBy = ""
 	}
-	kept := rpc.Keyed[collab.JSON]{}
-	if isSuggestion(a.Kept) && d.Suggestion.Sent() {
-		kept = append(kept, rpc.Member[collab.JSON]{Key: "suggestion", Value: d.Suggestion.Raw})
+	suggestion := d.Suggestion.Raw
+	if !isSuggestion(a.Kept) {
+		suggestion = nil
 	}
-	if d.StatusUpdatedByUserID.Sent() {
-		kept = append(kept, rpc.Member[collab.JSON]{Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw})
-	}
-	if len(kept) > 0 {
-		a.Kept = keep(merge(a.Kept, rpc.JSON(kept)))
-	}
+	a.Kept = changeKept(a.Kept, rpc.Keyed[collab.JSON]{
+		{Key: "suggestion", Value: suggestion}, {Key: "statusUpdatedByUserId", Value: d.StatusUpdatedByUserID.Raw},
+		{Key: "actions", Value: d.Actions.Raw},
+	})
 	if d.Visibility.Sent() {
 		a.Visibility = (&d.Visibility.Value).Narrow()
 	}

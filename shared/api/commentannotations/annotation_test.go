@@ -50,13 +50,13 @@ func TestMember(t *testing.T) {
 func TestEncodeThreadFits(t *testing.T) {
 	for _, content := range []string{"x", `"\`, "\x00\n", "\u2028é𝄞"} {
 		thread := jsonThread(4, strings.Repeat(content, 20))
-		_, all, whole := encodeThread(thread, 1_000_000)
+		_, all, whole := reader{}.encode(thread, 1_000_000)
 		if !whole {
 			t.Fatal("a thread is cut where there is room")
 		}
 		last := -1
 		for room := range all + 100 {
-			got, size, whole := encodeThread(thread, room)
+			got, size, whole := reader{}.encode(thread, room)
 			if size != rpc.WrappedLen(got) {
 				t.Fatalf("room for %d: size %d of %d", room, size, rpc.WrappedLen(got))
 			}
@@ -78,7 +78,7 @@ func TestEncodeThreadFits(t *testing.T) {
 			}
 			last = n
 		}
-		if _, _, whole := encodeThread(thread, all+30); !whole {
+		if _, _, whole := (reader{}).encode(thread, all+30); !whole {
 			t.Error("a thread is cut that fits")
 		}
 	}
@@ -87,7 +87,7 @@ func TestEncodeThreadFits(t *testing.T) {
 func TestEncodeThreadKeepsTruncation(t *testing.T) {
 	thread := jsonThread(2, "x")
 	thread.Truncated = true
-	got, _, whole := encodeThread(thread, 1_000_000)
+	got, _, whole := reader{}.encode(thread, 1_000_000)
 	if whole || !strings.HasSuffix(string(got), `],"commentsTruncated":true}`) {
 		t.Errorf("whole %v: %s", whole, got)
 	}
@@ -109,7 +109,7 @@ func TestStoredIsOfItsType(t *testing.T) {
 	c.Attachments = js(
 		`[{"attachmentId":1,"name":"a.png","bucketPath":"b","size":2,"type":"image","url":"u","thumbnail":"t","mimeType":"image/png","metadata":{"w":1.0}}]`,
 	)
-	a := answered(thread)
+	a := reader{}.thread(thread)
 	comment := a.Comments[0]
 	readStored(t, a.From)
 	readStored(t, a.Color)
@@ -155,7 +155,7 @@ func BenchmarkEncodeThread(b *testing.B) {
 			size := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				_, size, _ = encodeThread(thread, 1_000_000)
+				_, size, _ = reader{}.encode(thread, 1_000_000)
 			}
 			b.SetBytes(int64(size))
 		})

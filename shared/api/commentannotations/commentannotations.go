@@ -43,7 +43,7 @@ type Threads interface {
 	DeleteAnnotations(
 		ctx context.Context, req *request.Request, doc collab.DocumentRef, ids []string, d collab.AnnotationDeletion,
 	) ([]string, []error, error)
-	DeleteComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64,
+	DeleteComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
 		event func(*collab.Annotation, []collab.Comment) *collab.Event) ([]int64, map[int64]error, error)
 	UpdateComments(ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, c collab.CommentChange) (map[int64]error, error)
 	ListComments(ctx context.Context, doc collab.DocumentRef, ann string, after int64, most int) iter.Seq2[collab.Comment, error]

@@ -8,11 +8,12 @@ import (
 	"collabdata/shared/collab"
 )
 
-// DeleteCommentsRequest deletes comments of an annotation: those of the ids, or all.
+// DeleteCommentsRequest deletes comments of an annotation: those of the ids, those of the authors, or all.
 type DeleteCommentsRequest struct {
 	Target
-	AnnotationID string  `json:"annotationId" rule:"required,id"`
-	CommentIDs   []int64 `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
+	AnnotationID string   `json:"annotationId" rule:"required,id"`
+	CommentIDs   []int64  `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to delete; repeats count once; left out: all of the annotation"`
+	UserIDs      []string `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote"`
 }
 
 // DeleteCommentResult is what became of one comment.
@@ -25,17 +26,19 @@ type DeleteCommentResult struct {
 func CommentsDelete() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/delete", Grants: rpc.ReadTable | rpc.WriteTable | rpc.SendEvents,
 		Operation: rpc.Method((*Service).DeleteComments), Description: `
-Deletes comments. It deletes those of commentIds, or without them all of the annotation. The annotation stays, with its creator, and its
+Deletes comments. It deletes those that pass all selectors given, commentIds and userIds (of the authors), or without any all of the
+annotation. The annotation stays, with its creator, and its
 lastUpdated moves to now. An id may be added again at once. With the account's setting events=all they are posted to webhooks as
 comment.deleted.
 
 The response has a result for each by comment id, in the order sent, all of them by id. An item fails with NOT_FOUND where there is no
-comment with its id. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
-organization is disabled, or without commentIds when the annotation has more than 1,000 comments.`}
+comment with its id, or another user wrote it. NOT_FOUND when the organization, the document or the annotation does not exist. FAILED_PRECONDITION when the
+organization is disabled, or without commentIds when more than 1,000 comments are selected, or the annotation has too many to look for
+those of userIds.`}
 }
 
 // DeleteComments deletes comments of an annotation, which stays: see threads.Store.DeleteComments. The answer has them by id in the order
-// sent, repeats once; all of them by id.
+// sent, repeats once; those that were not named by id.
 func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *DeleteCommentsRequest) (rpc.Keyed[DeleteCommentResult], error) {
 	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
 	if err != nil {
@@ -47,7 +50,7 @@ func (s *Service) DeleteComments(ctx context.Context, call *rpc.Call, req *Delet
 			return commentsChanged(newEvent(call, doc, 0, strconv.FormatInt(gone[0].ID, 10)), collab.CommentDeleted, head, gone)
 		}
 	}
-	ids, failures, err := s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), event)
+	ids, failures, err := s.Threads.DeleteComments(ctx, call.Request, doc, req.AnnotationID, rpc.Distinct(req.CommentIDs), req.UserIDs, event)
 	if err != nil {
 		return nil, err
 	}

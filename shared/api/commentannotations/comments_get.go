@@ -38,8 +38,8 @@ type CommentStatus string
 // Values returns all statuses.
 func (CommentStatus) Values() []string { return []string{"added", "updated"} }
 
-func listed(c *collab.Comment) *ListedComment {
-	l := &ListedComment{Comment: answeredComment(c), Type: "text", Status: "added"}
+func (r reader) listed(c *collab.Comment) *ListedComment {
+	l := &ListedComment{Comment: r.comment(c), Type: "text", Status: "added"}
 	if c.LastUpdated > c.CreatedAt {
 		l.Status = "updated"
 	}
@@ -88,8 +88,9 @@ func (s *Service) fillComments(
 	ctx context.Context, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
 ) error {
 	wanted := func(c *collab.Comment) bool { return req.UserIDs == nil || slices.Contains(req.UserIDs, c.AuthorID) }
+	to := reader{person: collab.Deref(req.AsUserID)}
 	add := func(c *collab.Comment) bool {
-		text := rpc.EncodeStored(listed(c))
+		text := rpc.EncodeStored(to.listed(c))
 		return page.AddEncoded(text, rpc.WrappedLen(text))
 	}
 	if req.CommentIDs != nil {

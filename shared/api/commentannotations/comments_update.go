@@ -17,21 +17,25 @@ type UpdateCommentsRequest struct {
 	CommentIDs   []int64              `json:"commentIds" rule:"notnull,nonempty,max=500,each=commentid" doc:"The comments to change; repeats count once; this or userIds is required"`
 	UserIDs      []string             `json:"userIds" rule:"notnull,nonempty,max=500,each=id" doc:"Only comments that any of these users wrote; without commentIds all of them, at most 500"`
 	UpdatedData  rpc.One[CommentData] `json:"updatedData" rule:"required,nonempty"`
+	// as in comments/add
+	TriggerNotification bool `json:"triggerNotification" doc:"Tell those concerned of the change, in the app, by mail and by webhook; false where it is left out"`
 }
 
 // CommentData is what an update makes of comments: a field left out stays, null clears it, the author is merged, everything else
 // replaced whole.
 type CommentData struct {
-	CommentText            rpc.Opt[string]       `json:"commentText"`
-	CommentHTML            rpc.Opt[string]       `json:"commentHtml"`
-	Context                rpc.Opt[collab.JSON]  `json:"context" rule:"object"`
-	IsCommentResolverUsed  rpc.Opt[bool]         `json:"isCommentResolverUsed"`
-	IsCommentTextAvailable rpc.Opt[bool]         `json:"isCommentTextAvailable"`
-	From                   rpc.Opt[collab.User]  `json:"from" rule:"notnull,partial"`
-	TaggedUserContacts     rpc.Opt[[]Tag]        `json:"taggedUserContacts"`
-	Attachments            rpc.Opt[[]Attachment] `json:"attachments"`
-	CreatedAt              rpc.Opt[int64]        `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
-	LastUpdated            rpc.Opt[int64]        `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
+	CommentText            rpc.Opt[string]        `json:"commentText"`
+	CommentHTML            rpc.Opt[string]        `json:"commentHtml"`
+	Context                rpc.Opt[collab.JSON]   `json:"context" rule:"object"`
+	IsCommentResolverUsed  rpc.Opt[bool]          `json:"isCommentResolverUsed"`
+	IsCommentTextAvailable rpc.Opt[bool]          `json:"isCommentTextAvailable"`
+	From                   rpc.Opt[collab.User]   `json:"from" rule:"notnull,partial"`
+	TaggedUserContacts     rpc.Opt[[]Tag]         `json:"taggedUserContacts"`
+	Attachments            rpc.Opt[[]Attachment]  `json:"attachments"`
+	Actions                rpc.Opt[[]collab.JSON] `json:"actions" rule:"max=20,each=object" doc:"Replaced whole"`
+	Progress               rpc.Opt[Progress]      `json:"progress" doc:"Replaced whole"`
+	CreatedAt              rpc.Opt[int64]         `json:"createdAt" rule:"notnull,time" doc:"When it was made"`
+	LastUpdated            rpc.Opt[int64]         `json:"lastUpdated" rule:"notnull,time" doc:"When it was last changed: now where it is left out; never moves back"`
 }
 
 // UpdateCommentsResult is what became of one comment.
@@ -59,8 +63,9 @@ func CommentsUpdate() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/commentannotations/comments/update", Grants: rpc.ReadTable | rpc.WriteTable | rpc.ReadProviders | rpc.SendEvents,
 		Operation: rpc.Method((*Service).UpdateComments), Description: `
 Updates comments. It changes up to 500 of an annotation, each as a whole or not at all: a field left out stays, null clears it, from is
-merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. It
-notifies nobody; with the account's setting events=all it is posted to webhooks. With verifyUserPermissions an author whom from names must
+merged, and everything else is replaced whole. userIds narrows commentIds, or selects alone; what it excludes is not in the response. With
+triggerNotification those concerned are told that they were changed, whom they tag among them, but not the author of the first; with the
+account's setting events=all it is posted to webhooks anyway. With verifyUserPermissions an author whom from names must
 have access to the document, and be one of those who see the annotation: else PERMISSION_DENIED, and nothing is updated.
 
 The response has a result for each by comment id, in the order sent. An item fails with NOT_FOUND where there is no comment with its id;
@@ -73,7 +78,8 @@ when the organization is disabled, or when the annotation has too many comments 
 // repeats once.
 func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *UpdateCommentsRequest,
 ) (rpc.Keyed[UpdateCommentsResult], error) {
-	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, call.Settings.AllEvents)
+	raise := req.TriggerNotification || call.Settings.AllEvents
+	doc, err := s.begin(ctx, call, req.Target, CreateFlags{}, raise)
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +112,14 @@ func (s *Service) UpdateComments(ctx context.Context, call *rpc.Call, req *Updat
 			return req.UpdatedData.Value.apply(c, at)
 		},
 	}
-	if call.Settings.AllEvents {
+	if raise {
 		change.Event = func(head *collab.Annotation, comments []collab.Comment) *collab.Event {
 			first := comments[0].ID
-			return commentsChanged(
-				newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10)), collab.CommentUpdated, head, comments,
-			)
+			ev := newEvent(call, doc, slices.Index(ids, first), strconv.FormatInt(first, 10))
+			if req.TriggerNotification {
+				return commentsUpdated(ev, head, comments, req.UpdatedData.Value.TaggedUserContacts.Value)
+			}
+			return commentsChanged(ev, collab.CommentUpdated, head, comments)
 		}
 	}
 	failures, err := s.Threads.UpdateComments(ctx, call.Request, doc, req.AnnotationID, change)
@@ -174,6 +182,9 @@ func (d *CommentData) apply(c *collab.Comment, at collab.Millis) (err error) {
 	c.TextAvailable = changeValue(c.TextAvailable, d.IsCommentTextAvailable)
 	c.TaggedUserContacts = changeJSON(c.TaggedUserContacts, d.TaggedUserContacts)
 	c.Attachments = changeJSON(c.Attachments, d.Attachments)
+	c.Kept = changeKept(c.Kept, rpc.Keyed[collab.JSON]{
+		{Key: "actions", Value: d.Actions.Raw}, {Key: "progress", Value: d.Progress.Raw},
+	})
 	if d.CreatedAt.Sent() {
 		c.CreatedAt = d.CreatedAt.Value
 	}

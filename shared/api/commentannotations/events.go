@@ -1,6 +1,7 @@
 package commentannotations
 
 import (
+	"encoding/json"
 	"slices"
 
 	"collabdata/shared/api/rpc"
@@ -35,11 +36,22 @@ func commentsAdded(ev collab.Event, head *collab.Annotation, comments []collab.C
 	return &ev
 }
 
-// commentsChanged returns the event of comments that were updated or deleted, made from ev. It notifies nobody.
+// commentsChanged returns the event of comments that were updated or deleted, made from ev.
 func commentsChanged(ev collab.Event, kind collab.EventType, head *collab.Annotation, comments []collab.Comment) *collab.Event {
 	ev.Describe(kind, head)
 	ev.Comments = eventComments(comments)
 	return &ev
+}
+
+// commentsUpdated is commentsChanged for an update that notifies: the author of the first comment has acted, and whom the update tags is
+// concerned.
+func commentsUpdated(ev collab.Event, head *collab.Annotation, comments []collab.Comment, tagged []Tag) *collab.Event {
+	ev.Notify, ev.People = true, taggedBy([]NewComment{{TaggedUserContacts: tagged}})
+	var author collab.User
+	if json.Unmarshal(comments[0].From, &author) == nil {
+		ev.Actor = &author
+	}
+	return commentsChanged(ev, collab.CommentUpdated, head, comments)
 }
 
 // annotationUpdated returns the events of an update, made from evs: one if the status changed, one if the assignee changed, and one of the

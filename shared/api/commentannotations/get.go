@@ -19,7 +19,7 @@ type GetRequest struct {
 	AnnotationIDs     []string       `json:"annotationIds" rule:"notnull,nonempty,max=30,each=id"`
 	UserIDs           []string       `json:"userIds" rule:"notnull,nonempty,max=30,each=id"`
 	StatusID          *string        `json:"statusId" rule:"notnull,id" doc:"One more of statusIds"`
-	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these statuses"`
+	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" doc:"Those in any of these statuses"`
 	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
 	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
 	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" doc:"Those with comments that this user has not seen: see read/set"`
@@ -31,13 +31,15 @@ type GetRequest struct {
 	rpc.PageRequest
 }
 
+const maxStatuses = 100 // that a read asks for
+
 // Validate checks the unions of single and plural fields, and that no window ends before it begins.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	if len(union(r.DocumentID, r.DocumentIDs)) > collab.MaxIDsPerFilter {
 		m.Add("documentIds", "must have at most %d ids together with documentId", collab.MaxIDsPerFilter)
 	}
-	if len(union(r.StatusID, r.StatusIDs)) > collab.MaxIDsPerFilter {
-		m.Add("statusIds", "must have at most %d ids together with statusId", collab.MaxIDsPerFilter)
+	if len(union(r.StatusID, r.StatusIDs)) > maxStatuses {
+		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
 	}
 	if r.UpdatedAfter != nil && r.UpdatedBefore != nil && *r.UpdatedAfter > *r.UpdatedBefore {
 		m.Add("updatedAfter", "must not be later than updatedBefore")
@@ -129,7 +131,10 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	} else if org, q.Found, err = s.Directory.Open(ctx, call.Account, req.OrganizationID, q.Folder, q.Documents); err != nil {
 		return nil, err
 	}
-	p := page{GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID}
+	p := page{
+		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
+		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
+	}
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
 	if alone && req.AsUserID != nil && err == nil {
 		err = checkDocument(ctx, q.Sight, q.Found[0])
@@ -175,7 +180,9 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 	}
 	query := v2.query()
 	query.Found = []collab.DocumentRef{doc}
-	p := page{GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false)}
+	p := page{
+		GroupedPage: rpc.NewList[*Annotation](call, "comment annotation").Group(false), reader: reader{call.APIKey, req.OrganizationID, ""},
+	}
 	fits := true
 	take := func(id string, t *collab.Thread) bool {
 		fits = p.take(id, t) && !p.truncated
@@ -199,6 +206,7 @@ func (s *Service) GetV1(ctx context.Context, call *rpc.Call, req *GetV1Request) 
 // page fills with annotations until its answer is full.
 type page struct {
 	*rpc.GroupedPage[*Annotation]
+	reader    reader
 	grouped   bool
 	truncated bool // holds a single thread, and not all of its comments
 }
@@ -213,7 +221,7 @@ func (p *page) take(_ string, t *collab.Thread) bool {
 	case t == nil:
 		return p.AddEncoded(nil, len("null"))
 	}
-	text, size, whole := encodeThread(t, p.RoomIn(t.Document))
+	text, size, whole := p.reader.encode(t, p.RoomIn(t.Document))
 	if !whole && p.Len() > 0 {
 		return false
 	}

@@ -22,11 +22,26 @@ type KeptFields struct {
 	ScreenHeight       collab.JSON     `json:"screenHeight,omitzero" rule:"number" doc:"Of the screen that it was made on"`
 	ScreenScrollHeight collab.JSON     `json:"screenScrollHeight,omitzero" rule:"number" doc:"Of the page that it was made on"`
 	ScreenScrollTop    collab.JSON     `json:"screenScrollTop,omitzero" rule:"number" doc:"How far the page was scrolled"`
+	Actions            []collab.JSON   `json:"actions,omitzero" rule:"max=20,each=object" doc:"What your pages offer to do with it: free-form, of your own"`
 }
 
 // KeptCommentFields is KeptFields for a comment.
 type KeptCommentFields struct {
-	Agent collab.JSON `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form, of your own"`
+	Agent    collab.JSON   `json:"agent,omitzero" rule:"object" doc:"The agent that wrote it: free-form, of your own"`
+	Actions  []collab.JSON `json:"actions,omitzero" rule:"max=20,each=object" doc:"What your pages offer to do with it: free-form, of your own"`
+	Progress *Progress     `json:"progress,omitzero" doc:"How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds"`
+}
+
+// Progress says how far what a comment is about has come.
+type Progress struct {
+	State            collab.JSON   `json:"state,omitzero" doc:"Any value of your own"`
+	Steps            []collab.JSON `json:"steps,omitzero" rule:"max=100" doc:"Any values of your own"`
+	VisibleToUserIDs []string      `json:"visibleToUserIds,omitzero" rule:"max=100,each=id" doc:"Who may see it, of those who may see the comment: left out, all of them; empty, nobody"`
+}
+
+// visibleTo reports whether a person may see it.
+func (p *Progress) visibleTo(person string) bool {
+	return p == nil || p.VisibleToUserIDs == nil || slices.Contains(p.VisibleToUserIDs, person)
 }
 
 // AnnotationType is what an annotation is.
@@ -63,6 +78,15 @@ func keep(object collab.JSON) collab.JSON {
 		return nil
 	}
 	return object
+}
+
+// changeKept returns what an update makes of fields that are kept together: those that it does not send, nil, stay.
+func changeKept(kept collab.JSON, sent rpc.Keyed[collab.JSON]) collab.JSON {
+	sent = slices.DeleteFunc(sent, func(m rpc.Member[collab.JSON]) bool { return m.Value == nil })
+	if len(sent) == 0 {
+		return kept
+	}
+	return keep(merge(kept, rpc.JSON(sent)))
 }
 
 // isSuggestion reports whether an annotation is a suggestion, by what is kept of it.

@@ -28,11 +28,11 @@ func js(s string) collab.JSON {
 
 func TestCompleteStatus(t *testing.T) {
 	for _, test := range []struct{ status, want string }{
-		{``, `{"id":"OPEN","name":"Open","type":"default"}`},
-		{`{"id":"OPEN"}`, `{"id":"OPEN","name":"Open","type":"default"}`},
-		{`{"id":"IN_PROGRESS"}`, `{"id":"IN_PROGRESS","name":"In progress","type":"ongoing"}`},
+		{``, `{"id":"OPEN","name":"Open","type":"default","color":"#2563eb"}`},
+		{`{"id":"OPEN"}`, `{"id":"OPEN","name":"Open","type":"default","color":"#2563eb"}`},
+		{`{"id":"IN_PROGRESS"}`, `{"id":"IN_PROGRESS","name":"In progress","type":"ongoing","color":"#b45309"}`},
 		{`{"id":"RESOLVED","color":"#0f0"}`, `{"id":"RESOLVED","name":"Resolved","type":"terminal","color":"#0f0"}`},
-		{`{"id":"RESOLVED","name":"Done","type":{"a":1.0}}`, `{"id":"RESOLVED","name":"Done","type":{"a":1.0}}`},
+		{`{"id":"RESOLVED","name":"Done","type":{"a":1.0}}`, `{"id":"RESOLVED","name":"Done","type":{"a":1.0},"color":"#15803d"}`},
 		{`{"id":"open"}`, `{"id":"open"}`},
 		{`{"id":"MINE","name":"Mine"}`, `{"id":"MINE","name":"Mine"}`},
 	} {

@@ -251,6 +251,11 @@ func TestEvents(t *testing.T) {
 			check("update comments",
 				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[2,4,2],"updatedData":{"commentText":"new"}`),
 				nil, []told{{Type: collab.CommentUpdated, Annotation: "a1", Comments: []int64{2, 4}}})
+			check("update comments with a trigger",
+				post(t, f, f.UpdateComments, `"annotationId":"a1","commentIds":[4,2],"triggerNotification":true,"updatedData":{"commentText":"newer",`+
+					`"taggedUserContacts":[{"userId":"tim","contact":{"userId":"tim","name":"TIM"}}]}`),
+				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}, People: []string{"TIM"}}},
+				[]told{{Type: collab.CommentUpdated, Annotation: "a1", Notify: true, Actor: "dan", Comments: []int64{4, 2}, People: []string{"TIM"}}})
 
 			check("update annotations without a trigger",
 				post(t, f, f.Update, `"annotationIds":["a1"],"updatedData":{"context":{}}`),

@@ -10,7 +10,8 @@ import (
 // FoldersGetRequest is the data of POST /v2/organizations/folders/get. Without folderId it asks for all folders of the organization.
 type FoldersGetRequest struct {
 	FoldersGetV1Request
-	MaxDepth *int64 `json:"maxDepth" rule:"min=1,max=10" doc:"With folderId: how many levels of subfolders; 1 where it is left out"`
+	RootFoldersOnly bool   `json:"rootFoldersOnly" doc:"Those at the top alone; not beside folderId; false where it is left out"`
+	MaxDepth        *int64 `json:"maxDepth" rule:"min=1,max=10" doc:"With folderId: how many levels of subfolders; 1 where it is left out"`
 	rpc.PageRequest
 }
 
@@ -20,10 +21,13 @@ type FoldersGetV1Request struct {
 	FolderID       *string `json:"folderId" rule:"notnull,id" doc:"This folder alone, with the folders directly in it; left out: all folders"`
 }
 
-// Validate refuses maxDepth without a folder, and pages of one.
+// Validate refuses maxDepth without a folder, and pages of one, or what else lists folders.
 func (r *FoldersGetRequest) Validate(m *rpc.Violations) {
 	if r.FolderID == nil && r.MaxDepth != nil {
 		m.Add("maxDepth", "must stand beside folderId: all folders are listed without their subfolders")
+	}
+	if r.FolderID != nil && r.RootFoldersOnly {
+		m.Add("rootFoldersOnly", "must not stand beside folderId: that asks for one folder")
 	}
 	if r.FolderID != nil && r.PageToken != "" {
 		m.Add("pageToken", "must not stand beside folderId: one folder has one page")
@@ -60,8 +64,8 @@ type Folder struct {
 func FoldersGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).FoldersGet), Requires: collab.AdvancedQueries, Description: `
-Lists the folders of an organization, in pages, or one with its subfolders. Without folderId the response has all folders by id, without
-subFolders; else, in an array of one, the folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another
+Lists the folders of an organization, in pages, or one with its subfolders. Without folderId the response has all folders by id, or those
+at the top, without subFolders; else, in an array of one, the folder of folderId with those in it, to maxDepth levels, each by id. Which folders are in another
 may be known a second late. NOT_FOUND when the organization or the folder does not exist (root is none); FAILED_PRECONDITION when one
 response of 5 MB does not hold the subfolders, or there are more than 10,000.`}
 }
@@ -82,7 +86,13 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 		call.Message = "Folder(s) retrieved successfully."
 		return page, s.folderWithin(ctx, call, org, req, page)
 	}
-	list, err := s.Directory.FoldersAfter(ctx, org, last, page.Most()+1)
+	var list []collab.Folder
+	var next string
+	if req.RootFoldersOnly {
+		list, next, err = s.Directory.FoldersIn(ctx, org, collab.RootFolder, last, page.Most())
+	} else {
+		list, err = s.Directory.FoldersAfter(ctx, org, last, page.Most()+1)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +102,13 @@ func (s *Service) FoldersGet(ctx context.Context, call *rpc.Call, req *FoldersGe
 	}
 	for _, f := range list {
 		if !page.Add(folder(call, org, above, f)) {
-			page.Next(last)
+			next = last
 			break
 		}
 		last = f.ID
+	}
+	if next != "" {
+		page.Next(next)
 	}
 	call.Message = "Folders retrieved successfully."
 	return page, nil

@@ -37,6 +37,7 @@ type Directory interface {
 	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 	FoldersAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.Folder, error)
 	FoldersAbove(ctx context.Context, org collab.OrganizationRef, ids []string) (collab.Folders, error)
+	FoldersIn(ctx context.Context, org collab.OrganizationRef, parent, after string, most int) (list []collab.Folder, next string, err error)
 	FoldersWithin(ctx context.Context, org collab.OrganizationRef, id string, levels int) (map[string][]collab.Folder, error)
 	AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error
 	ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error

@@ -2,6 +2,9 @@ package users
 
 import (
 	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
@@ -12,14 +15,18 @@ type GetRequest struct {
 	Level
 	UserIDs                  []string `json:"userIds" rule:"notnull,nonempty,max=30,each=id" doc:"These users, in this order; those who are not there are left out"`
 	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in any of these groups"`
+	SearchKey                *string  `json:"searchKey" rule:"notnull" doc:"Those whose name, address or a word of whose name begins with this, whatever the case; 2 to 100 characters"`
 	AllDocuments             bool     `json:"allDocuments" doc:"Those added at any document, instead of those of the organization"`
 	GroupByDocumentID        bool     `json:"groupByDocumentId" doc:"With allDocuments: return an object of arrays by document id; false where it is left out"`
 	rpc.PageRequest
 }
 
-// Validate refuses two levels, and groups of what is not of documents.
+// Validate refuses two levels, a searchKey that is too short or too long, and groups of what is not of documents.
 func (r *GetRequest) Validate(m *rpc.Violations) {
 	r.Level.Validate(m)
+	if n := utf8.RuneCountInString(collab.Deref(r.SearchKey)); r.SearchKey != nil && (n < 2 || n > 100) {
+		m.Add("searchKey", "must have 2 to 100 characters, not %d", n)
+	}
 	if r.AllDocuments && (r.DocumentID != nil || r.FolderID != nil) {
 		m.Add("allDocuments", "must not stand beside documentId or folderId")
 	}
@@ -40,7 +47,8 @@ func Get() rpc.Endpoint {
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
 document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
-group. All filters combine: of the users in a group, those who are at the level. Lists by folder or document may be a second behind.
+group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than 1,000 users,
+and may be short, or empty with a nextPageToken. Lists by folder or document may be a second behind.
 NOT_FOUND when the organization, folder or document does not exist.`}
 }
 
@@ -63,11 +71,19 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		In: in, Users: rpc.Distinct(req.UserIDs), Groups: rpc.Distinct(req.OrganizationUserGroupIDs),
 		AllDocuments: req.AllDocuments, EachDocument: req.GroupByDocumentID,
 	}
-	members, next, err := s.Directory.FindMembers(ctx, q, position, page.Most())
+	most := page.Most()
+	if req.SearchKey != nil {
+		most = collab.MaxPageSize
+	}
+	members, next, err := s.Directory.FindMembers(ctx, q, position, most)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range members {
+		if req.SearchKey != nil && !found(m.User, strings.ToLower(*req.SearchKey)) {
+			position = m.Position
+			continue
+		}
 		text := rpc.JSON(UserWithRole{m.User, m.Role})
 		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
@@ -79,4 +95,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		page.Next(next)
 	}
 	return page, nil
+}
+
+// found reports whether a user's name, a word of it or the address begins with a key in lower case.
+func found(u collab.User, key string) bool {
+	name := strings.ToLower(collab.Deref(u.Name))
+	begins := func(text string) bool { return strings.HasPrefix(text, key) }
+	return begins(name) || begins(strings.ToLower(collab.Deref(u.Email))) || slices.ContainsFunc(strings.Split(name, " "), begins)
 }

@@ -169,7 +169,7 @@ func (w *writer) round(i int) {
 			o.comments = nil
 		}
 		do = func(ctx context.Context, req *request.Request, doc collab.DocumentRef) error {
-			_, failed, err := w.threads.DeleteComments(ctx, req, doc, o.ann, o.comments, nil)
+			_, failed, err := w.threads.DeleteComments(ctx, req, doc, o.ann, o.comments, nil, nil)
 			for _, failure := range failed {
 				err = failure // of all, that of any
 			}

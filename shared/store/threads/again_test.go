@@ -113,7 +113,7 @@ func TestAddedAgainInBetween(t *testing.T) {
 				of = func(*collab.Annotation, []collab.Comment) *collab.Event { return event() }
 			}
 			removal = newRequest(9_000)
-			_, _, err := s.DeleteComments(ctx, removal, w.doc, id, ids, of)
+			_, _, err := s.DeleteComments(ctx, removal, w.doc, id, ids, nil, of)
 			return err
 		}
 	}

@@ -175,16 +175,17 @@ func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab
 	return err
 }
 
-// DeleteComments deletes comments of an annotation: those of the ids, or for nil all. It returns the ids in their order, those of all by
-// id, with the failures by id: NOT_FOUND. The annotation stays, and its lastUpdated moves to the time of the request. It fails as a whole
-// with NOT_FOUND when the annotation does not exist, and with FAILED_PRECONDITION when it has more than collab.MaxDeleted comments and no
-// ids are given. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
+// DeleteComments deletes comments of an annotation: of those of the ids, or for nil all, those of the authors, nil for any. It returns the
+// ids in their order, those of all by id, with the failures by id: NOT_FOUND, for those of other authors, too. The annotation stays, and its
+// lastUpdated moves to the time of the request. It fails as a whole with NOT_FOUND when the annotation does not exist, and with
+// FAILED_PRECONDITION when no ids are given and more than collab.MaxDeleted comments are meant, or more than 10,000 or 10 MB are to be
+// looked at for their authors. A repeat of the request fails where its first attempt failed, and deletes nothing that was added since. The ids are
 // distinct.
 func (s *Store) DeleteComments(
-	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64,
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, ann string, ids []int64, authors []string,
 	event func(*collab.Annotation, []collab.Comment) *collab.Event,
 ) ([]int64, map[int64]error, error) {
-	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, event: event}
+	d := &commentDeletion{s: s, req: req, doc: doc, ann: ann, authors: authors, event: event}
 	if err := d.mean(ctx, ids); err != nil {
 		return nil, nil, err
 	}
@@ -226,13 +227,14 @@ func (s *Store) DeleteComments(
 
 // commentDeletion is one DeleteComments under way.
 type commentDeletion struct {
-	s     *Store
-	req   *request.Request
-	doc   collab.DocumentRef
-	ann   string
-	event func(*collab.Annotation, []collab.Comment) *collab.Event
-	head  collab.Annotation
-	meant []outbox.JobComment
+	s       *Store
+	req     *request.Request
+	doc     collab.DocumentRef
+	ann     string
+	authors []string // nil for any
+	event   func(*collab.Annotation, []collab.Comment) *collab.Event
+	head    collab.Annotation
+	meant   []outbox.JobComment
 }
 
 // mean finds out which comments the request deletes, and keeps that: so a repeat of it deletes the same, and answers so.
@@ -259,7 +261,15 @@ func (d *commentDeletion) mean(ctx context.Context, ids []int64) error {
 	return d.s.Outbox.Remember(ctx, outbox.Job{ID: d.req.JobID(), Account: d.req.Account, Comments: d.meant})
 }
 
-// read reads the annotation's comments: those of the ids that are there, or for nil all.
+// by reports whether one of the authors wrote a comment.
+func (d *commentDeletion) by(comment store.Item) bool {
+	return d.authors == nil || slices.Contains(d.authors, comment.Text(keys.Creator))
+}
+
+// What is looked at to find the comments of authors.
+const mostSearched, mostSearchedBytes = 10_000, 10_000_000
+
+// read reads the annotation's comments of the authors: those of the ids that are there, or for nil all.
 func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.Item, err error) {
 	k := headKey(d.doc, d.ann)
 	if ids != nil {
@@ -272,26 +282,32 @@ func (d *commentDeletion) read(ctx context.Context, ids []int64) (items []store.
 			err = collab.NoAnnotation(d.doc, d.ann)
 		}
 		for _, key := range itemKeys[1:] {
-			if it := found[key]; it != nil && belongs(it, found[k]) {
+			if it := found[key]; it != nil && belongs(it, found[k]) && d.by(it) {
 				items = append(items, it)
 			}
 		}
 		return items, err
 	}
-	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true, Project: []string{keys.PK, keys.SK, keys.AddedBy, keys.Birth}}
+	q := store.Scan{PK: k.PK, Keys: threadSpan(k.SK), Strong: true}
+	if d.authors == nil {
+		q.Project = []string{keys.PK, keys.SK, keys.AddedBy, keys.Birth}
+	}
 	var head store.Item
+	searched, bytes := 0, 0
 	for it, err := range d.s.Items(ctx, q) {
 		switch {
 		case err != nil:
 			return nil, err
 		case it.Key() == k:
 			head = it
-		case belongs(it, head):
+		case belongs(it, head) && d.by(it):
 			items = append(items, it)
 		}
-		if len(items) > collab.MaxDeleted {
+		searched, bytes = searched+1, bytes+it.Size()
+		if len(items) > collab.MaxDeleted || searched > mostSearched || bytes > mostSearchedBytes {
 			return nil, collab.Errorf(collab.FailedPrecondition,
-				"annotation %q has more than %d comments: delete it, or name the comments by commentIds", d.ann, collab.MaxDeleted)
+				"annotation %q has more than %d such comments, or too many to look for them: delete it, or name the comments by commentIds",
+				d.ann, collab.MaxDeleted)
 		}
 	}
 	if head == nil {

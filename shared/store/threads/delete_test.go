@@ -227,7 +227,7 @@ func TestDeleteComments(t *testing.T) {
 		w.must(err)
 		r := newRequest(50_000)
 		delete := func(req *request.Request, ids []int64) ([]int64, map[int64]error) {
-			ids, failures, err := w.DeleteComments(t.Context(), req, w.doc, "a", ids, nil)
+			ids, failures, err := w.DeleteComments(t.Context(), req, w.doc, "a", ids, nil, nil)
 			w.must(err)
 			return ids, failures
 		}
@@ -249,9 +249,37 @@ func TestDeleteComments(t *testing.T) {
 		if head, comments := w.items("a"); len(failures) != 0 || head == nil || len(comments) != 0 {
 			t.Errorf("all of %v: %v, %d left", ids, failures, len(comments))
 		}
-		_, _, err = w.DeleteComments(t.Context(), newRequest(0), w.doc, "none", []int64{1}, nil)
+		_, _, err = w.DeleteComments(t.Context(), newRequest(0), w.doc, "none", []int64{1}, nil, nil)
 		mustCode(t, "no such annotation", err, collab.NotFound)
 	})
+}
+
+// TestDeleteCommentsOfAuthors deletes comments by their authors, as often as it is tried; where too much is to be looked at for them it
+// deletes nothing.
+func TestDeleteCommentsOfAuthors(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	_, err := w.add("a", commentBy("bob", 7, 1_000), commentBy("cid", 8, 1_000), commentBy("bob", 9, 1_000))
+	w.must(err)
+	r := newRequest(50_000)
+	for _, req := range []*request.Request{r, storetest.Again(r)} {
+		ids, failures, err := w.DeleteComments(t.Context(), req, w.doc, "a", nil, []string{"bob"}, nil)
+		if err != nil || len(failures) != 0 || !slices.Equal(ids, []int64{7, 9}) {
+			t.Errorf("%v, %v, %v", ids, failures, err)
+		}
+	}
+	large := strings.Repeat("x", 300_000)
+	for id := range int64(34) {
+		c := commentBy("eve", 100+id, 60_000)
+		c.Text = &large
+		_, err := w.add("a", c)
+		w.must(err)
+	}
+	_, _, err = w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", nil, []string{"cid"}, nil)
+	mustCode(t, "10 MB of others", err, collab.FailedPrecondition)
+	_, failures, err := w.DeleteComments(t.Context(), newRequest(70_000), w.doc, "a", []int64{8, 100}, []string{"cid"}, nil)
+	if _, left := w.items("a"); err != nil || collab.CodeOf(failures[100]) != collab.NotFound || len(left) != 1+34 {
+		t.Errorf("%v, %v, %d left", failures, err, len(left))
+	}
 }
 
 // TestDeleteLatestComment deletes comments of a busy thread, whose time key is later than the deletion: who asks what is new since the last
@@ -263,7 +291,7 @@ func TestDeleteLatestComment(t *testing.T) {
 		_, err := w.add("a", commentBy("bob", 10+later, at+later))
 		w.must(err)
 	}
-	_, _, err := w.DeleteComments(t.Context(), newRequest(at+200), w.doc, "a", []int64{110, 160}, nil)
+	_, _, err := w.DeleteComments(t.Context(), newRequest(at+200), w.doc, "a", []int64{110, 160}, nil, nil)
 	w.must(err)
 	if head, _ := w.items("a"); head.Number(keys.LastUpdated) != at+200 || timeKey(head) != at+quarter {
 		t.Errorf(

@@ -406,7 +406,7 @@ func testModel(t *testing.T, s *Store) {
 				if rapid.IntRange(0, 3).Draw(t, "named") > 0 {
 					ids = rapid.SliceOfNDistinct(rapid.SampledFrom(all), 1, 3, rapid.ID).Draw(t, "comments")
 				}
-				got, failures, err := s.DeleteComments(ctx, r, org.Document(d), id, ids, nil)
+				got, failures, err := s.DeleteComments(ctx, r, org.Document(d), id, ids, nil, nil)
 				if th == nil {
 					if collab.CodeOf(err) != collab.NotFound {
 						t.Fatalf("%q: %v", id, err)
