@@ -18,7 +18,7 @@ type entry[V any] struct {
 	until time.Time
 }
 
-// New returns a Cache of at most so many values: when there are more, all are forgotten.
+// New returns a Cache of the size most: when there are more, all are forgotten.
 func New[K comparable, V any](most int) *Cache[K, V] {
 	return &Cache[K, V]{most: most, entries: map[K]entry[V]{}}
 }

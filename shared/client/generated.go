@@ -547,7 +547,7 @@ func (o Organizations) AddDocuments(ctx context.Context, request *OrganizationsA
 // ends the items.
 //
 // The response has those of documentIds that exist, in the order asked and each once; those directly in a folder, or all, by id.
-// Disabled ones are listed. A list by folder may be a second behind. NOT_FOUND when the folder does not exist.
+// Disabled ones are listed. A list by folder may lag by a second. NOT_FOUND when the folder does not exist.
 func (o Organizations) GetDocuments(ctx context.Context, request *OrganizationsGetDocumentsRequest) iter.Seq2[Document, error] {
 	return items(request.PageToken, func(token string) (*Page[Document], error) {
 		asked := *request
@@ -681,7 +681,7 @@ func (o Users) Add(ctx context.Context, request *UsersAddRequest, options ...Opt
 // The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any document of
 // the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
 // group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than
-// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may be a second behind. NOT_FOUND when
+// 1,000 users, and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second. NOT_FOUND when
 // the organization, folder or document does not exist.
 func (o Users) Get(ctx context.Context, request *UsersGetRequest) iter.Seq2[UserWithRole, error] {
 	return items(request.PageToken, func(token string) (*Page[UserWithRole], error) {
@@ -1272,7 +1272,7 @@ type CommentAnnotationsGetRequest struct {
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Created then or earlier
 	CreatedBefore time.Time `json:"createdBefore,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -1779,7 +1779,7 @@ type CommentAnnotationsGetCommentsRequest struct {
 	CommentIDs []int64 `json:"commentIds,omitzero"`
 	// Those that any of these users wrote; at most 30
 	UserIDs []string `json:"userIds,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -1910,7 +1910,7 @@ type CommentAnnotationsDeleteCommentsItem struct {
 type OrganizationsGetRequest struct {
 	// These organizations, in this order; those that do not exist are left out; at most 30
 	OrganizationIDs []string `json:"organizationIds,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -2106,7 +2106,7 @@ type NotificationsGetRequest struct {
 	NotificationIDs []string `json:"notificationIds,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
 	Order Order `json:"order,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -2341,7 +2341,7 @@ type OrganizationsGetFoldersRequest struct {
 	RootFoldersOnly bool `json:"rootFoldersOnly,omitzero"`
 	// With folderId: how many levels of subfolders; 1 where it is left out
 	MaxDepth int64 `json:"maxDepth,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -2451,7 +2451,7 @@ type OrganizationsGetDocumentsRequest struct {
 	DocumentIDs []string `json:"documentIds,omitzero"`
 	// Those directly in this folder; root: those in none
 	FolderID string `json:"folderId,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -2703,7 +2703,7 @@ type UsersGetRequest struct {
 	SearchKey string `json:"searchKey,omitzero"`
 	// Those added at any document, instead of those of the organization
 	AllDocuments bool `json:"allDocuments,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -3069,7 +3069,7 @@ type WebhooksGetDeliveriesRequest struct {
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Of events of then or earlier
 	CreatedBefore time.Time `json:"createdBefore,omitzero"`
-	// At most so many items; 1,000 where it is left out
+	// The most items to answer; 1,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`
@@ -3131,7 +3131,7 @@ type WebhooksReplayDeliveriesRequest struct {
 	Since time.Time `json:"since,omitzero"`
 	// With since: only those in this state
 	State DeliveryState `json:"state,omitzero"`
-	// At most so many deliveries; 10,000 where it is left out
+	// The most deliveries to replay; 10,000 where it is left out
 	PageSize int64 `json:"pageSize,omitzero"`
 	// The nextPageToken of the page before
 	PageToken string `json:"pageToken,omitzero"`

@@ -10,7 +10,7 @@ import (
 // Prefixes of sort keys.
 const (
 	Groups         = "GRP#" // in the organization's partition
-	folderGrants   = "F#"   // behind a user in the partition of grants
+	folderGrants   = "F#"   // after a user in the partition of grants
 	documentGrants = "D#"   // the same
 	userGroups     = "G#"   // the same
 )
@@ -34,7 +34,7 @@ func GrantsOf(user string) string { return Escape(user) + "#" }
 // FolderGrantsOf begins the sort keys of a user's grants on folders in GrantPartition.
 func FolderGrantsOf(user string) string { return GrantsOf(user) + folderGrants }
 
-// AfterGrants sorts behind all that a user has in GrantPartition, and before what others have behind it.
+// AfterGrants sorts after all that a user has in GrantPartition, and before what the next user has.
 func AfterGrants(user string) string { return Escape(user) + AfterChildren }
 
 // FolderGrant is a user's grant on a folder.

@@ -5,7 +5,7 @@
 //
 // Every partition key but those of API keys and of what the operator and the relay look at across accounts names the account behind the
 // API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX, nothing else; parts
-// are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right behind their
+// are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right after their
 // parent.
 //
 // Below an organization and a document, and in grants on a folder, their part has their incarnation after a `!`: what was deleted and
@@ -154,7 +154,7 @@ const (
 // Key is the primary key of an item, or the key of an index entry.
 type Key struct{ PK, SK string }
 
-// AfterChildren, behind a prefix, sorts behind all keys that begin with the prefix and a `#`.
+// AfterChildren, appended to a prefix, sorts after all keys that begin with the prefix and a `#`.
 const AfterChildren = "$"
 
 // escaped are the bytes that parts of keys hold as %XX.

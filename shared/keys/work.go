@@ -45,8 +45,8 @@ func LaterWork(kind, acct, id string, at int64) Key {
 
 // ParseLaterWork reads the sort key of LaterWork as ParseWork does.
 func ParseLaterWork(sk string) (acct, id string, err error) {
-	_, behind, _ := strings.Cut(sk, "#")
-	return ParseWork(behind)
+	_, after, _ := strings.Cut(sk, "#")
+	return ParseWork(after)
 }
 
 // ParseWork reads the sort key of pending work. It fails on text that is none.
@@ -61,5 +61,5 @@ func ParseWork(sk string) (acct, id string, err error) {
 	return parts[0], parts[1], nil
 }
 
-// BehindAccount sorts behind the pending work of an account, and before that of the next.
-func BehindAccount(acct string) string { return Escape(acct) + AfterChildren }
+// AfterAccount sorts after the pending work of an account, and before that of the next.
+func AfterAccount(acct string) string { return Escape(acct) + AfterChildren }

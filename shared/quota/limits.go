@@ -3,7 +3,7 @@
 // An account is paid until a time: using n of a limit of N in a span moves that time on by n/N of the span, from now or from where it was.
 // While it lies no more than the span ahead, the account may go on; else it has a debt, and its requests that write are refused until time
 // has paid it. So an account may use a whole span's amount at once, and goes on at the limit's rate; one large request is never refused
-// for its size, but those behind it wait. One number per limit in one item of the table holds all of it.
+// for its size, but those after it wait. One number per limit in one item of the table holds all of it.
 package quota
 
 import (

@@ -7,7 +7,7 @@ import "runtime/debug"
 const Release = "0.1.0"
 
 // String returns the version of this program: the release, then, where it was built in a Git checkout, + and the commit, such as
-// 0.1.0+5dbdd280c1f4; what was not committed shows as .modified behind it. Letters, digits, . and + only.
+// 0.1.0+5dbdd280c1f4; what was not committed shows as .modified after it. Letters, digits, . and + only.
 func String() string {
 	info, _ := debug.ReadBuildInfo()
 	return of(info)

@@ -63,7 +63,7 @@ FAILED_PRECONDITION when the organization is disabled.`}
 // page ends at pageSize, before its answer is larger than 5 MB, or when much was passed over for the authors. It fails with NOT_FOUND when
 // the organization, the document or the annotation does not exist.
 func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetCommentsRequest) (*rpc.Page[*ListedComment], error) {
-	var after int64 // this comment id; of commentIds so many
+	var after int64 // the last comment id; where commentIds are given how many of them were answered
 	page, err := rpc.NewPage[*ListedComment](call, "comment", req.PageRequest, &after)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (s *Service) GetComments(ctx context.Context, call *rpc.Call, req *GetComme
 	return page, nil
 }
 
-// fillComments fills a page with comments: those after an id, or of commentIds after so many.
+// fillComments fills a page with comments: those after an id, or of commentIds those not yet answered.
 func (s *Service) fillComments(
 	ctx context.Context, req *GetCommentsRequest, doc collab.DocumentRef, after int64, page *rpc.Page[*ListedComment],
 ) error {

@@ -76,7 +76,7 @@ func annotationUpdated(evs [2]collab.Event, before, after *collab.Annotation, no
 	return made
 }
 
-// putComments puts the comments that trigger notifications into an event, and behind them the others where the account asked for all
+// putComments puts the comments that trigger notifications into an event, and after them the others where the account asked for all
 // events. The author of the first that triggers has acted; the users tagged in those that trigger are concerned.
 func putComments(ev *collab.Event, comments []collab.Comment, sent []NewComment, all bool) {
 	var loud, quiet []collab.Comment

@@ -73,7 +73,7 @@ func changeJSON[T any](stored collab.JSON, sent rpc.Opt[T]) collab.JSON {
 	return stored
 }
 
-// changeID is the id of an object behind change: sent is the id that the request sends for it, "" for none.
+// changeID is the id of an object after a change: sent is the id that the request sends for it, "" for none.
 func changeID[T any](stored string, object rpc.Opt[T], sent string) string {
 	if object.Null() {
 		return ""

@@ -121,7 +121,7 @@ NOT_FOUND when the organization does not exist, or without a userId the document
 // that the user did not cause and wants, or of a document. A page ends at pageSize, or before its answer is larger than 5 MB. Whether the
 // user is a member does not matter.
 func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rpc.Page[Notification], error) {
-	var at string // behind which the page begins
+	var at string // after which the page begins
 	page, err := rpc.NewPage[Notification](call, "notification", req.PageRequest, &at)
 	if err != nil {
 		return nil, err
@@ -152,14 +152,14 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	return page, s.fill(ctx, call, page, org, q, of, at)
 }
 
-// fill fills a page with the notifications behind a position. It may end earlier where many in a row are not meant, or not to be seen.
+// fill fills a page with the notifications after a position. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
 	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery,
 	of reader, at string,
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
 	for looked, ahead := 0, 0; ; {
-		found, behind, err := s.Outbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
+		found, next, err := s.Outbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
 			return err
 		}
@@ -174,10 +174,10 @@ func (s *Service) fill(
 			}
 			at = e.Position
 		}
-		if behind == "" {
+		if next == "" {
 			return nil
 		}
-		at = behind
+		at = next
 		if looked += len(found); page.Most() == 0 || len(found) == 0 || looked >= collab.MaxPageSize {
 			page.Next(at)
 			return nil

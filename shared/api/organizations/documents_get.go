@@ -34,7 +34,7 @@ func DocumentsGet() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/organizations/documents/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).DocumentsGet), Requires: collab.AdvancedQueries, Description: `
 Lists documents, in pages. The response has those of documentIds that exist, in the order asked and each once; those directly in a folder,
-or all, by id. Disabled ones are listed. A list by folder may be a second behind. NOT_FOUND when the folder does not exist.`}
+or all, by id. Disabled ones are listed. A list by folder may lag by a second. NOT_FOUND when the folder does not exist.`}
 }
 
 // DocumentsGet returns a page of documents: those asked for that exist, in the order asked and each once, or all, or those of a folder, by

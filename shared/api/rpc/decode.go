@@ -34,7 +34,7 @@ func decode(body []byte, p *Shape, v reflect.Value) error {
 		return syntaxError(body, err)
 	}
 	if _, err := d.dec.ReadToken(); err != io.EOF {
-		return collab.Errorf(collab.InvalidArgument, "the body must be one JSON object and nothing behind it")
+		return collab.Errorf(collab.InvalidArgument, "the body must be one JSON object and nothing after it")
 	}
 	return d.err()
 }

@@ -39,7 +39,7 @@ func (d *decoder) one(p *Shape, v reflect.Value) error {
 	return err
 }
 
-// elements reads an array into the slice v, at most so many of its elements, 0 for all, and returns how many it has.
+// elements reads an array into the slice v, the first most of its elements, 0 for all, and returns how many it has.
 func (d *decoder) elements(p *Shape, most int, v reflect.Value) (n int, err error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return 0, err

@@ -170,11 +170,11 @@ func (s *segments) value(v any) {
 	}
 }
 
-// quote adds a text as a JSON string, between what stands before and behind it.
-func (s *segments) quote(before, text, behind string) {
-	b := append(make([]byte, 0, len(before)+len(text)+len(behind)+2), before...)
+// quote adds a text as a JSON string, between what stands before and after it.
+func (s *segments) quote(before, text, after string) {
+	b := append(make([]byte, 0, len(before)+len(text)+len(after)+2), before...)
 	b, _ = jsontext.AppendQuote(b, text) // its error is of invalid UTF-8, which it replaces
-	*s = append(*s, append(b, behind...))
+	*s = append(*s, append(b, after...))
 }
 
 func (s *segments) json(text collab.JSON) {

@@ -13,7 +13,7 @@ import (
 
 // PageRequest is what the requests of all lists have: embed it.
 type PageRequest struct {
-	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" doc:"At most so many items; 1,000 where it is left out"`
+	PageSize  *int64 `json:"pageSize" rule:"notnull,min=1,max=1000" doc:"The most items to answer; 1,000 where it is left out"`
 	PageToken string `json:"pageToken"`
 }
 
@@ -73,7 +73,7 @@ func (p *Page[T]) AddEncoded(text collab.JSON, size int) bool {
 // BothTokens has the answer say where the list goes on under the name pageToken, too, as the contract does for some lists.
 func (p *Page[T]) BothTokens() { p.call.bothTokens = true }
 
-// Next says that the list goes on behind a position: see Call.PageToken.
+// Next says that the list goes on after a position: see Call.PageToken.
 func (p *Page[T]) Next(position any) { p.call.NextPageToken = p.call.PageToken(position) }
 
 func (p *Page[T]) segments(s *segments) { s.value(p.items) }

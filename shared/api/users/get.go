@@ -48,7 +48,7 @@ func Get() rpc.Endpoint {
 Lists users, in pages. The response has those at one level: of the organization, of a folder, of a document, or with allDocuments of any
 document of the organization. All by id; those of userIds in the order asked and each once, unknown ones left out; those of groups group by
 group. All filters combine: of the users in a group, those who are at the level. A page with searchKey looks at no more than 1,000 users,
-and may be short, or empty with a nextPageToken. Lists by folder or document may be a second behind.
+and may be short, or empty with a nextPageToken. Lists by folder or document may lag by a second.
 NOT_FOUND when the organization, folder or document does not exist.`}
 }
 

@@ -15,7 +15,7 @@ type ReplayDeliveriesRequest struct {
 	EventID   *string               `json:"eventId" rule:"notnull,id" doc:"This event alone: since, state, pageSize and pageToken are of others"`
 	Since     *int64                `json:"since" rule:"notnull,time"`
 	State     *collab.DeliveryState `json:"state" rule:"notnull" doc:"With since: only those in this state"`
-	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"At most so many deliveries; 10,000 where it is left out"`
+	PageSize  *int64                `json:"pageSize" rule:"notnull,min=1,max=10000" doc:"The most deliveries to replay; 10,000 where it is left out"`
 	PageToken string                `json:"pageToken"`
 }
 
@@ -84,8 +84,8 @@ func (s *Service) ReplayDeliveries(ctx context.Context, call *rpc.Call, req *Rep
 	return result, nil
 }
 
-// ReplaySince makes up to most deliveries that pass the filter pending again, oldest event first, behind the position after ("" for the
-// oldest). next is the position behind them, "" when there are no more. It fails as ReplayDeliveries does.
+// ReplaySince makes up to most deliveries that pass the filter pending again, oldest event first, after the position after ("" for the
+// oldest). next is the position of the last of them, "" when there are no more. It fails as ReplayDeliveries does.
 func (s *Service) ReplaySince(
 	ctx context.Context, acct, webhook string, f collab.DeliveryFilter, after string, most int,
 ) (replayed int, next string, err error) {

@@ -172,7 +172,7 @@ func (k *kindRun) run(ctx context.Context) {
 			turns = append(turns, turn{t.shard, next, t.acct})
 		default:
 			last := list[len(list)-1].Account
-			turns = append([]turn{{t.shard, keys.BehindAccount(last), ""}}, append(turns, turn{t.shard, next, last})...)
+			turns = append([]turn{{t.shard, keys.AfterAccount(last), ""}}, append(turns, turn{t.shard, next, last})...)
 		}
 		k.send(ctx, k.due(list))
 	}

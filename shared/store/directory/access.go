@@ -70,7 +70,7 @@ type Held struct {
 	Position                string // of it in the list
 }
 
-// Holdings returns so many of what a user has in an organization behind a position, "" for all. What is of folders and documents that were
+// Holdings returns up to most of what a user has in an organization after a position, "" for all. What is of folders and documents that were
 // deleted may be among it. Strongly consistent.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
 	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)).After(after), Limit: most, Strong: true}

@@ -157,7 +157,7 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 	return members, err
 }
 
-// ListMembers yields the members of the organization behind the user id after ("" for all), by user id, as ListOrganizations does.
+// ListMembers yields the members of the organization after the user id after ("" for all), by user id, as ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
 	return list(ctx, s, keys.OrganizationPartition(org), keys.Members, after, most, readMember)
 }

@@ -9,9 +9,9 @@ import (
 	"collabdata/shared/store"
 )
 
-// FindMembers returns members behind a position, the zero one for the beginning: those of Users in their order, those of Groups group by
+// FindMembers returns members after a position, the zero one for the beginning: those of Users in their order, those of Groups group by
 // group and in each by id, or all by id, each once. It looks at most users, and says where the list goes on, nil where it does not. What it
-// finds by folder or document may be a second behind.
+// finds by folder or document may lag by a second.
 func (s *Store) FindMembers(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (list []collab.FoundMember, next *collab.MemberPosition, err error) {
@@ -104,7 +104,7 @@ func (s *Store) grantsOf(
 	return list, next, err
 }
 
-// candidates returns users whom a query of Users or Groups asks for, behind a position, and where they go on.
+// candidates returns users whom a query of Users or Groups asks for, after a position, and where they go on.
 func (s *Store) candidates(
 	ctx context.Context, q collab.MemberQuery, at collab.MemberPosition, most int,
 ) (users []collab.MemberPosition, next *collab.MemberPosition, err error) {

@@ -44,7 +44,7 @@ func Chaos(t testing.TB, table *store.Table) *store.Table {
 	return Through(t, table, chaotic(h.Sum64()))
 }
 
-// Mortal returns the table as a process reaches it through the chaos transport that dies after so many requests: see Killed. Each n has a
+// Mortal returns the table as a process reaches it through the chaos transport that dies after n requests: see Killed. Each n has a
 // chaos of its own.
 func Mortal(t testing.TB, table *store.Table, n uint64, after int) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(chaotic(n)(next), after) })

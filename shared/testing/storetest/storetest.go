@@ -49,7 +49,7 @@ func Through(t testing.TB, table *store.Table, wrap func(next aws.HTTPClient) aw
 	return store.New(cfg, table.Name(), table.Now, rand.Reader).RepeatAtOnce()
 }
 
-// Killed returns a table as a process reaches it that dies after so many requests: those behind them fail and are not carried out.
+// Killed returns a table as a process reaches it that dies after n requests: later ones fail and are not carried out.
 func Killed(t testing.TB, table *store.Table, after int) *store.Table {
 	return Through(t, table, func(next aws.HTTPClient) aws.HTTPClient { return newCut(next, after) })
 }
@@ -60,7 +60,7 @@ func newCut(next aws.HTTPClient, after int) *cut {
 	return c
 }
 
-// cut is a transport that carries out so many requests.
+// cut is a transport that carries out n requests.
 type cut struct {
 	next aws.HTTPClient
 	left atomic.Int64
