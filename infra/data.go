@@ -60,6 +60,9 @@ var (
 	accountItems  = keys.Account("*").PK                                                // settings: authorizer and deliver read them
 	providerItems = keys.PermissionProvider("*").PK                                     // with their secrets: deliver reads them, and who asks who may see what
 	mailSecrets   = keys.MailSecret("*").PK                                             // what signs the tokens to unsubscribe by
+	tickets       = keys.Ticket("*").PK                                                 // for connections
+	connections   = keys.Connection("*").PK                                             // by id
+	liveItems     = keys.ConnectionCounts("*")                                          // who is connected
 	apiKeys       = keys.APIKey("*").PK                                                 // authorizer reads them
 )
 
@@ -79,6 +82,10 @@ func (s *service) rights(granted rpc.Grants) []awsiam.PolicyStatement {
 	}
 	if granted&rpc.ReadProviders != 0 {
 		read = append(read, providerItems)
+	}
+	if granted&rpc.AddTickets != 0 {
+		read = append(read, liveItems)
+		statements = append(statements, s.allowItems([]string{"dynamodb:PutItem"}, tickets))
 	}
 	if granted&rpc.WriteTable != 0 {
 		write = append(write, dataItems, dueItems)

@@ -140,7 +140,10 @@ func grantsOn(partitions string, actions ...string) []string {
 // The grants that each word of the table of endpoints stands for, written out: what is not here, no endpoint may do.
 func rowGrants(granted rpc.Grants) []string {
 	var grants []string
-	switch granted & (rpc.ReadTable | rpc.ReadWebhooks | rpc.ReadMailSecrets | rpc.ReadProviders) {
+	switch granted & (rpc.ReadTable | rpc.ReadWebhooks | rpc.ReadMailSecrets | rpc.ReadProviders | rpc.AddTickets) {
+	case rpc.ReadTable | rpc.ReadProviders | rpc.AddTickets:
+		grants = append(grants, read("A#* PROVIDER#* LIVE#*")...)
+		grants = append(grants, grantsOn("TICKET#*", "PutItem")...)
 	case rpc.ReadTable | rpc.ReadProviders:
 		grants = append(grants, read("A#* PROVIDER#*")...)
 	case rpc.ReadTable | rpc.ReadMailSecrets:
@@ -228,7 +231,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 	m := production(t)
 	asksProviders := []string{
 		"POST /v2/commentannotations/get", "POST /v2/commentannotations/comments/get", "POST /v2/commentannotations/count/get",
-		"POST /v2/notifications/get",
+		"POST /v2/notifications/get", "POST /v2/live/tickets/add",
 		"POST /v2/commentannotations/add", "POST /v2/commentannotations/update", // verifyUserPermissions
 		"POST /v2/commentannotations/comments/add", "POST /v2/commentannotations/comments/update",
 	}
@@ -252,7 +255,11 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 					if asks := deliver || slices.Contains(asksProviders, function); !asks || !reads {
 						t.Errorf("%s may %s of permission providers", function, operation)
 					}
-				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "QUARANTINE":
+				case "TICKET#*":
+					if function != "POST /v2/live/tickets/add" || reads {
+						t.Errorf("%s may %s of tickets", function, operation)
+					}
+				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "LIVE#*", "QUARANTINE":
 				default: // KEY#*, ACCOUNT#*
 					if !reads {
 						t.Errorf("%s may %s of what the operator sets, %s", function, operation, partition)

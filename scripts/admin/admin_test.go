@@ -466,7 +466,7 @@ func TestSettings(t *testing.T) {
 		lines := []string{
 			"advanced-queries | on", "notification-preferences | on", "default-access | organizationPrivate", "events | triggered", "mail-grouping | on", "mail-recipients | anyone",
 			"mail-from-name | none", "mail-product | none", "mail-link | none", "write-units-per-second | 1000", "read-units-per-second | 4000", "events-per-minute | 6000",
-			"mails-per-day | 20000", "webhook-endpoints | 10", "permission-provider | none",
+			"mails-per-day | 20000", "webhook-endpoints | 10", "live-connections | 5000", "permission-provider | none",
 		}
 		for i, line := range lines {
 			name, _, _ := strings.Cut(line, " ")
@@ -522,7 +522,7 @@ func TestSettings(t *testing.T) {
 
 	for _, test := range []struct{ text, value string }{
 		{"events must be triggered or all, not \"none\"", "events=none"},
-		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, default-access, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, write-units-per-second, read-units-per-second, events-per-minute, mails-per-day, webhook-endpoints, permission-provider", "event=all"},
+		{"there is no setting \"event\": the settings are advanced-queries, notification-preferences, default-access, events, mail-grouping, mail-recipients, mail-from-name, mail-product, mail-link, write-units-per-second, read-units-per-second, events-per-minute, mails-per-day, webhook-endpoints, live-connections, permission-provider", "event=all"},
 		{"webhook-endpoints must be a number from 1 to 50 or default, not \"unlimited\"", "webhook-endpoints=unlimited"},
 		{"mails-per-day must be a number from 1 to 1000000000, default or unlimited, not \"0\"", "mails-per-day=0"},
 		{"\"events\" is not of the form NAME=VALUE", "events"},

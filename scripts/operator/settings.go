@@ -170,6 +170,8 @@ func allSettings(o *Operator, secret []byte) []setting {
 			func(s *settings) *int64 { return &s.MailsPerDay }),
 		amount("webhook-endpoints", "How many webhooks the account may have.", collab.WebhookEndpoints, collab.MaxWebhooks,
 			func(s *settings) *int64 { return &s.WebhookEndpoints }),
+		amount("live-connections", "How many pages may be connected at the same time, to be told of changes.", collab.LiveConnections, 0,
+			func(s *settings) *int64 { return &s.LiveConnections }),
 		{
 			providerSetting, "Your own service that says who may see a document, by its URL and bearer secret.", nil, getProvider,
 			func(s *settings, value string) error { return setProvider(o, s, value, secret) },

@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/jobs"
+	"collabdata/shared/api/live"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
@@ -75,6 +76,7 @@ func Endpoints() []rpc.Endpoint {
 		auth.PermissionsGet(),
 		auth.PermissionsRemove(),
 		jobs.Get(),
+		live.TicketsAdd(),
 		webhooks.Add(),
 		webhooks.Get(),
 		webhooks.Update(),

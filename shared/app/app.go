@@ -16,6 +16,7 @@ import (
 	"collabdata/shared/api/auth"
 	"collabdata/shared/api/commentannotations"
 	"collabdata/shared/api/jobs"
+	liveapi "collabdata/shared/api/live"
 	"collabdata/shared/api/notifications"
 	"collabdata/shared/api/organizations"
 	"collabdata/shared/api/rpc"
@@ -24,10 +25,12 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/credentials"
 	"collabdata/shared/deadline"
+	"collabdata/shared/live"
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store"
 	"collabdata/shared/store/accounts"
+	"collabdata/shared/store/connections"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
@@ -44,6 +47,7 @@ type Config struct {
 	SQS       aws.Config // how to reach the queues
 	Table     string     // the table's name
 	EventsURL string     // URL of the events queue
+	LiveURL   string     // where pages connect, ws: or wss:; "" where they cannot
 
 	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
 	ReadOnly      bool           // operations that write are refused, see rpc.Server
@@ -72,6 +76,7 @@ type Service struct {
 	log    *slog.Logger
 
 	readOnly bool
+	liveURL  string
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -103,6 +108,7 @@ func New(c Config) *Service {
 		random:    c.Random,
 		log:       c.Log,
 		readOnly:  c.ReadOnly,
+		liveURL:   c.LiveURL,
 	}
 }
 
@@ -154,6 +160,9 @@ func (s *Service) services() rpc.Services {
 			Accounts: s.Accounts, Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,
 		},
 		&jobs.Service{Jobs: s.Outbox},
+		&liveapi.Service{
+			URL: s.liveURL, Rule: live.Rule{Directory: s.Directory, Access: s.access}, Connections: connections.Store{Table: s.Directory.Table},
+		},
 		&webhooks.Service{
 			Store: s.Hooks, CheckURL: s.Guard.CheckURL, NewSecret: func() (string, error) { return webhook.NewSecret(s.random) },
 		},

@@ -17,6 +17,7 @@ type Client struct {
 	Users              Users
 	Auth               Auth
 	Jobs               Jobs
+	Live               Live
 	Webhooks           Webhooks
 
 	config Config
@@ -30,6 +31,7 @@ func newClient(config Config) *Client {
 	c.Users.client = c
 	c.Auth.client = c
 	c.Jobs.client = c
+	c.Live.client = c
 	c.Webhooks.client = c
 	return c
 }
@@ -52,6 +54,9 @@ type Auth struct{ client *Client }
 
 // Jobs has the operations below the path jobs. What deletions have left to be carried out.
 type Jobs struct{ client *Client }
+
+// Live has the operations below the path live. Pages that are told of changes.
+type Live struct{ client *Client }
 
 // Webhooks has the operations below the path webhooks. Endpoints to which events are posted, and what became of that.
 type Webhooks struct{ client *Client }
@@ -757,6 +762,20 @@ func (o Auth) RemovePermissions(ctx context.Context, request *AuthRemovePermissi
 // further jobs, as long after that. NOT_FOUND for a job that does not exist, or has been done for 30 days.
 func (o Jobs) Get(ctx context.Context, request *JobsGetRequest) (*Job, error) {
 	data, _, err := call[*Job](ctx, o.client, "/v2/jobs/get", request, nil)
+	return data, err
+}
+
+// AddTickets lets a person's page connect, so that it is told when something changes instead of asking again and again, by POST
+// /v2/live/tickets/add.
+//
+// The answer's address takes one WebSocket connection, begun within 60 seconds; [Live](#live) says what goes over it. It takes no
+// Idempotency-Key. PERMISSION_DENIED when the person may not see one of the documents: what somebody set is asked, access type,
+// disabled state, permission provider, removal. NOT_FOUND when the organization or a document does not exist. RESOURCE_EXHAUSTED
+// when there are 20 connections of the person in the organization, 1,000 of a document, or as many of the account as its operator
+// lets it have (5,000): the page then asks by itself. Tickets that were not used do not count. FAILED_PRECONDITION where the
+// deployment has live switched off.
+func (o Live) AddTickets(ctx context.Context, request *LiveAddTicketsRequest) (*Ticket, error) {
+	data, _, err := call[*Ticket](ctx, o.client, "/v2/live/tickets/add", request, nil)
 	return data, err
 }
 
@@ -2909,6 +2928,26 @@ const (
 	JobStateRunning JobState = "running"
 	JobStateDone    JobState = "done"
 )
+
+// LiveAddTicketsRequest is the request of Live.AddTickets.
+type LiveAddTicketsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The person whose page connects: your back end has decided that they may see what it asks for; required
+	UserID string `json:"userId"`
+	// The documents that the page shows, at most 30
+	DocumentIDs []string `json:"documentIds,omitzero"`
+	// Tell of the person's inbox; false where it is left out. At least one of documentIds and this
+	Inbox bool `json:"inbox,omitzero"`
+}
+
+// Ticket is an answer, or a part of one, of Live.AddTickets.
+type Ticket struct {
+	// WebSocket address with a ticket in it, for one connection. Give it to nobody but the page
+	URL string `json:"url"`
+	// When the connection must have begun
+	ExpiresAt time.Time `json:"expiresAt"`
+}
 
 // WebhooksAddRequest is the request of Webhooks.Add.
 type WebhooksAddRequest struct {

@@ -92,6 +92,7 @@ type Settings struct {
 	EventsPerMinute     int64 `json:"eventsPerMinute,omitempty"`     // that requests record; Unlimited for any number
 	MailsPerDay         int64 `json:"mailsPerDay,omitempty"`         // Unlimited for any number
 	WebhookEndpoints    int64 `json:"webhookEndpoints,omitempty"`    // at most MaxWebhooks
+	LiveConnections     int64 `json:"liveConnections,omitempty"`     // at the same time; Unlimited for any number
 }
 
 // Defaults of an account's quotas, for a product of 100,000 users, and the value for no quota.

@@ -3,16 +3,17 @@
 //
 // # Keys
 //
-// Every partition key but those of API keys and of what the operator and the relay look at across accounts names the account behind the
-// API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped as %XX, nothing else; parts
-// are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children sort right after their
-// parent.
+// Every partition key but those of API keys, of tickets and connections, and of what the operator and the relay look at across accounts
+// names the account behind the API key: no request can reach another account's data. In each part `%`, `#`, space, `!` and `"` are escaped
+// as %XX, nothing else; parts are joined with `#`. So distinct ids give distinct keys, and as nothing in a part sorts before `#`, children
+// sort right after their parent.
 //
 // Below an organization and a document, and in grants on a folder, their part has their incarnation after a `!`: what was deleted and
 // added again under its id lies elsewhere. The keys below leave it out.
 //
 // The first part of a partition key is what a function's rights are granted by. `A` is the data that operations work on. Apart from it lie
-// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), and what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`).
+// what the operator alone writes (`KEY`, `ACCOUNT`, `PROVIDER`, `ACCOUNTS`), what holds secrets (`PROVIDER`, `HOOK`, `UNSUBSCRIBE`,
+// `TICKET`), and who is connected (`LIVE`, `CONNECTION`).
 //
 //	item                            partition key                     sort key
 //	API key                         KEY#<key>                         KEY
@@ -59,6 +60,11 @@
 //	what signs unsubscribe tokens   UNSUBSCRIBE#<acct>                SECRET
 //	Idempotency-Key                 A#<acct>#IDEM#<SHA-256, hex>      IDEM
 //	what a deletion means; left     A#<acct>#JOB#<id>                 JOB; PROGRESS
+//	ticket for a connection         TICKET#<id>                       TICKET
+//	connection                      CONNECTION#<id>                   CONNECTION
+//	  of a user                     LIVE#<acct>#O#<org>               <user>#<id>
+//	  that watches a document       LIVE#<acct>#O#<org>#D#<doc>       <user>#<id>
+//	  how many of the account       LIVE#<acct>                       <15 digits time>
 //
 // # Indexes
 //

@@ -33,6 +33,7 @@ var nouns = map[string]string{
 	"auth":               "What users may see and write",
 	"notifications":      "What people are notified of in the app and by mail, and what they want to hear of",
 	"jobs":               "What deletions have left to be carried out",
+	"live":               "Pages that are told of changes",
 	"webhooks":           "Endpoints to which events are posted, and what became of that",
 }
 

@@ -25,7 +25,7 @@ type Endpoint struct {
 }
 
 // Grants are the rights to the deployment that an endpoint has. The CDK app grants exactly these.
-type Grants uint8
+type Grants uint16
 
 // The rights.
 const (
@@ -37,6 +37,7 @@ const (
 	WriteWebhooks                      // the same: as WriteTable, which goes with it
 	ReadMailSecrets                    // what signs the tokens to unsubscribe by: as ReadTable
 	ReadProviders                      // permission providers with their secrets: as ReadTable
+	AddTickets                         // who is connected: as ReadTable; tickets: PutItem
 )
 
 // Summary returns the first sentence of the description, without its full stop, and the rest of it.

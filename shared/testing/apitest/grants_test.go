@@ -92,6 +92,8 @@ func (o *overseer) note(path, target string, body []byte) {
 				o.used[path] |= rpc.ReadMailSecrets
 			case kind == "PROVIDER" && table == rpc.ReadTable:
 				o.used[path] |= rpc.ReadProviders
+			case kind == "LIVE" && table == rpc.ReadTable, kind == "TICKET" && action == "dynamodb:PutItem":
+				o.used[path] |= rpc.AddTickets
 			case (kind == "KEY" || kind == "ACCOUNT") && action == "dynamodb:GetItem": // the authorizer's, which runs in the same process here
 			default:
 				o.wrong[fmt.Sprintf("%s: %s on %s", path, action, key)] = true

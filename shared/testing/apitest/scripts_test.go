@@ -50,7 +50,7 @@ func serveWatched(t *testing.T, o *overseer) (s *app.Service, url string) {
 	dynamoDB, log := localstacktest.Config(localstacktest.DynamoDB(t)), slog.New(slog.DiscardHandler)
 	watchedDB, watchedSQS := dynamoDB, sqs
 	watchedDB.HTTPClient, watchedSQS.HTTPClient = o.before(dynamoDB.HTTPClient), o.before(sqs.HTTPClient)
-	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[keys.EventsQueue], Log: log})
+	s = app.New(app.Config{DynamoDB: watchedDB, SQS: watchedSQS, Table: name, EventsURL: urls[keys.EventsQueue], LiveURL: "ws://live.example", Log: log})
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,87 @@
+package keys
+
+import (
+	"strings"
+	"testing"
+
+	"collabdata/shared/collab"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// TestParseChange holds what the key of each kind of item tells those who are connected, and that the filters pass all that tells something,
+// and none of what is written with each comment or event besides.
+func TestParseChange(t *testing.T) {
+	const acct, id, user = "a!c", "d #1", "u%"
+	for _, incarnation := range []int64{0, 1_795_413_687_471} {
+		org := collab.OrganizationRef{Account: acct, Organization: "o!", Incarnation: incarnation}
+		doc := collab.DocumentRef{OrganizationRef: org, Document: id, Incarnation: incarnation}
+		folder := collab.FolderRef{OrganizationRef: org, Folder: "f", Incarnation: incarnation}
+		change := func(kind ChangeKind, doc, user string) Change { return Change{kind, acct, "o!", doc, user} }
+		threads, access := change(ThreadsChanged, id, ""), change(AccessChanged, "", user)
+		for k, want := range map[Key]Change{
+			Annotation(doc, "a"):                     threads,
+			Comment(doc, "a", 1):                     threads,
+			Seen(doc, user):                          change(ThreadsChanged, id, user),
+			SeenThread(doc, user, "a"):               change(ThreadsChanged, id, user),
+			UserNotification(org, user, 1<<40, "n"):  change(InboxChanged, "", user),
+			NotificationState(org, user, 1<<40, "n"): change(InboxChanged, "", user),
+			AllNotification(org, 1<<40, "n"):         change(InboxChanged, "", ""),
+			Organization(acct, "o!"):                 change(AccessChanged, "", ""),
+			Document(org, id):                        change(AccessChanged, id, ""),
+			Folder(org, "f"):                         change(AccessChanged, "", ""),
+			FolderTree(org):                          change(AccessChanged, "", ""),
+			Member(org, user):                        access,
+			FolderGrant(folder, user):                access,
+			DocumentGrant(doc, user):                 access,
+			Removed(org, user):                       access,
+			RemovedFrom(doc, user):                   access,
+		} {
+			got, ok := ParseChange(k)
+			if diff := gocmp.Diff(want, got); !ok || diff != "" {
+				t.Errorf("%s: %v\n%s", k, ok, diff)
+			}
+			if !passes(k) {
+				t.Errorf("%s is filtered out", k)
+			}
+		}
+		for _, k := range []Key{
+			Event(acct, "e"), Idempotency(acct, [32]byte{}), Work("event", acct, "e"), Quota(acct), AnnotationID(doc, "a"), Account(acct),
+			MailEntry(doc, "a", user, "e"), Notification(org, "n"), Delivery(acct, "h", 1<<40, "e"), Group(org, "g"),
+			Connection("c"), Ticket("t"), ConnectionCount(acct, 1<<40),
+			{PK: ConnectionPartition(acct, "o!"), SK: ConnectionOf(user, "c")}, {PK: WatcherPartition(acct, "o!", id), SK: ConnectionOf(user, "c")},
+		} {
+			if c, ok := ParseChange(k); ok || passes(k) {
+				t.Errorf("%s is told: %+v, passes: %v", k, c, passes(k))
+			}
+		}
+	}
+	for _, k := range []Key{{}, {PK: "A"}, {PK: "A#a#O"}, {PK: "A#a#O#o!!"}, {PK: "A#a#O#o!1#D#d", SK: "ANN"}, {PK: "A#a#O#%#D#d", SK: "ANN#a"}} {
+		if c, ok := ParseChange(k); ok {
+			t.Errorf("%s is told: %+v", k, c)
+		}
+	}
+}
+
+// passes does what Lambda does with the filters.
+func passes(k Key) bool {
+	for _, f := range ChangeFilters() {
+		all := true
+		for name, text := range map[string]string{PK: k.PK, SK: k.SK} {
+			one := f[name] == nil
+			for _, pattern := range f[name] {
+				switch p := pattern.(type) {
+				case string:
+					one = one || p == text
+				case map[string]string:
+					one = one || p["prefix"] != "" && strings.HasPrefix(text, p["prefix"]) || p["suffix"] != "" && strings.HasSuffix(text, p["suffix"])
+				}
+			}
+			all = all && one
+		}
+		if all {
+			return true
+		}
+	}
+	return false
+}

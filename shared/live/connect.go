@@ -1,0 +1,109 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"sync"
+	"time"
+
+	"collabdata/shared/collab"
+)
+
+const (
+	maxMessage = 100         // bytes of a message of a page
+	maxPings   = 20          // of a connection in pingSpan, that one process sees
+	pingSpan   = time.Minute // pages ping every few minutes
+	maxAge     = 110 * time.Minute
+)
+
+// Messages of the service.
+const (
+	pong = `{"pong":true}`
+	bye  = `{"bye":true}`
+)
+
+// Pages is what pages do with their connections. Safe for concurrent use.
+type Pages struct {
+	Rule        Rule
+	Accounts    Accounts
+	Connections Connections
+	Gateway     Gateway
+	Now         func() time.Time
+	Log         *slog.Logger
+
+	mu    sync.Mutex
+	pings map[string]int // by connection, in this span
+	span  time.Time      // when it began
+}
+
+// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is none, used or old, like Rule.Check, and with
+// RESOURCE_EXHAUSTED where there are too many.
+func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
+	w, ok, err := p.Connections.TakeTicket(ctx, ticket)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return collab.Errorf(collab.PermissionDenied, "the ticket is not valid")
+	}
+	account, err := p.Accounts.Account(ctx, w.Account)
+	if err != nil {
+		return err
+	}
+	if account.Disabled {
+		return collab.Errorf(collab.PermissionDenied, "the account is disabled")
+	}
+	connected, err := p.Connections.Connected(ctx, w)
+	if err == nil {
+		err = connected.Check(account.Settings)
+	}
+	if err != nil {
+		return err
+	}
+	// It is kept before the rule is asked: what changes from then on finds it.
+	if err = p.Connections.Connect(ctx, collab.Connection{ID: id, Watch: w, At: p.Now().UnixMilli()}); err == nil {
+		err = p.Rule.Check(ctx, account.Settings, w)
+	}
+	if err != nil {
+		p.Disconnect(context.WithoutCancel(ctx), id)
+	}
+	return err
+}
+
+// Message takes a page's message, and returns the answer, "" for none. Whatever is no ping, or one too many, ends the connection.
+func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) (answer string) {
+	if !isPing(text) || !p.mayPing(id) {
+		if err := p.Gateway.Close(ctx, id); err != nil {
+			p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not closed", slog.String("connection", id), slog.Any("cause", err))
+		}
+		return ""
+	}
+	if p.Now().Sub(began) >= maxAge {
+		_ = p.Gateway.Post(ctx, id, bye) // lost, the page notices the end
+	}
+	return pong
+}
+
+func isPing(text string) bool {
+	var message map[string]any
+	return len(text) <= maxMessage && json.Unmarshal([]byte(text), &message) == nil && len(message) == 1 && message["ping"] == true
+}
+
+// mayPing reports whether a connection pings as seldom as pages do.
+func (p *Pages) mayPing(id string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := p.Now(); now.Sub(p.span) >= pingSpan {
+		p.pings, p.span = map[string]int{}, now
+	}
+	p.pings[id]++
+	return p.pings[id] <= maxPings
+}
+
+// Disconnect forgets a connection that has ended. What fails is logged, and forgotten later: see Hints.
+func (p *Pages) Disconnect(ctx context.Context, id string) {
+	if err := p.Connections.Disconnect(ctx, id); err != nil {
+		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection that ended is not forgotten", slog.String("connection", id), slog.Any("cause", err))
+	}
+}

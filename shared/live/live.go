@@ -1,0 +1,98 @@
+// Package live tells pages that something changed where they are to look: who may connect, what connections say, and whom the write of an
+// item concerns. What it tells may be lost, or come twice; pages look again every five minutes.
+package live
+
+import (
+	"context"
+	"errors"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+)
+
+// Directory knows organizations and documents: see package directory.
+type Directory interface {
+	Forget(k keys.Key)
+	Open(ctx context.Context, acct, organization, folder string, documents []string) (collab.OrganizationRef, []collab.DocumentRef, error)
+	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
+}
+
+// Accounts knows accounts: see package accounts.
+type Accounts interface {
+	Account(ctx context.Context, id string) (collab.Account, error)
+}
+
+// Access knows who may see what: see package access.
+type Access interface {
+	Viewers(
+		ctx context.Context, settings collab.Settings, docs []collab.DocumentRef, users []string, members bool,
+	) ([][]collab.Viewer, error)
+}
+
+// Connections keeps connections and tickets: see package connections.
+type Connections interface {
+	TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error)
+	Connect(ctx context.Context, c collab.Connection) error
+	Disconnect(ctx context.Context, id string) error
+	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)
+	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)
+	Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error)
+}
+
+// Gateway holds the connections themselves. Its methods fail with ErrGone for one that has ended.
+type Gateway interface {
+	Post(ctx context.Context, id, text string) error
+	Close(ctx context.Context, id string) error
+}
+
+// ErrGone is the error of a connection that has ended.
+var ErrGone = errors.New("the connection has ended")
+
+// Rule is the rule of who may be told of what.
+type Rule struct {
+	Directory Directory
+	Access    Access
+}
+
+// Check fails unless a person may be told of all that they want to watch: with NOT_FOUND where the organization or a document does not exist,
+// FAILED_PRECONDITION where the organization is disabled, PERMISSION_DENIED where the person may not see a document, or it is disabled.
+func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
+	docs, err := r.open(ctx, w.Account, w.Organization, w.Documents)
+	if err != nil {
+		return err
+	}
+	for i, id := range w.Documents {
+		if i < len(docs) && docs[i].Document == id {
+			continue
+		}
+		_, err := r.Directory.OpenDocument(ctx, w.Account, w.Organization, id, collab.CreateFlags{})
+		if err == nil || collab.CodeOf(err) == collab.FailedPrecondition {
+			err = collab.Errorf(collab.PermissionDenied, "document %q is disabled", id)
+		}
+		return err
+	}
+	viewers, err := r.Access.Viewers(ctx, s, docs, []string{w.User}, false)
+	if err != nil {
+		return err
+	}
+	for i, v := range viewers {
+		if !v[0].May {
+			return collab.Errorf(collab.PermissionDenied, "user %q may not see document %q", w.User, docs[i].Document)
+		}
+	}
+	return nil
+}
+
+// open returns those of the documents that are there, as they are now, not as they were some seconds ago. It fails like Directory.Open.
+func (r Rule) open(ctx context.Context, acct, org string, ids []string) ([]collab.DocumentRef, error) {
+	r.Directory.Forget(keys.Organization(acct, org))
+	ref, _, err := r.Directory.Open(ctx, acct, org, "", nil)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	for _, id := range ids {
+		r.Directory.Forget(keys.Document(ref, id))
+	}
+	_, docs, err := r.Directory.Open(ctx, acct, org, "", ids)
+	return docs, err
+}

@@ -1,0 +1,209 @@
+// Package connections keeps the connections of pages that are told of changes, and the tickets that they begin with. All of it is short-lived:
+// what is not deleted by its end, the table deletes some time later.
+package connections
+
+import (
+	"context"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Times of tickets and connections.
+const (
+	TicketTTL   = time.Minute
+	MaxLifetime = 2 * time.Hour // of a connection: the gateway ends it then
+
+	kept = MaxLifetime + 10*time.Minute // of what tells of a connection
+	span = 10 * time.Minute             // see keys.ConnectionCount
+)
+
+// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written less
+// than a second before may be missing in what they read.
+type Store struct{ *store.Table }
+
+// ticketItem is the item of a ticket.
+type ticketItem struct {
+	collab.Watch
+	Until   collab.Millis `dynamodbav:"until"`
+	Expires int64         `dynamodbav:"ttl"`
+}
+
+// connectionItem is the item of a connection: by its id, and in the partition of its organization.
+type connectionItem struct {
+	collab.Connection
+	Expires int64 `dynamodbav:"ttl"`
+}
+
+// watcherItem is the item of a connection in the partition of a document that it watches.
+type watcherItem struct {
+	Expires int64 `dynamodbav:"ttl"`
+}
+
+// AddTicket adds a ticket, and returns its id, which nobody can guess, and until when it is good.
+func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until collab.Millis, err error) {
+	id = s.NewMark() + s.NewMark() // 160 random bits
+	at := s.Now().Add(TicketTTL)
+	return id, at.UnixMilli(), s.Put(ctx, store.ItemOf(keys.Ticket(id), ticketItem{w, at.UnixMilli(), at.Unix()}))
+}
+
+// TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any more.
+func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error) {
+	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(id)), types.ReturnValueAllOld)
+	if err != nil || it == nil {
+		return w, false, err
+	}
+	var t ticketItem
+	err = it.Decode(&t)
+	return t.Watch, err == nil && s.Millis() < t.Until, err
+}
+
+// Connect keeps a connection.
+func (s Store) Connect(ctx context.Context, c collab.Connection) error {
+	expires := s.Now().Add(kept).Unix()
+	items := []store.Item{
+		store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}),
+		store.ItemOf(keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, c.ID)}, connectionItem{c, expires}),
+	}
+	for _, k := range watchers(c) {
+		items = append(items, store.ItemOf(k, watcherItem{expires}))
+	}
+	// By its id first: without that the others could not be found again.
+	if err := s.Put(ctx, items[0]); err != nil {
+		return err
+	}
+	if err := s.count(ctx, c, 1); err != nil {
+		return err
+	}
+	return store.Each(ctx, len(items)-1, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+1]) })
+}
+
+// Disconnect forgets a connection. One that is not there was forgotten before.
+func (s Store) Disconnect(ctx context.Context, id string) error {
+	it, err := s.Get(ctx, keys.Connection(id))
+	if err != nil || it == nil {
+		return err
+	}
+	c := connectionItem{}
+	if err := it.Decode(&c); err != nil {
+		return err
+	}
+	c.ID = id
+	gone := append(watchers(c.Connection),
+		keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, id)})
+	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
+		return err
+	}
+	refused, err := s.Write(ctx, store.DeleteRead(it))
+	if err != nil || refused != nil { // somebody else forgot it at the same time, and counted it
+		return err
+	}
+	return s.count(ctx, c.Connection, -1)
+}
+
+func watchers(c collab.Connection) []keys.Key {
+	return collab.Map(c.Documents, func(doc string) keys.Key {
+		return keys.Key{PK: keys.WatcherPartition(c.Account, c.Organization, doc), SK: keys.ConnectionOf(c.User, c.ID)}
+	})
+}
+
+// count counts a connection in the span in which it began: those of spans that are over have ended, whether or not anybody noticed.
+func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
+	began := time.UnixMilli(c.At).Truncate(span)
+	_, err := s.Write(ctx, store.Update(keys.ConnectionCount(c.Account, began.UnixMilli()),
+		expression.Add(expression.Name(keys.Added), expression.Value(n)).
+			Set(expression.Name(keys.Expires), expression.Value(began.Add(span+kept).Unix()))))
+	return err
+}
+
+// Connected counts the connections that bear on one more.
+func (s Store) Connected(ctx context.Context, w collab.Watch) (n collab.Connected, err error) {
+	n.Documents = map[string]int{}
+	counts := make([]int, len(w.Documents))
+	err = store.Each(ctx, len(w.Documents)+2, func(ctx context.Context, i int) error {
+		if i < len(w.Documents) {
+			found, _, err := s.QueryPage(ctx, store.Scan{
+				PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
+				Limit: collab.MaxDocumentConnections, Project: []string{keys.Expires},
+			})
+			counts[i] = s.there(found)
+			return err
+		}
+		q := store.Scan{
+			PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
+			Limit: collab.MaxUserConnections, Project: []string{keys.Expires},
+		}
+		if i > len(w.Documents) {
+			from := keys.Time(s.Now().Add(-MaxLifetime - span).UnixMilli())
+			q = store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}}
+		}
+		found, _, err := s.QueryPage(ctx, q)
+		if i == len(w.Documents) {
+			n.User = s.there(found)
+			return err
+		}
+		for _, it := range found {
+			n.Account += it.Number(keys.Added)
+		}
+		return err
+	})
+	for i, doc := range w.Documents {
+		n.Documents[doc] = counts[i]
+	}
+	return n, err
+}
+
+// there is how many of the items have not expired.
+func (s Store) there(items []store.Item) (n int) {
+	for _, it := range items {
+		if it.Number(keys.Expires) > s.Now().Unix() {
+			n++
+		}
+	}
+	return n
+}
+
+// Connections returns the connections of a user of an organization, of all for "".
+func (s Store) Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error) {
+	q := store.Scan{PK: keys.ConnectionPartition(acct, org), Keys: store.Everything}
+	if user != "" {
+		q.Keys = store.Children(keys.ConnectionsOf(user))
+	}
+	return s.read(ctx, q, func(it store.Item) (collab.Connection, error) {
+		var c connectionItem
+		err := it.Decode(&c)
+		return c.Connection, err
+	})
+}
+
+// Watchers returns the connections that watch a document of an organization, of a user or of all for "", with that document alone.
+func (s Store) Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error) {
+	q := store.Scan{PK: keys.WatcherPartition(acct, org, doc), Keys: store.Everything}
+	if user != "" {
+		q.Keys = store.Children(keys.ConnectionsOf(user))
+	}
+	return s.read(ctx, q, func(it store.Item) (c collab.Connection, err error) {
+		c.Watch = collab.Watch{Account: acct, Organization: org, Documents: []string{doc}}
+		return c, err
+	})
+}
+
+// read reads connections; read1 reads what their keys do not say.
+func (s Store) read(ctx context.Context, q store.Scan, read1 func(store.Item) (collab.Connection, error)) ([]collab.Connection, error) {
+	items, err := s.Query(ctx, q)
+	list := make([]collab.Connection, len(items))
+	for i, it := range items {
+		if list[i], err = read1(it); err != nil {
+			return nil, err
+		}
+		if list[i].User, list[i].ID, err = keys.ParseConnectionOf(it.Text(keys.SK)); err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+	}
+	return list, err
+}
