@@ -66,9 +66,7 @@ func (s *Service) DocumentsGet(ctx context.Context, call *rpc.Call, req *Documen
 	if err != nil {
 		return nil, err
 	}
-	above, err := s.Directory.FoldersAbove(
-		ctx, org, inheriting(list, func(d collab.Document) (collab.Access, string) { return d.Access, d.Folder }),
-	)
+	above, err := s.Directory.FoldersAbove(ctx, org, collab.Map(list, func(d collab.Document) string { return d.Folder }))
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +89,4 @@ func document(d collab.Document, access collab.Access) collab.JSON {
 		{Key: "accessType", Value: access}, {Key: "inheritAccessFromParent", Value: d.Access == ""}, {Key: "folderId", Value: d.Folder},
 		{Key: "createdAt", Value: collab.Timestamp(d.CreatedAt)}, {Key: "lastUpdated", Value: collab.Timestamp(d.LastUpdated)},
 	}, d.Metadata)
-}
-
-// inheriting returns the folders from which things without an access type of their own have theirs.
-func inheriting[T any](list []T, of func(T) (own collab.Access, folder string)) (folders []string) {
-	for _, v := range list {
-		if own, folder := of(v); own == "" {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
 }
