@@ -1077,8 +1077,7 @@ type TaggedUser struct {
 	Contact *User `json:"contact,omitzero"`
 }
 
-// Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
-// among visibleToUserIds.
+// Progress is the value of progress: replaced whole.
 type Progress struct {
 	// Any value of your own
 	State json.RawMessage `json:"state,omitzero"`
@@ -2764,6 +2763,8 @@ type UserWithRole struct {
 	ClientGroupID string `json:"clientGroupId,omitzero"`
 	// What the user may do at that level
 	AccessRole Role `json:"accessRole"`
+	// When that ends, in seconds since epoch
+	ExpiresAt int64 `json:"expiresAt,omitzero"`
 }
 
 // UsersUpdateRequest is the request of Users.Update.

@@ -39,6 +39,7 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 type UserWithRole struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
+	ExpiresAt  int64       `json:"expiresAt,omitempty" doc:"When that ends, in seconds since epoch"`
 }
 
 // Get is POST /v2/users/get.
@@ -84,7 +85,7 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 			position = m.Position
 			continue
 		}
-		text := rpc.JSON(UserWithRole{m.User, m.Role})
+		text := rpc.JSON(UserWithRole{m.User, m.Role, m.Expires})
 		if !page.AddTo(m.Document, text, rpc.WrappedLen(text)) {
 			page.Next(position)
 			return page, nil

@@ -1,0 +1,220 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/client"
+)
+
+// outcome is what became of an item of a bulk call.
+type outcome struct {
+	Success bool        `json:"success"`
+	Message string      `json:"message"`
+	Code    client.Code `json:"code"`
+}
+
+// Paths of the operations that name no organization beside what they are about.
+const (
+	addOrganizations = "/v2/organizations/add"
+	addPermissions   = "/v2/auth/permissions/add"
+)
+
+// call runs an operation for all that the request names. It fails as that does, and as the first item that failed.
+func (i *importer) call(path string, request map[string]any) error {
+	if path != addOrganizations && path != addPermissions {
+		request["organizationId"] = i.org
+	}
+	data, _, err := client.Call[jsontext.Value](i.ctx, i.c, path, request)
+	if err != nil {
+		return err
+	}
+	for _, m := range parse(data) {
+		o := parse(m.Value)
+		if v, is := o.Get("success"); is && v.Kind() == 'f' {
+			return client.Errorf(client.Code(textOf(o, "code")), "%s", textOf(o, "message"))
+		}
+	}
+	return nil
+}
+
+// get runs an operation that lists, and returns the first page of what it answers.
+func (i *importer) get(path string, request map[string]any) (list []object, err error) {
+	request["organizationId"] = i.org
+	data, _, err := client.Call[[]jsontext.Value](i.ctx, i.c, path, request)
+	for _, v := range data {
+		list = append(list, parse(v))
+	}
+	return list, err
+}
+
+// refuses reports whether an error says that the service does not take what was sent, and will not.
+func refuses(err error) bool {
+	switch client.CodeOf(err) {
+	case client.CodeInvalidArgument, client.CodeNotFound, client.CodeFailedPrecondition, client.CodeAlreadyExists:
+		return true
+	}
+	return false
+}
+
+// one counts a line by what became of it. It fails where the import is not to go on.
+func (i *importer) one(l *line, err error) error {
+	if err == nil {
+		i.added(l)
+		return nil
+	}
+	if !refuses(err) {
+		return err
+	}
+	field, message := "", client.MessageOf(err)
+	if e, ok := errors.AsType[*client.Error](err); ok && len(e.Details) > 0 {
+		field, message = e.Details[0].Field, e.Details[0].Message
+	}
+	i.refuse(l, field, message)
+	return nil
+}
+
+// each is one for lines that were sent together: those of a call that failed are sent alone.
+func (i *importer) each(batch []*line, err error, alone func(*line) error) error {
+	if err != nil && refuses(err) && len(batch) > 1 {
+		for _, l := range batch {
+			if err := alone(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, l := range batch {
+		if err := i.one(l, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bulk sends lines as the items of a request, and counts them by what became of them.
+func (i *importer) bulk(path string, base map[string]any, name string, batch []*line, of func(*line) object) error {
+	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return body(l, of) }, nil)
+	i.added(append(added, there...)...)
+	return err
+}
+
+// bulkOrThere is bulk for things whose operation leaves what is there: see is called for each of them. done gets those that were added.
+func (i *importer) bulkOrThere(
+	path string, base map[string]any, name string, batch []*line, of func(*line) object, see func(*line) error, done ...*[]*line,
+) error {
+	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return body(l, of) }, nil)
+	i.added(added...)
+	for _, d := range done {
+		*d = append(*d, added...)
+	}
+	for _, l := range there {
+		if err == nil {
+			err = see(l)
+		}
+	}
+	return err
+}
+
+// place is a mistake in an item of a request: the item's number, and the field in it.
+var place = regexp.MustCompile(`^data\.\w+\[(\d+)\]\.?(.*)$`)
+
+// items sends lines as the items of a request: again, without those that are refused, until each was added, is there already, or is refused.
+// It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
+func (i *importer) items(
+	path string, base map[string]any, name string, batch []*line, body func(*line) jsontext.Value,
+	within func(l *line, field string) (*line, string),
+) (added, there []*line, err error) {
+	left := batch
+	for try := 1; len(left) > 0; try++ {
+		request := maps.Clone(base)
+		request["organizationId"] = i.org
+		list := make([]jsontext.Value, len(left))
+		for n, l := range left {
+			list[n] = body(l)
+		}
+		request[name] = list
+		answer, _, err := client.Call[client.Keyed[outcome]](i.ctx, i.c, path, request)
+		if err != nil {
+			if left, err = i.mistakes(left, err, within); err != nil {
+				return added, there, err
+			}
+			continue
+		}
+		if len(answer) != len(left) {
+			return added, there, fmt.Errorf("%s answers %d items for %d", path, len(answer), len(left))
+		}
+		var again []*line
+		for n, l := range left {
+			switch o := answer[n].Value; {
+			case o.Success:
+				added = append(added, l)
+			case o.Code == client.CodeAlreadyExists:
+				there = append(there, l)
+			case !o.Code.MayRepeat():
+				i.refuse(l, "", o.Message)
+			case try == maxTries:
+				return added, there, client.Errorf(o.Code, "%s", o.Message)
+			default:
+				again = append(again, l)
+			}
+		}
+		if left = again; left != nil && !i.pause(try) {
+			return added, there, i.ctx.Err()
+		}
+	}
+	return added, there, nil
+}
+
+// mistakes refuses the lines whose mistakes an error names, or all where it names none, and returns the others. It fails with an error that
+// refuses nothing.
+func (i *importer) mistakes(batch []*line, err error, within func(*line, string) (*line, string)) (left []*line, _ error) {
+	if !refuses(err) {
+		return nil, err
+	}
+	wrong := map[*line]bool{}
+	seen := map[int]bool{} // items of which a mistake was taken out: what others name may have moved
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		for _, d := range e.Details {
+			found := place.FindStringSubmatch(d.Field)
+			if found == nil {
+				continue
+			}
+			n, err := strconv.Atoi(found[1])
+			if err != nil || n >= len(batch) || seen[n] {
+				continue
+			}
+			seen[n] = true
+			l, field := batch[n], found[2]
+			if within != nil {
+				l, field = within(l, field)
+			}
+			wrong[l] = true
+			i.refuse(l, field, d.Message)
+		}
+	}
+	if len(wrong) == 0 {
+		for _, l := range batch {
+			i.refuse(l, "", client.MessageOf(err))
+		}
+		return nil, nil
+	}
+	return slices.DeleteFunc(slices.Clone(batch), func(l *line) bool { return wrong[l] }), nil
+}
+
+// pause waits before items are sent again, and reports whether the import goes on.
+func (i *importer) pause(try int) bool {
+	select {
+	case <-time.After(min(time.Duration(try)*100*time.Millisecond, 5*time.Second)):
+		return true
+	case <-i.ctx.Done():
+		return false
+	}
+}

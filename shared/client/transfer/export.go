@@ -1,0 +1,422 @@
+package transfer
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/client"
+)
+
+// ExportOptions say how an organization is exported. The zero value exports all of one from this service.
+type ExportOptions struct {
+	// Resume is what Resume returned, of a file whose end the writer goes on from. nil for the beginning.
+	Resume *Position
+
+	// Documented asks for nothing but what the documented service has, too. Groups, preferences and read states are then not in the file: no
+	// documented operation lists them.
+	Documented bool
+
+	Progress func(Progress)    // is called now and then; may be nil
+	Skipped  func(text string) // is called with what cannot be read and why, which is then not in the file; may be nil
+}
+
+// most is how many ids a request may name.
+const most = 30
+
+// Export writes an organization to w as a file of this package. It reads by the operations of c, so each thread is in the
+// file as it was when it was read, and the whole is no snapshot of one moment. It holds one page of an answer at a time. It fails with the error of the operation that failed, or of w: what w has by then, Resume knows.
+func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
+	e := exporter{
+		ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), forms: forms(), ExportOptions: o,
+		inFolder: map[string]string{},
+	}
+	err := e.run()
+	if failed := e.out.Flush(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// exporter is one export.
+type exporter struct {
+	ExportOptions
+	ctx   context.Context
+	c     *client.Client
+	org   string
+	out   *bufio.Writer
+	forms map[Kind]form
+
+	progress Progress
+	folders  []string
+	inFolder map[string]string // folders of documents, where these do not say so themselves
+}
+
+func (e *exporter) run() error {
+	if e.Resume == nil {
+		e.Resume = &Position{}
+		if err := e.organization(); err != nil {
+			return err
+		}
+		if err := e.writeFolders(); err != nil {
+			return err
+		}
+	} else {
+		e.progress.Lines = e.Resume.Lines
+		if err := e.eachFolder(func(object) error { return nil }); err != nil {
+			return err
+		}
+	}
+	for _, part := range []func() error{e.documents, e.users, e.people} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a line of a kind: of an answer, what the operation that adds it takes.
+func (e *exporter) write(kind Kind, answer object) error {
+	if err := writeLine(e.out, kind, e.forms[kind].keepMembers(answer)); err != nil {
+		return err
+	}
+	e.progress.Lines, e.progress.Kind = e.progress.Lines+1, kind
+	return nil
+}
+
+// page is what an operation that lists answers: items, or with grouped their groups by a key.
+type page struct {
+	items  []jsontext.Value
+	groups client.Keyed[[]jsontext.Value]
+}
+
+// pages reads all pages of an operation.
+func (e *exporter) pages(path string, request map[string]any, grouped bool, each func(page) error) error {
+	request["organizationId"] = e.org
+	for {
+		var p page
+		var next string
+		var err error
+		if grouped {
+			p.groups, next, err = client.Call[client.Keyed[[]jsontext.Value]](e.ctx, e.c, path, request)
+		} else {
+			p.items, next, err = client.Call[[]jsontext.Value](e.ctx, e.c, path, request)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := each(p); err != nil {
+			return err
+		}
+		if e.Progress != nil {
+			e.Progress(e.progress)
+		}
+		if next == "" {
+			return nil
+		}
+		request["pageToken"] = next
+	}
+}
+
+// items reads all items of an operation.
+func (e *exporter) items(path string, request map[string]any, each func(object) error) error {
+	return e.pages(path, request, false, func(p page) error {
+		for _, item := range p.items {
+			if err := each(parse(item)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (e *exporter) organization() error {
+	list, _, err := client.Call[[]jsontext.Value](
+		e.ctx, e.c, "/v2/organizations/get", map[string]any{"organizationIds": []string{e.org}},
+	)
+	if err != nil {
+		return err
+	}
+	if len(list) != 1 {
+		return client.Errorf(client.CodeNotFound, "organization %q does not exist", e.org)
+	}
+	o := parse(list[0])
+	if isTrue(o, "disabled") {
+		return client.Errorf(client.CodeFailedPrecondition, "organization %q is disabled: what is in it cannot be read until it is enabled", e.org)
+	}
+	return e.write(Organization, further(renamed(o, "id", "organizationId"), "disabled", "createdAt", "lastUpdated"))
+}
+
+// renamed returns an object with a member under another name.
+func renamed(o object, name, to string) object {
+	o = slices.Clone(o)
+	for i := range o {
+		if o[i].Key == name {
+			o[i].Key = to
+		}
+	}
+	return o
+}
+
+// further returns what was answered of something with further fields, without what the service says of it itself.
+func further(o object, own ...string) object {
+	o = without(o, own...)
+	for i := range o {
+		o[i].Key = escapeKind(o[i].Key)
+	}
+	return o
+}
+
+// eachFolder reads the folders, and notes their ids.
+func (e *exporter) eachFolder(each func(object) error) error {
+	e.folders = nil
+	return e.items("/v2/organizations/folders/get", map[string]any{}, func(f object) error {
+		e.folders = append(e.folders, textOf(f, "folderId"))
+		return each(f)
+	})
+}
+
+// writeFolders writes the folders level by level, so that parents come first.
+func (e *exporter) writeFolders() error {
+	for level, deepest := 1, 1; level <= deepest; level++ {
+		err := e.eachFolder(func(f object) error {
+			ancestors, _ := f.Get("ancestors")
+			depth := len(itemsOf(ancestors))
+			if deepest = max(deepest, depth); depth != level {
+				return nil
+			}
+			return e.write(Folder, ownAccess(f))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownAccess returns what was answered of a folder or a document without the access type that it has from above.
+func ownAccess(o object) object {
+	if isTrue(o, "inheritAccessFromParent") {
+		return without(o, "accessType")
+	}
+	return o
+}
+
+// documents writes the documents, each few of them before their threads.
+func (e *exporter) documents() error {
+	if e.Documented {
+		if err := e.findFolders(); err != nil {
+			return err
+		}
+	}
+	return e.pages("/v2/organizations/documents/get", map[string]any{}, false, func(p page) error {
+		var list []object
+		for _, item := range p.items {
+			if d := renamed(parse(item), "id", "documentId"); !e.Resume.documents[textOf(d, "documentId")] {
+				list = append(list, d)
+			}
+		}
+		for few := range slices.Chunk(list, most) {
+			if err := e.writeDocuments(few); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// findFolders notes which documents are in folders, as the documented service does not say so of a document.
+func (e *exporter) findFolders() error {
+	for _, folder := range e.folders {
+		err := e.items("/v2/organizations/documents/get", map[string]any{"folderId": folder}, func(d object) error {
+			e.inFolder[textOf(d, "id")] = folder
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *exporter) writeDocuments(list []object) error {
+	var ids []string
+	for _, d := range list {
+		id := textOf(d, "documentId")
+		d = ownAccess(d)
+		if folder := e.inFolder[id]; folder != "" {
+			d = with(d, "folderId", quoted(folder))
+		}
+		if textOf(d, "folderId") == "root" {
+			d = without(d, "folderId")
+		}
+		if isTrue(d, "disabled") {
+			e.skip("document %q is disabled: its threads, users and read states cannot be read until it is enabled", id)
+		} else {
+			d = without(d, "disabled")
+			ids = append(ids, id)
+		}
+		if err := e.write(Document, further(d, "createdAt", "lastUpdated", "inheritAccessFromParent")); err != nil {
+			return err
+		}
+	}
+	if ids == nil {
+		return nil
+	}
+	request := map[string]any{"documentIds": ids, "groupByDocumentId": true}
+	return e.pages("/v2/commentannotations/get", request, true, func(p page) error {
+		for _, group := range p.groups {
+			for _, item := range group.Value {
+				if err := e.thread(group.Key, parse(item)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// thread writes an annotation and its comments.
+func (e *exporter) thread(document string, a object) error {
+	id := textOf(a, "annotationId")
+	if err := e.write(Annotation, annotationOf(document, a)); err != nil {
+		return err
+	}
+	comment := func(c object) error {
+		return e.write(Comment, with(with(c, "annotationId", quoted(id)), "documentId", quoted(document)))
+	}
+	if isTrue(a, "commentsTruncated") {
+		return e.items("/v2/commentannotations/comments/get", map[string]any{"documentId": document, "annotationId": id}, comment)
+	}
+	comments, _ := a.Get("comments")
+	for _, c := range itemsOf(comments) {
+		if err := comment(parse(c)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// annotationOf returns what was answered of an annotation, as a line has it.
+func annotationOf(document string, a object) object {
+	if v, _ := a.Get("visibility"); textOf(parse(v), "type") == "public" {
+		a = without(a, "visibility")
+	}
+	return with(a, "documentId", quoted(document))
+}
+
+// itemsOf returns the items of an array, nil for anything else.
+func itemsOf(v jsontext.Value) (items []jsontext.Value) {
+	_ = json.Unmarshal(v, &items) // as documented
+	return items
+}
+
+// users writes the users at each level, and the ends of their grants.
+func (e *exporter) users() error {
+	err := e.pages("/v2/users/get", map[string]any{}, false, func(p page) error { return e.granted("organization", e.org, p.items) })
+	if err != nil {
+		return err
+	}
+	for _, folder := range e.folders {
+		err := e.pages("/v2/users/get", map[string]any{"folderId": folder}, false, func(p page) error {
+			return e.granted("folder", folder, p.items)
+		})
+		if client.CodeOf(err) == client.CodeNotFound { // it was deleted meanwhile
+			continue
+		}
+		if err != nil {
+			return err
+		}
+	}
+	request := map[string]any{"allDocuments": true, "groupByDocumentId": true}
+	return e.pages("/v2/users/get", request, true, func(p page) error {
+		for _, group := range p.groups {
+			if err := e.granted("document", group.Key, group.Value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// granted writes users of the organization, a folder or a document, and their grants where these end.
+func (e *exporter) granted(of, id string, users []jsontext.Value) error {
+	for few := range slices.Chunk(users, most) {
+		var list []object
+		for _, u := range few {
+			list = append(list, parse(u))
+		}
+		if e.Documented && of != "organization" {
+			var err error
+			if list, err = e.withEnds(of, id, list); err != nil {
+				return err
+			}
+		}
+		for _, u := range list {
+			if of != "organization" {
+				u = with(u, of+"Id", quoted(id))
+			}
+			if err := e.write(User, u); err != nil {
+				return err
+			}
+		}
+		for _, u := range list {
+			if _, ends := u.Get("expiresAt"); !ends {
+				continue
+			}
+			if err := e.write(Grant, append(u, object{{Key: "type", Value: quoted(of)}, {Key: "id", Value: quoted(id)}}...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withEnds returns users of a folder or a document with the ends of their grants there, without those who may not see it any more.
+func (e *exporter) withEnds(of, id string, users []object) (list []object, err error) {
+	var ids []string
+	for _, u := range users {
+		ids = append(ids, textOf(u, "userId"))
+	}
+	answer, _, err := client.Call[client.Keyed[map[string]client.Keyed[client.Permission]]](e.ctx, e.c, "/v2/auth/permissions/get", map[string]any{
+		"organizationId": e.org, "userIds": ids, of + "Ids": []string{id},
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, u := range users {
+		by, _ := answer.Get(ids[i])
+		p, _ := by[of+"s"].Get(id)
+		if p.ExpiresAt != 0 {
+			u = append(u, object{{Key: "expiresAt", Value: jsontext.Value(jsontext.Int(p.ExpiresAt).String())}}...)
+		}
+		if p.ErrorCode == "" {
+			list = append(list, u)
+		}
+	}
+	return list, nil
+}
+
+// people writes groups, preferences and read states.
+func (e *exporter) people() error {
+	if e.Documented {
+		e.skip("groups, preferences and read states: no documented operation lists them")
+		return nil
+	}
+	return nil
+}
+
+func (e *exporter) skip(format string, args ...any) {
+	if e.Skipped != nil {
+		e.Skipped(fmt.Sprintf(format, args...))
+	}
+}
+
+// errNotOurs is that of a file that no export of the organization began.
+var errNotOurs = errors.New("the file was not begun by an export of this organization")

@@ -1,0 +1,104 @@
+package transfer
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+)
+
+// line is a line of a file.
+type line struct {
+	number int64 // from 1
+	kind   Kind
+	id     string // of what it is about, beside its document
+	object        // its fields, without the kind
+	size   int    // bytes
+}
+
+// LineError is a line that no import takes.
+type LineError struct {
+	Line  int64  // from 1
+	Field string // "" for the line as a whole
+	Rule  string // that the field breaks
+}
+
+// Error names the line, the field and its rule.
+func (e *LineError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("line %d %s", e.Line, e.Rule)
+	}
+	return fmt.Sprintf("line %d: %s %s", e.Line, e.Field, e.Rule)
+}
+
+// parseLine reads a line. It fails with a *LineError.
+func parseLine(number int64, text []byte, forms map[Kind]form) (*line, error) {
+	fail := func(field, format string, args ...any) (*line, error) {
+		return nil, &LineError{Line: number, Field: field, Rule: fmt.Sprintf(format, args...)}
+	}
+	l := &line{number: number, size: len(text)}
+	var o object
+	if err := json.Unmarshal(text, &o); err != nil {
+		return fail("", "must be a JSON object: %v", err)
+	}
+	l.kind = Kind(textOf(o, "kind"))
+	f, known := forms[l.kind]
+	if !known {
+		return fail("kind", "must be one of %v", Kinds())
+	}
+	l.object = without(o, "kind")
+	for _, m := range l.object {
+		if f.fields[m.Key] == nil && !f.open {
+			return fail(m.Key, "is no field of a line of kind %s", l.kind)
+		}
+	}
+	for _, name := range f.ids {
+		v, there := l.Get(name)
+		if !there {
+			return fail(name, "is required")
+		}
+		if l.id = v.String(); v.Kind() == '"' {
+			l.id = textOf(l.object, name)
+		}
+	}
+	if f.open { // see escapeKind
+		for i, m := range l.object {
+			if name, escaped := cutEscape(m.Key); escaped {
+				l.object[i].Key = name
+			}
+		}
+	}
+	return l, nil
+}
+
+// cutEscape is the inverse of escapeKind, for a name that it returned.
+func cutEscape(name string) (string, bool) {
+	if name != "" && name[0] == '_' && escapeKind(name) != name {
+		return name[1:], true
+	}
+	return name, false
+}
+
+// document returns the document that a line names, "" for none.
+func (l *line) document() string { return textOf(l.object, "documentId") }
+
+// rename puts one document in the place of another.
+func (l *line) rename(documents map[string]string) (old string) {
+	name := "documentId"
+	if l.kind == Grant && textOf(l.object, "type") == "document" {
+		name = "id"
+	}
+	old = textOf(l.object, name)
+	to, renamed := documents[old]
+	if !renamed {
+		return ""
+	}
+	for i := range l.object {
+		if l.object[i].Key == name {
+			l.object[i].Value = quoted(to)
+		}
+	}
+	if l.kind == Document || l.kind == Grant {
+		l.id = to
+	}
+	return old
+}

@@ -1,0 +1,124 @@
+package transfer
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// shape is what a request takes at one place: read off the client's types, so that a field that an operation gains is one of the file's.
+type shape struct {
+	fields map[string]*shape // of an object; nil for what is taken as it is
+	open   bool              // and further ones
+	items  *shape            // of an array
+	time   bool              // milliseconds since epoch
+}
+
+// shapeOf returns the shape of a type, which does not hold itself.
+func shapeOf(t reflect.Type) *shape {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return &shape{time: true}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8: // JSON
+		return &shape{}
+	case t.Kind() == reflect.Slice:
+		return &shape{items: shapeOf(t.Elem())}
+	case t.Kind() != reflect.Struct:
+		return &shape{}
+	}
+	s := &shape{fields: map[string]*shape{}}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, tagged := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous || !f.IsExported():
+		case name != "":
+			s.fields[name] = shapeOf(f.Type)
+		case tagged && options == "embed":
+			s.open = true
+		}
+	}
+	return s
+}
+
+// keep returns what a request takes of an answer: without null and unknown members, with times in milliseconds.
+func (s *shape) keep(v jsontext.Value) jsontext.Value {
+	switch kind := v.Kind(); {
+	case s.time && kind == '"':
+		text, _ := jsontext.AppendUnquote(nil, v)
+		if at, err := time.Parse(time.RFC3339, string(text)); err == nil {
+			return jsontext.Value(jsontext.Int(at.UnixMilli()).String())
+		}
+	case s.fields != nil && kind == '{':
+		return value(s.keepMembers(parse(v)))
+	case s.items != nil && kind == '[':
+		var items []jsontext.Value
+		if json.Unmarshal(v, &items) != nil {
+			return v
+		}
+		text := []byte{'['}
+		for i, item := range items {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = append(text, s.items.keep(item)...)
+		}
+		return append(text, ']')
+	}
+	return v
+}
+
+// keepMembers is keep for the members of an object.
+func (s *shape) keepMembers(o object) object {
+	kept := make(object, 0, len(o))
+	for _, m := range o {
+		of, known := s.fields[m.Key]
+		switch {
+		case known && m.Value.Kind() != 'n':
+			m.Value = of.keep(m.Value)
+			kept = append(kept, m)
+		case !known && s.open:
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// differing returns the names of the members of one object that another does not have, or has otherwise.
+func differing(o, there object) (names []string) {
+	for _, m := range o {
+		if v, ok := there.Get(m.Key); !ok || !within(m.Value, v) {
+			names = append(names, m.Key)
+		}
+	}
+	return names
+}
+
+// within reports whether a value says nothing that another does not: what an object has, the other has, too.
+func within(v, there jsontext.Value) bool {
+	if v.Kind() != there.Kind() {
+		return false
+	}
+	switch v.Kind() {
+	case '{':
+		return len(differing(parse(v), parse(there))) == 0
+	case '[':
+		var items, theirs []jsontext.Value
+		if json.Unmarshal(v, &items) != nil || json.Unmarshal(there, &theirs) != nil || len(items) != len(theirs) {
+			return false
+		}
+		for i := range items {
+			if !within(items[i], theirs[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	a, b := v.Clone(), there.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
+}

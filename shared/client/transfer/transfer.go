@@ -1,0 +1,245 @@
+// Package transfer takes an organization out of a deployment as a file, and puts such a file into one: another account, another deployment,
+// or this service after one that has the same operations.
+//
+// # The file
+//
+// It has JSON objects, one a line, each a thing of the organization: its kind, and the fields of the operation that adds it, as they are
+// there. Times are in milliseconds since epoch. A line has at most MaxLine bytes. Import adds them in their order.
+//
+//	kind          the fields of                 and
+//	organization  organizations/add             the first line, and the only one of its kind
+//	folder        organizations/folders/add     after its parent
+//	document      organizations/documents/add   folderId, accessType where it has one of its own, disabled
+//	annotation    commentannotations/add        documentId; from, statusUpdatedByUserId and resolvedByUserId, as an update sets them
+//	comment       comments/add                  documentId and annotationId; after its annotation
+//	user          users/add                     documentId or folderId of the user's level
+//	grant         auth/permissions/add          userId, and one resource: the end of a user's grant on a folder or document
+//	group         organizations/usergroups/add  userIds: at most 500 a line, the same group may have several
+//	preference    notifications/config/set      userId, and documentId where it is for one
+//	readState     commentannotations/read/set   documentId, userId, and annotationId where it is of one; readAt
+//
+// A further field of an organization or a document that is called kind has one _ more in front of its name, and so has one that is called
+// so with any number of _ in front.
+//
+// What is not in a file: deleted things, and who was taken out of the organization or a document; notifications, events and webhooks;
+// the times of folders, documents and users, which no operation sets.
+package transfer
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"collabdata/shared/client"
+)
+
+// MaxLine is the most bytes that a line may have.
+const MaxLine = 5 << 20
+
+// Kind is what a line is about.
+type Kind string
+
+// The kinds.
+const (
+	Organization Kind = "organization"
+	Folder       Kind = "folder"
+	Document     Kind = "document"
+	Annotation   Kind = "annotation"
+	Comment      Kind = "comment"
+	User         Kind = "user"
+	Grant        Kind = "grant"
+	Group        Kind = "group"
+	Preference   Kind = "preference"
+	ReadState    Kind = "readState"
+)
+
+// Kinds returns all kinds, in the order in which they come first in an exported file.
+func Kinds() []Kind {
+	return []Kind{Organization, Folder, Document, Annotation, Comment, User, Grant, Group, Preference, ReadState}
+}
+
+// Progress is how far an export or an import has come.
+type Progress struct {
+	Lines int64 // of the file
+	Kind  Kind  // of the last of them
+}
+
+// The following are the fields of lines: those of the operation, without what names the organization, and what it is told beside.
+type (
+	organizationLine struct {
+		client.NewOrganization
+	}
+	folderLine struct {
+		client.NewFolder
+	}
+	documentLine struct {
+		client.NewDocument
+		FolderID   string        `json:"folderId"`
+		AccessType client.Access `json:"accessType"`
+		Disabled   bool          `json:"disabled"`
+	}
+	annotationLine struct {
+		client.NewAnnotation
+		DocumentID            string      `json:"documentId"`
+		From                  client.User `json:"from"`
+		StatusUpdatedByUserID string      `json:"statusUpdatedByUserId"`
+		ResolvedByUserID      string      `json:"resolvedByUserId"`
+	}
+	commentLine struct {
+		client.NewComment
+		DocumentID   string `json:"documentId"`
+		AnnotationID string `json:"annotationId"`
+	}
+	userLine struct {
+		client.NewUser
+		DocumentID string `json:"documentId"`
+		FolderID   string `json:"folderId"`
+	}
+	grantLine struct {
+		UserID     string              `json:"userId"`
+		Type       client.ResourceType `json:"type"`
+		ID         string              `json:"id"`
+		AccessRole client.Role         `json:"accessRole"`
+		ExpiresAt  int64               `json:"expiresAt"`
+	}
+	groupLine struct {
+		client.NewGroup
+		UserIDs []string `json:"userIds"`
+	}
+	preferenceLine struct {
+		UserID     string                `json:"userId"`
+		DocumentID string                `json:"documentId"`
+		Config     client.ChannelsChange `json:"config"`
+	}
+	readStateLine struct {
+		DocumentID   string `json:"documentId"`
+		UserID       string `json:"userId"`
+		AnnotationID string `json:"annotationId"`
+		Read         bool   `json:"read"`
+		ReadAt       int64  `json:"readAt"`
+	}
+)
+
+// form is what the lines of a kind are made of.
+type form struct {
+	*shape
+	ids []string // of its fields, those that a line must have; the last one names the thing
+}
+
+// forms returns the forms of all kinds.
+func forms() map[Kind]form {
+	of := func(t reflect.Type, ids ...string) form { return form{shapeOf(t), ids} }
+	all := map[Kind]form{
+		Organization: of(reflect.TypeFor[organizationLine](), "organizationId"),
+		Folder:       of(reflect.TypeFor[folderLine](), "folderId"),
+		Document:     of(reflect.TypeFor[documentLine](), "documentId"),
+		Annotation:   of(reflect.TypeFor[annotationLine](), "documentId", "annotationId"),
+		Comment:      of(reflect.TypeFor[commentLine](), "documentId", "annotationId", "commentId"),
+		User:         of(reflect.TypeFor[userLine](), "userId"),
+		Grant:        of(reflect.TypeFor[grantLine](), "userId", "type", "id"),
+		Group:        of(reflect.TypeFor[groupLine](), "groupId"),
+		Preference:   of(reflect.TypeFor[preferenceLine](), "config", "userId"),
+		ReadState:    of(reflect.TypeFor[readStateLine](), "read", "documentId", "userId"),
+	}
+	for _, name := range []string{"commentData", "comments", "triggerNotification"} { // lines of their own; nobody is notified
+		delete(all[Annotation].fields, name)
+		delete(all[Comment].fields, name)
+	}
+	delete(all[Comment].fields, "triggerActivities")
+	return all
+}
+
+// object is a JSON object, with its members in their order.
+type object = client.Keyed[jsontext.Value]
+
+// parse returns a value as an object, nil where it is none.
+func parse(value jsontext.Value) (o object) {
+	if value.Kind() != '{' || json.Unmarshal(value, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// value returns an object as JSON.
+func value(o object) jsontext.Value {
+	text := []byte{'{'}
+	for i, m := range o {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text, _ = jsontext.AppendQuote(text, m.Key) // keys of parsed JSON are valid UTF-8
+		text = append(append(text, ':'), m.Value...)
+	}
+	return append(text, '}')
+}
+
+// quoted returns a text as JSON.
+func quoted(text string) jsontext.Value {
+	b, _ := jsontext.AppendQuote(nil, text) // as in value
+	return b
+}
+
+// textOf returns the text of a member, "" where it is none.
+func textOf(o object, name string) (text string) {
+	member, _ := o.Get(name)
+	if member.Kind() == '"' {
+		b, _ := jsontext.AppendUnquote(nil, member)
+		text = string(b)
+	}
+	return text
+}
+
+// isTrue reports whether a member is true.
+func isTrue(o object, name string) bool {
+	member, _ := o.Get(name)
+	return member.Kind() == 't'
+}
+
+// with returns an object with a member of a name: set where it has one, else added in front.
+func with(o object, name string, v jsontext.Value) object {
+	made := object{{Key: name, Value: v}}
+	for _, m := range o {
+		if m.Key == name {
+			return append(without(o, name), made...)
+		}
+	}
+	return append(made, o...)
+}
+
+// without returns an object without the members of some names.
+func without(o object, names ...string) object {
+	kept := make(object, 0, len(o))
+	for _, m := range o {
+		drop := false
+		for _, name := range names {
+			drop = drop || m.Key == name
+		}
+		if !drop {
+			kept = append(kept, m)
+		}
+	}
+	return kept
+}
+
+// escapeKind returns the name in a line of a further field, and back reads it: kind itself is the line's own.
+func escapeKind(name string) string {
+	if strings.TrimLeft(name, "_") == "kind" {
+		return "_" + name
+	}
+	return name
+}
+
+// writeLine writes a line.
+func writeLine(w io.Writer, kind Kind, fields object) error {
+	line := object{{Key: "kind", Value: quoted(string(kind))}}
+	text := append(value(append(line, fields...)), '\n')
+	if len(text) > MaxLine {
+		return fmt.Errorf("a %s has %d bytes as a line: at most %d", kind, len(text), MaxLine)
+	}
+	_, err := w.Write(text)
+	return err
+}

@@ -1,0 +1,381 @@
+package transfer_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"collabdata/shared/app"
+	"collabdata/shared/client"
+	"collabdata/shared/client/transfer"
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/queue"
+	"collabdata/shared/testing/localstacktest"
+)
+
+// service is a deployment of the tests.
+type service struct {
+	*app.Service
+	url string
+}
+
+// serve serves a service with a table of its own.
+func serve(t testing.TB) *service {
+	t.Helper()
+	name := fmt.Sprintf("transfer-%d", time.Now().UnixNano())
+	sqs := localstacktest.Config(localstacktest.MiniStack(t))
+	urls, err := queue.Create(t.Context(), sqs, name+"-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{Service: app.New(app.Config{
+		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
+		Log: slog.New(slog.DiscardHandler),
+	})}
+	if err := s.Directory.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s.Handler())
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// account makes an account, and returns a client of it.
+func (s *service) account(t testing.TB, id string) *client.Client {
+	t.Helper()
+	account := collab.Account{ID: id, Settings: collab.Settings{WriteUnitsPerSecond: collab.Unlimited, ReadUnitsPerSecond: collab.Unlimited}}
+	if err := s.Accounts.EnsureAccount(t.Context(), account, id+"-key", []collab.Token{{Hash: collab.HashToken(id + "-token")}}); err != nil {
+		t.Fatal(err)
+	}
+	return client.New(client.Config{BaseURL: s.url, APIKey: id + "-key", AuthToken: id + "-token"})
+}
+
+// call calls an operation, which succeeds for every item.
+func call(t testing.TB, c *client.Client, path, data string) {
+	t.Helper()
+	answer, _, err := client.Call[jsontext.Value](t.Context(), c, path, jsontext.Value("{"+data+"}"))
+	if err != nil || bytes.Contains(answer, []byte(`"success":false`)) {
+		t.Fatalf("%s: %v\n%s", path, err, answer)
+	}
+}
+
+// everything adds an organization of every kind of thing.
+func everything(t testing.TB, c *client.Client) {
+	t.Helper()
+	call(t, c, "/v2/organizations/add", `"organizations": [{"organizationId": "acme", "organizationName": "Acme <&> \u2028", "kind": "customer", "_kind": 1, "tier": {"level": 1.50}}]`)
+	call(t, c, "/v2/organizations/folders/add", `"organizationId": "acme", "folders": [{"folderId": "z", "folderName": "Plans", "accessType": "restricted"},
+		{"folderId": "a", "folderName": "In z", "parentFolderId": "z"}, {"folderId": "b#%", "parentFolderId": "a", "accessType": "public"}]`)
+	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "documents": [{"documentId": "plan", "documentName": "The plan", "kind": "text", "pages": 3}, {"documentId": "old/plan"}]`)
+	call(t, c, "/v2/organizations/documents/add", `"organizationId": "acme", "folderId": "b#%", "documents": [{"documentId": "budget"}, {"documentId": "own"}]`)
+	call(t, c, "/v2/organizations/documents/access/update", `"organizationId": "acme", "documentIds": ["own"], "accessType": "organizationPrivate"`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "users": [{"userId": "ann", "name": "Ann", "email": "ann@example.com", "isAdmin": true, "organizationId": "elsewhere"}, {"userId": "bob", "accessRole": "viewer"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "folderId": "z", "users": [{"userId": "cid", "name": "Cid"}, {"userId": "ann"}]`)
+	call(t, c, "/v2/users/add", `"organizationId": "acme", "documentId": "own", "users": [{"userId": "dee", "name": "Dee", "photoUrl": "https://example.com/d.png"}]`)
+	call(t, c, "/v2/auth/permissions/add", `"user": {"userId": "dee"}, "permissions": {"resources": [{"type": "organization", "id": "acme", "expiresAt": 4000000001}, {"type": "document", "id": "own", "organizationId": "acme", "accessRole": "viewer", "expiresAt": 4000000000},
+		{"type": "document", "id": "plan", "organizationId": "acme"}, {"type": "folder", "id": "z", "organizationId": "acme", "expiresAt": 1000000000}]}`)
+
+	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "plan", "commentAnnotations": [
+		{"annotationId": "full", "location": {"id": "page", "locationName": "Page"}, "targetElement": {"elementId": "title", "targetText": "x", "occurrence": 2, "selectAllContent": false},
+			"status": {"id": "IN_PROGRESS", "color": "red"}, "assignedTo": {"userId": "bob", "name": "Bob"}, "context": {"a": {"b": [1, 2.0, null]}}, "priority": {"id": "p1", "name": "High"},
+			"createdAt": 1700000000001, "lastUpdated": 1700000009000, "type": "suggestion", "suggestion": {"newValue": [1], "oldValue": null}, "commentType": "chart", "pageInfo": {"url": "u"},
+			"isPageAnnotation": true, "actions": [{"a": [1]}], "positionX": 1.5, "screenWidth": 1920, "visibility": {"type": "restricted", "userIds": ["bob", "cid"]},
+			"commentData": [{"commentId": 5, "commentText": "Look, {{bob}}", "commentHtml": "<b>Look</b>", "from": {"userId": "ann", "name": "Ann", "color": "#123"}, "createdAt": 1700000000002, "lastUpdated": 1700000000003,
+				"context": {"k": "v"}, "taggedUserContacts": [{"userId": "bob", "contact": {"userId": "bob", "name": "Bob"}}], "agent": {"name": "gpt", "reason": {"findingId": "f1"}}},
+				{"commentId": 7, "from": {"userId": "bob"}, "isCommentResolverUsed": true, "isCommentTextAvailable": false, "createdAt": 1700000000004}]},
+		{"annotationId": "bare"}, {"annotationId": "emptied", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann", "name": "Ann"}}]},
+		{"annotationId": "of another", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann", "name": "Ann", "email": "a@example.com"}}]},
+		{"annotationId": "own status", "status": {"id": "custom", "iconUrl": "https://example.com/i.png", "type": "terminal"}, "visibility": {"type": "organizationPrivate", "organizationId": "acme"}},
+		{"annotationId": "resolved", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]}]`)
+	call(t, c, "/v2/commentannotations/comments/add", `"organizationId": "acme", "documentId": "plan", "annotationId": "full", "commentData": [
+		{"commentId": 6, "commentText": "{{cid}}", "from": {"userId": "cid"}, "createdAt": 1700000000005, "lastUpdated": 1700000000006, "taggedUserContacts": [{"userId": "cid", "text": "@Cid"}],
+			"actions": [{}], "progress": {"state": "x", "steps": [{"n": 1}], "visibleToUserIds": ["bob"]}, "attachments": [{"attachmentId": 1, "name": "a.png", "size": 9, "metadata": {"w": 1}}]}]`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["full"], "updatedData": {"suggestion": {"newValue": [1], "status": "accepted"}}`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["resolved"], "updatedData": {"status": {"id": "DONE", "type": "terminal"}, "resolvedByUserId": "bob", "statusUpdatedByUserId": "cid"}`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["of another"], "updatedData": {"from": {"email": null, "name": "Anna"}}`)
+	call(t, c, "/v2/commentannotations/comments/delete", `"organizationId": "acme", "documentId": "plan", "annotationId": "emptied"`)
+	call(t, c, "/v1/commentannotations/add", `"organizationId": "acme", "documentId": "budget", "commentAnnotations": [{"annotationId": "v1", "status": {"id": "s", "svg": "<svg/>", "type": {"own": [1]}},
+		"commentData": [{"commentId": 1, "commentText": "{{bob}}", "from": {"userId": "ann"}, "taggedUserContacts": [{"userId": "bob", "text": "@Bob"}]}]}]`)
+	call(t, c, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "budget", "annotationIds": ["v1"], "updatedData": {"visibility": {"type": "restricted", "userIds": ["bob"]}, "actions": [{"id": 1}]}`)
+	var many []string
+	for n := range 200 {
+		many = append(many, fmt.Sprintf(`{"commentId": %d, "commentText": "%d", "from": {"userId": "u%d"}, "createdAt": %d}`, n+1, n, n%7, 1700000000000+n))
+	}
+	call(t, c, "/v2/commentannotations/add", `"organizationId": "acme", "documentId": "old/plan", "commentAnnotations": [{"annotationId": "many", "createdAt": 1600000000000, "commentData": [`+strings.Join(many[:90], ",")+`]}]`)
+	for few := range slices.Chunk(many[90:], 90) {
+		call(t, c, "/v2/commentannotations/comments/add", `"organizationId": "acme", "documentId": "old/plan", "annotationId": "many", "commentData": [`+strings.Join(few, ",")+`]`)
+	}
+}
+
+// export exports acme.
+func export(t testing.TB, c *client.Client, o transfer.ExportOptions) string {
+	t.Helper()
+	var file strings.Builder
+	if err := transfer.Export(t.Context(), c, "acme", &file, o); err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
+
+// load imports a file, of which the service takes every line.
+func load(t testing.TB, c *client.Client, file string, o transfer.ImportOptions) *transfer.Result {
+	t.Helper()
+	o.Refused = func(r transfer.Refusal) { t.Errorf("refused: %+v", r) }
+	result, err := transfer.Import(t.Context(), c, strings.NewReader(file), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// same fails where two files differ but for the order of their lines.
+func same(t *testing.T, what, want, got string) {
+	t.Helper()
+	if diff := cmp.Diff(slices.Sorted(strings.Lines(want)), slices.Sorted(strings.Lines(got))); diff != "" {
+		t.Errorf("%s (- want, + got):\n%s", what, diff)
+	}
+}
+
+// TestRoundTrip: an organization of every kind of thing, exported, imported into another account, exported again: equal. Imported again it is
+// all there already.
+func TestRoundTrip(t *testing.T) {
+	s := serve(t)
+	one, two := s.account(t, "one"), s.account(t, "two")
+	everything(t, one)
+	file := export(t, one, transfer.ExportOptions{})
+	kinds := map[transfer.Kind]int64{}
+	for line := range strings.Lines(file) {
+		kind, _, _ := strings.Cut(strings.TrimPrefix(line, `{"kind":"`), `"`)
+		kinds[transfer.Kind(kind)]++
+	}
+	for _, k := range transfer.Kinds()[:7] {
+		if kinds[k] == 0 {
+			t.Errorf("nothing of kind %s is in the file", k)
+		}
+	}
+	first := load(t, two, file, transfer.ImportOptions{})
+	if diff := cmp.Diff(&transfer.Result{Added: kinds, There: map[transfer.Kind]int64{}, Refused: map[transfer.Kind]int64{}}, first); diff != "" {
+		t.Errorf("the import (- want, + got):\n%s", diff)
+	}
+	same(t, "exported again", file, export(t, two, transfer.ExportOptions{}))
+
+	again := load(t, two, file, transfer.ImportOptions{})
+	if n := again.There[transfer.Annotation] + again.There[transfer.Comment]; n != kinds[transfer.Annotation]+kinds[transfer.Comment] {
+		t.Errorf("imported again, it says %+v", again)
+	}
+	same(t, "imported twice", file, export(t, two, transfer.ExportOptions{}))
+}
+
+// stopped is a writer whose program is killed after some bytes.
+type stopped struct {
+	bytes.Buffer
+	left int
+}
+
+func (s *stopped) Write(p []byte) (int, error) {
+	n, err := s.Buffer.Write(p[:min(len(p), s.left)])
+	if s.left -= n; s.left == 0 {
+		err = errors.New("killed")
+	}
+	return n, err
+}
+
+// TestResume: an export that was ended at any byte, be it in the middle of a line, is gone on with: no line is missing, none is twice.
+func TestResume(t *testing.T) {
+	c := serve(t).account(t, "one")
+	everything(t, c)
+	for n := range 40 { // so that there are documents of several requests
+		call(t, c, "/v2/commentannotations/add", fmt.Sprintf(`"organizationId": "acme", "documentId": "d%d", "createDocument": true, "commentAnnotations": [{"annotationId": "a"}]`, n))
+	}
+	want := export(t, c, transfer.ExportOptions{})
+	for _, part := range []float64{0, 0.001, 0.2, 0.5, 0.9, 0.97, 0.999, 1} {
+		at := int(part * float64(len(want)))
+		file := &stopped{left: at}
+		if at > 0 {
+			file.WriteString(want[:at])
+			file.left = 0
+		}
+		from, err := transfer.Resume(bytes.NewReader(file.Bytes()), "acme")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := ""
+		if from != nil {
+			kept = want[:from.Offset]
+			if n := int64(strings.Count(kept, "\n")); n != from.Lines {
+				t.Errorf("after byte %d: line %d begins at byte %d, which is line %d", at, from.Lines, from.Offset, n)
+			}
+		} else if part > 0.5 {
+			t.Errorf("after byte %d of %d it begins from the beginning", at, len(want))
+		}
+		same(t, fmt.Sprintf("gone on with after byte %d", at), want, kept+export(t, c, transfer.ExportOptions{Resume: from}))
+	}
+	for _, file := range []string{`{"kind":"organization","organizationId":"other"}` + "\n", "<html>\n"} {
+		if _, err := transfer.Resume(strings.NewReader(file), "acme"); err == nil {
+			t.Errorf("%s is gone on with", file)
+		}
+	}
+}
+
+// TestImportKilled: an import that is killed after any request, and repeated, adds all, and nothing twice.
+func TestImportKilled(t *testing.T) {
+	s := serve(t)
+	one := s.account(t, "one")
+	everything(t, one)
+	file := export(t, one, transfer.ExportOptions{})
+	two := s.account(t, "two")
+	ended := 0
+	for requests := int64(1); ; requests += 3 {
+		ctx, kill := context.WithCancel(t.Context())
+		var sent atomic.Int64
+		killed := client.New(client.Config{
+			BaseURL: s.url, APIKey: "two-key", AuthToken: "two-token", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				answer, err := http.DefaultTransport.RoundTrip(r)
+				if strings.HasSuffix(r.URL.Path, "/get") {
+					return answer, err
+				}
+				if sent.Add(1) == requests { // it is carried out, and nobody hears of it
+					kill()
+				}
+				return answer, err
+			})},
+		})
+		_, err := transfer.Import(ctx, killed, strings.NewReader(file), transfer.ImportOptions{
+			Refused: func(r transfer.Refusal) { t.Errorf("refused: %+v", r) },
+		})
+		kill()
+		if err == nil {
+			break
+		}
+		ended++
+	}
+	if ended < 5 {
+		t.Errorf("only %d imports were killed", ended)
+	}
+	same(t, "after it was killed", file, export(t, two, transfer.ExportOptions{}))
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestRefused: what the service does not take is said, line by line, and all else is added.
+func TestRefused(t *testing.T) {
+	c := serve(t).account(t, "one")
+	file := `{"kind":"organization","organizationId":"acme"}
+{"kind":"folder","folderId":"f"}
+{"kind":"folder","folderId":"g","parentFolderId":"nowhere"}
+{"kind":"document","documentId":"plan","folderId":"f"}
+{"kind":"document","documentId":"lost","folderId":"nowhere"}
+{"kind":"annotation","documentId":"plan","annotationId":"a"}
+{"kind":"comment","documentId":"plan","annotationId":"a","commentId":1,"commentText":"one","from":{"userId":"ann"}}
+{"kind":"comment","documentId":"plan","annotationId":"a","commentId":2,"from":{"userId":"ann"}}
+{"kind":"comment","documentId":"plan","annotationId":"a","commentId":3,"commentText":7,"from":{"userId":"ann"}}
+{"kind":"annotation","documentId":"plan","annotationId":"b","status":{"id":7}}
+{"kind":"comment","documentId":"plan","annotationId":"b","commentId":1,"commentText":"one","from":{"userId":"ann"}}
+{"kind":"annotation","documentId":"nowhere","annotationId":"c"}
+{"kind":"user","userId":"ann","accessRole":"owner"}
+{"kind":"user","userId":"bob"}
+{"kind":"grant","userId":"bob","type":"folder","id":"nowhere"}
+{"kind":"grant","userId":"bob","type":"folder","id":"f"}
+`
+	var refused []string
+	result, err := transfer.Import(t.Context(), c, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
+		refused = append(refused, fmt.Sprintf("%02d %s %s %s: %s", r.Line, r.Kind, r.ID, r.Field, r.Message))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(refused)
+	want := []string{
+		`03 folder g : folder "nowhere" does not exist`,
+		`05 document lost : folder "nowhere" does not exist`,
+		"08 comment 2 : must have content: a text, HTML, attachments, or isCommentResolverUsed",
+		"09 comment 3 commentText: must be a string, not a number",
+		"10 annotation b status.id: must be a string, not a number",
+		"11 comment 1 : its annotation was refused",
+		`12 annotation c : document "nowhere" does not exist in organization "acme"`,
+		"13 user ann accessRole: must be one of editor, viewer",
+		`15 grant nowhere : folder "nowhere" does not exist`,
+	}
+	if diff := cmp.Diff(want, refused); diff != "" {
+		t.Errorf("refused (- want, + got):\n%s", diff)
+	}
+	for kind, n := range map[transfer.Kind]int64{transfer.Folder: 1, transfer.Document: 1, transfer.Annotation: 1, transfer.Comment: 1, transfer.User: 1, transfer.Grant: 1} {
+		if result.Added[kind] != n {
+			t.Errorf("of kind %s %d were added, want %d", kind, result.Added[kind], n)
+		}
+	}
+}
+
+// TestOtherwiseThere: what is there otherwise than the file has it stays, and is said.
+func TestOtherwiseThere(t *testing.T) {
+	s := serve(t)
+	one, two := s.account(t, "one"), s.account(t, "two")
+	everything(t, one)
+	file := export(t, one, transfer.ExportOptions{})
+	load(t, two, file, transfer.ImportOptions{})
+	call(t, two, "/v2/commentannotations/update", `"organizationId": "acme", "documentId": "plan", "annotationIds": ["bare"], "updatedData": {"status": {"id": "RESOLVED"}}`)
+	call(t, two, "/v2/commentannotations/comments/update", `"organizationId": "acme", "documentId": "plan", "annotationId": "full", "commentIds": [6], "updatedData": {"commentText": "other"}`)
+	call(t, two, "/v2/organizations/documents/access/update", `"organizationId": "acme", "documentIds": ["own"], "accessType": "restricted"`)
+	call(t, two, "/v2/organizations/folders/update", `"organizationId": "acme", "folders": [{"folderId": "a", "folderName": "Renamed"}]`)
+	want := export(t, two, transfer.ExportOptions{})
+	var refused []string
+	if _, err := transfer.Import(t.Context(), two, strings.NewReader(file), transfer.ImportOptions{Refused: func(r transfer.Refusal) {
+		refused = append(refused, fmt.Sprintf("%s %s: %s", r.Kind, r.ID, r.Message))
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(refused)
+	if diff := cmp.Diff([]string{
+		"annotation bare: it is there already, with another status, lastUpdated: it stays as it is",
+		"annotation full: it is there already, with another lastUpdated: it stays as it is",
+		"comment 6: it is there already, with another commentText, lastUpdated: it stays as it is",
+		"document own: it is there already, with another accessType: it stays as it is",
+		"folder a: it is there already, with another folderName: it stays as it is",
+	}, refused); diff != "" {
+		t.Errorf("refused (- want, + got):\n%s", diff)
+	}
+	same(t, "after the second import", want, export(t, two, transfer.ExportOptions{}))
+}
+
+// TestBadLines: a line that is none of a file is named with its field and rule, before anything of the file is added.
+func TestBadLines(t *testing.T) {
+	const first = `{"kind":"organization","organizationId":"acme"}` + "\n"
+	for _, test := range []struct{ file, want string }{
+		{"", "line 1 is not there: the file is empty"},
+		{"[]\n", ""},
+		{first + "{\n", ""},
+		{first + `{"kind":"document","documentId":"a"}` + "\n" + `{"kind":"annot`, "line 3 ends in its middle: the export did not come to its end, and can be resumed"},
+		{first + `{"kind":"thing"}` + "\n", "line 2: kind must be one of [organization folder document annotation comment user grant group preference readState]"},
+		{first + first, "line 2: kind must be organization in the first line, and in no other"},
+		{`{"kind":"folder","folderId":"a"}` + "\n", "line 1: kind must be organization in the first line, and in no other"},
+		{first + `{"kind":"comment","documentId":"a","commentId":1}` + "\n", "line 2: annotationId is required"},
+		{first + `{"kind":"annotation","documentId":"a","annotationId":"b","colour":"red"}` + "\n", "line 2: colour is no field of a line of kind annotation"},
+		{first + `{"kind":"comment","documentId":"a","annotationId":"b","commentId":1,"triggerNotification":true}` + "\n", "line 2: triggerNotification is no field of a line of kind comment"},
+		{first + `{"kind":"document","documentId":"` + strings.Repeat("a", transfer.MaxLine) + `"}` + "\n", "line 2 has more than 5242880 bytes"},
+		{first + `{"kind":"document","documentId":"a","a":1,"a":2}` + "\n", ""},
+		{first + "{\"kind\":\"document\",\"documentId\":\"\xff\"}\n", ""},
+	} {
+		err := transfer.Check(strings.NewReader(test.file), transfer.ImportOptions{})
+		if _, ok := errors.AsType[*transfer.LineError](err); !ok || test.want != "" && err.Error() != test.want {
+			t.Errorf("%.80q: %v, want %s", test.file, err, test.want)
+		}
+	}
+	if err := transfer.Check(strings.NewReader(first), transfer.ImportOptions{Documents: map[string]string{"a": "b"}}); err == nil {
+		t.Error("a document that is to be renamed may be missing")
+	}
+}
