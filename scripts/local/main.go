@@ -5,6 +5,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	"collabdata/localstack"
+	"collabdata/shared/api/openapi"
 	"collabdata/shared/api/rpc"
 )
 
@@ -106,9 +108,13 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
+	job, err := prepareExamples(ctx, s.service.Handler(), url)
+	if err != nil {
+		return unlessStopped(ctx, err)
+	}
 	p := &pages{
 		url: url, mails: s.clouds.sent, receiver: &receiver{webhooks: s.service.Hooks.Webhooks, now: time.Now}, demo: newDemo(url),
-		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local)) },
+		openAPI:   func() ([]byte, error) { return description(filepath.Dir(local), job) },
 		reference: s.reference,
 		place: place{
 			Data: data, Admin: adminCommand(local, s.environment),
@@ -168,8 +174,8 @@ func unlessStopped(ctx context.Context, err error) error {
 	return err
 }
 
-// description returns the service's OpenAPI description, for calls to this server.
-func description(repository string) ([]byte, error) {
+// description returns the service's OpenAPI description, for calls to this server. Its example asks for a job, "" for none.
+func description(repository, job string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(repository, "shared", "api", "openapi.json"))
 	if err != nil {
 		return nil, err
@@ -179,7 +185,10 @@ func description(repository string) ([]byte, error) {
 		return nil, err
 	}
 	fields["servers"] = json.RawMessage(`[{"url": "/"}]`)
-	return json.Marshal(fields)
+	if text, err = json.Marshal(fields); err == nil && job != "" {
+		text = bytes.ReplaceAll(text, []byte(openapi.StartJob), []byte(job))
+	}
+	return text, err
 }
 
 // welcome says where to look.

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -146,16 +149,16 @@ func TestRun(t *testing.T) {
 		if got := s.post(t, "dev-key-2", "dev-token-2", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, `"NOT_FOUND"`) {
 			t.Errorf("the second account got %s", got)
 		}
-		const notify = `{"data": {"organizationId": "acme", "documentId": "plan", "notificationId": "n1", "actionUser": {"userId": "ann"},
+		const notify = `{"data": {"organizationId": "acme", "documentId": "plan", "notificationId": "lunch", "actionUser": {"userId": "ann"},
 			"displayHeadlineMessageTemplate": "Lunch", "notifyAll": false, "notifyUsers": [{"userId": "bob"}]}}`
 		if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success":true`) {
 			t.Errorf("a notification gave %s", got)
 		}
 		inbox, deadline := "", time.Now().Add(30*time.Second)
-		for !strings.Contains(inbox, `"n1"`) && time.Now().Before(deadline) {
+		for !strings.Contains(inbox, `"lunch"`) && time.Now().Before(deadline) {
 			inbox = s.post(t, "dev-key", "dev-token", "/v2/notifications/get", `{"data": {"organizationId": "acme", "userId": "bob"}}`)
 		}
-		if !strings.Contains(inbox, `"n1"`) {
+		if !strings.Contains(inbox, `"lunch"`) {
 			t.Errorf("the notification is not in the inbox: %s", inbox)
 		}
 		if six, err := net.Listen("tcp6", "[::1]:0"); err == nil {
@@ -182,6 +185,42 @@ func TestRun(t *testing.T) {
 			t.Errorf("the annotation is not in %s", got)
 		}
 	})
+}
+
+// TestExamplesWork holds that each example that the reference fills in works on a server that was just started.
+func TestExamplesWork(t *testing.T) {
+	s := start(t, t.TempDir())
+	text, err := http.Get(s.url + "/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Body.Close()
+	var document struct {
+		Paths map[string]struct {
+			Post struct {
+				RequestBody struct {
+					Content map[string]struct {
+						Examples map[string]struct{ Value json.RawMessage }
+					}
+				}
+			}
+		}
+	}
+	if err := json.NewDecoder(text.Body).Decode(&document); err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) { // which deletes first and reads later
+		for _, x := range document.Paths[path].Post.RequestBody.Content["application/json"].Examples {
+			sent++
+			if got := s.post(t, "dev-key", "dev-token", path, string(x.Value)); !strings.HasPrefix(got, `{"result":{"status":"success"`) {
+				t.Errorf("%s: %s gave %s", path, x.Value, got)
+			}
+		}
+	}
+	if sent < len(document.Paths) || sent == 0 {
+		t.Errorf("%d examples of %d operations", sent, len(document.Paths))
+	}
 }
 
 // TestNamed holds that a stand-in which the environment names is used and no other is started for it.

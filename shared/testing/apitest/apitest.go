@@ -163,8 +163,7 @@ func load(files fs.FS) ([]*script, error) {
 // run runs the script in two fresh accounts. After an answer that is not as expected it goes on, as long as no variable is missing.
 func (s *script) run(t *testing.T, target Target) {
 	vars := variables{}
-	s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
-	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+	s.begin(t, target, vars)
 	for _, step := range s.steps {
 		problems, err := step.await(t.Context(), target, vars)
 		if err != nil {
@@ -174,6 +173,17 @@ func (s *script) run(t *testing.T, target Target) {
 			t.Errorf("%s: %s", step.title, problems)
 		}
 	}
+}
+
+// begin makes the script's accounts, sets the variables of their credentials, and returns the id of the first one.
+func (s *script) begin(t *testing.T, target Target, vars variables) (account string) {
+	t.Helper()
+	account = s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
+	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+	if s.seed.Examples {
+		startExamples(t, target, vars)
+	}
+	return account
 }
 
 // account makes an account, sets the variables of its credentials, and returns its id.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"collabdata/shared/api"
@@ -41,8 +42,12 @@ func Examples() ([]openapi.Example, error) {
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", s.name, step.title, err)
 			}
+			request, err := vars.expandJSON(step.body)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", s.name, step.title, err)
+			}
 			examples = append(examples, openapi.Example{
-				Path: step.path, Title: step.title, Request: json.RawMessage(step.body), Answer: json.RawMessage(answer.String()),
+				Path: step.path, Title: step.title, Request: json.RawMessage(request), Answer: json.RawMessage(answer.String()),
 			})
 		}
 		return nil
@@ -62,6 +67,51 @@ func Examples() ([]openapi.Example, error) {
 		}
 	}
 	return examples, nil
+}
+
+// startExamples makes what the examples name, and returns the id of the job that stands for openapi.StartJob.
+func startExamples(t *testing.T, target Target, vars variables) (job string) {
+	t.Helper()
+	list, err := openapi.Start("https://hooks.example.com/collab")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		job = succeed(t, target, vars, r.Path, fmt.Sprintf(`{"data": %s}`, r.Data)).member("jobId").text
+	}
+	return job
+}
+
+// succeed sends a request that must be answered with success, and returns the result.
+func succeed(t *testing.T, target Target, vars variables, path, body string) value {
+	t.Helper()
+	s := &step{method: http.MethodPost, path: path, body: body, answer: answer{
+		status: http.StatusOK, body: value{kind: '{', keys: []string{"result"}, items: []value{textValue("${result:any}")}},
+	}}
+	problems, err := s.run(t.Context(), target, vars)
+	if err != nil || problems != "" {
+		t.Errorf("%s: %s%v", path, problems, err)
+	}
+	return vars["result"]
+}
+
+// RunExamples sends each example to an account with what openapi.Start makes, the last one first: none needs what another one makes, and
+// nothing fails that does not fail in the documented answer.
+func RunExamples(t *testing.T, target Target) {
+	examples, err := Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := variables{}
+	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
+	job := startExamples(t, target, vars)
+	for _, x := range slices.Backward(examples) {
+		got := succeed(t, target, vars, x.Path, strings.ReplaceAll(string(x.Request), openapi.StartJob, job)).String()
+		const failed = `"success":false`
+		if strings.Count(got, failed) != strings.Count(string(x.Answer), failed) {
+			t.Errorf("%s: the answer is %s, documented is %s", x.Path, got, x.Answer)
+		}
+	}
 }
 
 // first returns where the scripts of an endpoint first send it a request that it answers with success, nil for nowhere.
@@ -89,8 +139,7 @@ func Prepare(t *testing.T, target Target, endpoint string) (account string, data
 		t.Fatalf("no script has %s answer 200", endpoint)
 	}
 	vars := variables{}
-	account = s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
-	s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+	account = s.begin(t, target, vars)
 	for _, step := range s.steps[:n] {
 		if problems, err := step.await(t.Context(), target, vars); err != nil || problems != "" {
 			t.Fatal(step.title, problems, err)

@@ -31,8 +31,7 @@ func RunHostile(t *testing.T, target Target) {
 				t.Fatal("no script has it answer 200")
 			}
 			vars := variables{}
-			s.account(t, target.Seeder, s.seed.Account, vars, "key", "token")
-			s.account(t, target.Seeder, s.seed.Other, vars, "otherKey", "otherToken")
+			s.begin(t, target, vars)
 			for _, step := range s.steps[:slices.Index(s.steps, last)] {
 				if problems, err := step.await(t.Context(), target, vars); err != nil || problems != "" {
 					t.Fatal(step.title, problems, err)

@@ -35,7 +35,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 		collab.AdvancedQueries:         {AdvancedQueriesOff: true},
 		collab.NotificationPreferences: {NotificationPreferencesOff: true},
 	} {
-		s := &script{name: "general/" + strings.ReplaceAll(string(feature), " ", "_") + "_off", seed: examples.seed}
+		s := &script{name: "general/" + strings.ReplaceAll(string(feature), " ", "_") + "_off"}
 		s.seed.Settings = settings
 		off[feature] = s
 		made = append(made, s)

@@ -26,6 +26,12 @@ func TestScripts(t *testing.T) {
 	apitest.Run(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
 }
 
+// TestExamples holds that each example of the reference works on what it names.
+func TestExamples(t *testing.T) {
+	s, url := serve(t)
+	apitest.RunExamples(t, apitest.Target{BaseURL: url, Seeder: apitest.Seeder{Accounts: s.Accounts, Directory: s.Directory}})
+}
+
 // TestHostile holds that no request whatever is answered as a fault of the service.
 func TestHostile(t *testing.T) {
 	s, url := serve(t)

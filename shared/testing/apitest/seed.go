@@ -22,7 +22,8 @@ type Seeder struct {
 // Seed is what is there before the first request of a script. Ids are required; other fields have the defaults of package collab.
 type Seed struct {
 	Account
-	Other Account `json:"other"` // the second account
+	Other    Account `json:"other"`    // the second account
+	Examples bool    `json:"examples"` // what openapi.Start makes
 }
 
 // Account is what a Seed puts into an account.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"collabdata/shared/api/openapi"
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/credentials"
+)
+
+// prepareExamples makes what the examples of the reference name in the first account, unless its organization is there, and a job for the
+// example that asks for one. It returns that job's id, "" for none. The webhook endpoint leads to this server, at whatever address it is now.
+func prepareExamples(ctx context.Context, service http.Handler, url string) (job string, err error) {
+	receiver := url + "/webhooks/crm"
+	list, err := openapi.Start(receiver)
+	if err != nil {
+		return "", err
+	}
+	known, err := ask(ctx, service, openapi.Request{Path: "/v2/organizations/get", Data: []byte(`{"organizationIds": ["acme"]}`)})
+	there := len(known.Data) > len("[]")
+	if there { // what its owner made of it since stays
+		moved := rpc.JSON(map[string]any{"webhookId": "crm", "updatedData": map[string]string{"url": receiver}})
+		list = append([]openapi.Request{{Path: "/v2/webhooks/update", Data: json.RawMessage(moved)}}, list[len(list)-2:]...)
+	}
+	for _, r := range list {
+		made, failed := ask(ctx, service, r)
+		if job = made.JobID; !there {
+			err = cmp.Or(err, failed)
+		}
+	}
+	return job, err
+}
+
+type result struct {
+	Data  json.RawMessage `json:"data"`
+	JobID string          `json:"jobId"`
+}
+
+// ask sends a request of the first account to the handlers of the service, without the network.
+func ask(ctx context.Context, service http.Handler, r openapi.Request) (result, error) {
+	req := httptest.NewRequestWithContext(ctx, http.MethodPost, r.Path, strings.NewReader(fmt.Sprintf(`{"data": %s}`, r.Data)))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set(credentials.KeyHeader, devAccounts[0].key)
+	req.Header.Set(credentials.TokenHeader, devAccounts[0].token)
+	w := httptest.NewRecorder()
+	service.ServeHTTP(w, req)
+	var answer struct {
+		Result result `json:"result"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		return result{}, err
+	}
+	if w.Code != http.StatusOK {
+		return result{}, fmt.Errorf("%s: %s", r.Path, w.Body)
+	}
+	return answer.Result, nil
+}
