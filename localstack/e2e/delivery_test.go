@@ -233,7 +233,7 @@ func (d *deployment) loseMessage(t *testing.T) {
 func (d *deployment) makeDue(t *testing.T, event string) {
 	t.Helper()
 	now := time.Now()
-	o := outbox.New(d.accounts.Table, nil)
+	o := outbox.New(d.accounts.Table)
 	for shard := range keys.DueShards {
 		list, _, err := o.Work(t.Context(), collab.EventWork, shard, "", 1000, func(err error) { t.Error(err) })
 		if err != nil {

@@ -38,6 +38,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -49,6 +50,7 @@ type cli struct {
 	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
+	inbox     *inbox.Store
 	hooks     *hooks.Store
 	global    []string // flags
 }
@@ -60,8 +62,8 @@ func newCLI(t *testing.T) *cli {
 	d := directory.New(a.Table)
 	environment(t)
 	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", db)
-	o := outbox.New(d.Table, d)
-	return &cli{accounts: a, directory: d, outbox: o, hooks: hooks.New(o), global: []string{"--table", name}}
+	o := outbox.New(d.Table)
+	return &cli{accounts: a, directory: d, outbox: o, hooks: hooks.New(o), inbox: inbox.New(o, d), global: []string{"--table", name}}
 }
 
 // newStore returns the accounts on a table of its own, the table's name, and where the emulator is.
@@ -870,7 +872,7 @@ func TestQuarantine(t *testing.T) {
 	ref := collab.EventRef{Account: "acme", ID: "e1"}
 	n := collab.Notification{ID: "n1", DocumentID: "doc"}
 	ev := &collab.Event{ID: ref.ID, Type: collab.NotificationAdded, Account: "acme", OrganizationID: "north", Notification: &n}
-	if _, err := c.outbox.AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
+	if _, err := c.inbox.AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "north"}, n, ev); err != nil {
 		t.Fatal(err)
 	}
 	at, err := c.outbox.Pending(ctx, ref, collab.EventWork)

@@ -29,6 +29,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/localstacktest"
@@ -44,6 +45,7 @@ type world struct {
 	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
+	inbox     *inbox.Store
 	hooks     *hooks.Store
 	threads   *threads.Store
 	queues    map[string]*queue.Queue
@@ -59,8 +61,7 @@ func newWorld(t *testing.T) *world {
 		DynamoDB: cfg, SQS: cfg, Table: storetest.New(t).Name(), Undelete: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	w := &world{accounts: service.Accounts, directory: service.Directory}
-	w.outbox, w.hooks = outbox.New(w.directory.Table, w.directory), service.Hooks
-	w.threads = threads.New(w.directory.Table, w.directory, w.outbox)
+	w.outbox, w.hooks, w.inbox, w.threads = service.Outbox, service.Hooks, service.Inbox, service.Threads
 	var err error
 	w.Console, err = New(Config{Home: "/", Config: operator.Config{
 		Service: service, CheckURL: webhook.NewGuard(nil).CheckURL, Random: rand.Reader,
@@ -119,11 +120,11 @@ func (w *world) addThread(t *testing.T, id string, further collab.JSON, texts ..
 		ID: ev.ID, DocumentID: w.doc.Document, Incarnation: w.doc.Incarnation, AnnotationID: id, Headline: "Ann <i>commented</i>",
 		CreatedAt: ev.Time, Body: string(further),
 	}
-	_, err := w.outbox.AddAudience(t.Context(), w.org, n, ev.ID, "bob")
+	_, err := w.inbox.AddAudience(t.Context(), w.org, n, ev.ID, "bob")
 	check(t, err)
-	check(t, w.outbox.AddToInbox(t.Context(), w.org, n, []string{"bob"}))
-	bob := &outbox.RecipientPage{Recipients: []outbox.Recipient{{User: collab.User{UserID: "bob"}, Inbox: true}}}
-	_, err = w.outbox.KeepRecipientPage(t.Context(), collab.EventRef{Account: "acct", ID: ev.ID}, "", bob)
+	check(t, w.inbox.AddToInbox(t.Context(), w.org, n, []string{"bob"}))
+	bob := &inbox.RecipientPage{Recipients: []inbox.Recipient{{User: collab.User{UserID: "bob"}, Inbox: true}}}
+	_, err = w.inbox.KeepRecipientPage(t.Context(), collab.EventRef{Account: "acct", ID: ev.ID}, "", bob)
 	check(t, err)
 	e := collab.EndpointRef{LaneRef: collab.LaneRef{Account: "acct", WebhookID: "hook"}, CreatedAt: 1}
 	added := collab.Delivery{EventID: ev.ID, Type: ev.Type, State: collab.DeliveryPending, CreatedAt: ev.Time}

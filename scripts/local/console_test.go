@@ -110,7 +110,7 @@ func TestConsole(t *testing.T) {
 	environment := readEnvironment(t, filepath.Join(data, "env"))
 	db := localstacktest.Config(environment["AWS_ENDPOINT_URL_DYNAMODB"])
 	d := directory.New(store.New(db, environment["TABLE_NAME"], time.Now, rand.Reader))
-	o := outbox.New(d.Table, d)
+	o := outbox.New(d.Table)
 	for _, i := range []int{1, 2} {
 		at := storetest.Request(time.Now())
 		at.Account = "dev"

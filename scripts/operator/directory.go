@@ -330,7 +330,7 @@ func (r *Run) addInbox(ctx context.Context, org collab.OrganizationRef, u *aUser
 	user := collab.User{UserID: string(u.User)}
 	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user.UserID}}
 	read := func(after string, n int) ([]collab.InboxEntry, string, error) {
-		return r.outbox.Notifications(ctx, org, of, after, n)
+		return r.inbox.Notifications(ctx, org, of, after, n)
 	}
 	return list(r, "inbox", part, 3, read, always(func(e collab.InboxEntry) []Cell {
 		says, all := e.RenderHeadline().For(user), soft("no")

@@ -332,7 +332,7 @@ func showDelivery(ctx context.Context, r *Run, p *aDelivery) error {
 	if err != nil {
 		return err
 	}
-	body, err := delivery.Payload(ctx, r.outbox, ev)
+	body, err := delivery.Payload(ctx, r.inbox, ev)
 	r.add(&Part{Title: "Body", Text: indented(body)})
 	return err
 }

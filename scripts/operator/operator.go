@@ -19,6 +19,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 )
@@ -39,19 +40,21 @@ type Operator struct {
 	threads   *threads.Store
 	outbox    *outbox.Store
 	hooks     *hooks.Store
+	inbox     *inbox.Store
 	deliverer *delivery.Deliverer // explains, and delivers nothing
 }
 
 // New returns the operator of a deployment. It calls nothing.
 func New(c Config) *Operator {
-	d := c.Service.Directory
-	o := outbox.New(d.Table, present{d})
-	t := threads.New(d.Table, d, o)
+	s, d := c.Service, c.Service.Directory
+	in := inbox.New(s.Outbox, present{d})
 	explains := delivery.New(delivery.Options{
-		Accounts: c.Service.Accounts, Directory: d, Threads: t, Outbox: o, Hooks: c.Service.Hooks, Mailer: noMailer{}, PageSize: pageSize,
-		Guard: c.Service.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
+		Accounts: s.Accounts, Directory: d, Threads: s.Threads, Outbox: s.Outbox, Hooks: s.Hooks, Inbox: in,
+		Mailer: noMailer{}, PageSize: pageSize, Guard: s.Guard, Now: d.Now, Log: slog.New(slog.DiscardHandler), Random: c.Random,
 	})
-	return &Operator{Config: c, accounts: c.Service.Accounts, directory: d, threads: t, outbox: o, hooks: c.Service.Hooks, deliverer: explains}
+	return &Operator{
+		Config: c, accounts: s.Accounts, directory: d, threads: s.Threads, outbox: s.Outbox, hooks: s.Hooks, inbox: in, deliverer: explains,
+	}
 }
 
 // noMailer stands for the deployment's mail service where it is decided who would get a mail.

@@ -10,7 +10,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 )
 
 // openDocument returns a document, disabled or not.
@@ -111,7 +111,7 @@ func (r *Run) notifiedOf(ctx context.Context, doc collab.DocumentRef, ann string
 			return soft("see the events"), nil
 		}
 		of := collab.NotificationQuery{Of: doc, Earliest: true}
-		list, _, err := r.outbox.Notifications(ctx, doc.OrganizationRef, of, keys.Time(at), 3)
+		list, _, err := r.inbox.Notifications(ctx, doc.OrganizationRef, of, keys.Time(at), 3)
 		if err != nil {
 			return Cell{}, err
 		}
@@ -130,7 +130,7 @@ func (r *Run) recipients(ctx context.Context, account string, n collab.InboxEntr
 	if r.enough() {
 		return "see the event", nil
 	}
-	page, err := r.outbox.RecipientPage(ctx, collab.EventRef{Account: account, ID: n.ID}, "")
+	page, err := r.inbox.RecipientPage(ctx, collab.EventRef{Account: account, ID: n.ID}, "")
 	if err != nil || page == nil { // not worked out yet, or forgotten
 		return strings.Join(n.To, ", "), err
 	}
@@ -144,7 +144,7 @@ func (r *Run) recipients(ctx context.Context, account string, n collab.InboxEntr
 	return strings.Join(who, ", "), nil
 }
 
-func channels(r outbox.Recipient) string {
+func channels(r inbox.Recipient) string {
 	switch {
 	case r.Inbox && r.Mail:
 		return "inbox, mail"
@@ -166,7 +166,7 @@ func listThreadEvents(ctx context.Context, r *Run, p *inThread) error {
 		Empty: "None of these is of this thread.",
 	}
 	read := func(after string, n int) ([]collab.InboxEntry, string, error) {
-		return r.outbox.Notifications(ctx, doc.OrganizationRef, collab.NotificationQuery{Of: doc}, after, n)
+		return r.inbox.Notifications(ctx, doc.OrganizationRef, collab.NotificationQuery{Of: doc}, after, n)
 	}
 	if err := list(r, "events", part, 3, read, func(n collab.InboxEntry) ([]Cell, error) {
 		if n.AnnotationID != a.ID {

@@ -34,6 +34,7 @@ import (
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
@@ -65,6 +66,7 @@ type Service struct {
 	Threads   *threads.Store
 	Outbox    *outbox.Store
 	Hooks     *hooks.Store
+	Inbox     *inbox.Store
 	Deletion  *deletion.Store
 	Events    *queue.Queue
 	Guard     *webhook.Guard // where webhooks may be posted to
@@ -90,7 +92,8 @@ func New(c Config) *Service {
 	t := store.New(c.DynamoDB, c.Table, c.Now, c.Random)
 	a := accounts.New(t)
 	d := directory.New(t)
-	o := outbox.New(t, d)
+	o := outbox.New(t)
+	in := inbox.New(o, d)
 	th := threads.New(t, d, o)
 	guard := webhook.NewGuard(c.PrivateRanges)
 	return &Service{
@@ -99,7 +102,8 @@ func New(c Config) *Service {
 		Threads:   th,
 		Outbox:    o,
 		Hooks:     hooks.New(o),
-		Deletion:  deletion.New(d, th, o, c.Undelete),
+		Inbox:     in,
+		Deletion:  deletion.New(th, in, c.Undelete),
 		Events:    queue.New(c.SQS, c.EventsURL, c.Log),
 		Guard:     guard,
 		access:    access.New(d, a, guard, webhook.ClientOptions{}, c.Now, c.Log),
@@ -157,7 +161,7 @@ func (s *Service) services() rpc.Services {
 		&users.Service{Directory: s.Directory},
 		&auth.Service{Directory: s.Directory},
 		&notifications.Service{
-			Accounts: s.Accounts, Directory: s.Directory, Outbox: s.Outbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,
+			Accounts: s.Accounts, Directory: s.Directory, Inbox: s.Inbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,
 		},
 		&jobs.Service{Jobs: s.Outbox},
 		&liveapi.Service{

@@ -134,9 +134,9 @@ func (d *deployment) deliver(user, id string) {
 		d.Fatal(err)
 	}
 	org, n := doc.OrganizationRef, collab.Notification{ID: id, DocumentID: user, Incarnation: doc.Incarnation, CreatedAt: 1}
-	_, err = d.service.Outbox.AddAudience(d.Context(), org, n, id, user)
+	_, err = d.service.Inbox.AddAudience(d.Context(), org, n, id, user)
 	if err == nil {
-		err = d.service.Outbox.AddToInbox(d.Context(), org, n, []string{user})
+		err = d.service.Inbox.AddToInbox(d.Context(), org, n, []string{user})
 	}
 	if err != nil {
 		d.Fatal(err)

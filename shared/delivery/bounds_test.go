@@ -8,7 +8,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/delivery"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/testing/heaptest"
 )
 
@@ -56,8 +56,8 @@ func TestManyEscapes(t *testing.T) {
 		people int
 		how    func(*delivery.Options)
 	}{
-		{"&", outbox.RecipientPageSize + 1, mailed}, // where HTML is escaped
-		{"\x01", outbox.RecipientPageSize + 1, mailed},
+		{"&", inbox.RecipientPageSize + 1, mailed}, // where HTML is escaped
+		{"\x01", inbox.RecipientPageSize + 1, mailed},
 		{"&", collab.MaxPeople, notMailed},
 	} {
 		t.Run(fmt.Sprintf("%d of %q", tt.people, tt.filler), func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestClickSendsBack(t *testing.T) {
 	clicked := a.event(collab.NotificationClicked)
 	clicked.Notify = false
 	clicking := a.request()
-	err = w.outbox.ChangeNotification(t.Context(), clicking, a.doc.OrganizationRef, collab.NotificationChange{
+	err = w.inboxes.ChangeNotification(t.Context(), clicking, a.doc.OrganizationRef, collab.NotificationChange{
 		ID: notificationID(added), Clicked: []string{"bob"}, Click: func(n collab.Notification, _ string) *collab.Event {
 			clicked.Notification = &n
 			return clicked

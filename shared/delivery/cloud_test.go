@@ -102,7 +102,7 @@ func newMemory(t testing.TB) cloud {
 	var box mailbox
 	return cloud{
 		events: of[keys.EventsQueue], webhooks: of[keys.WebhooksQueue], sender: "service@collab.example",
-		mailer: func(from string) delivery.Mailer { return inbox{mailer(t, aws.Config{}, from), from, &box} },
+		mailer: func(from string) delivery.Mailer { return toMailbox{mailer(t, aws.Config{}, from), from, &box} },
 		sent:   box.all,
 	}
 }
@@ -201,14 +201,14 @@ func (b *mailbox) all() []localstack.Mail {
 	return slices.Clone(b.mails)
 }
 
-// inbox sends mails to a mailbox, as they are rendered. As SES it refuses what is no address, and a sender that it does not know.
-type inbox struct {
+// toMailbox sends mails to a mailbox, as they are rendered. As SES it refuses what is no address, and a sender that it does not know.
+type toMailbox struct {
 	*mail.Mailer
 	from string
 	box  *mailbox
 }
 
-func (m inbox) Send(_ context.Context, n mail.Notice) error {
+func (m toMailbox) Send(_ context.Context, n mail.Notice) error {
 	to := collab.Deref(n.To.Email)
 	if _, err := netmail.ParseAddress(to); err != nil {
 		return fmt.Errorf("%w: %w", mail.ErrRejected, err)

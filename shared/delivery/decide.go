@@ -9,7 +9,7 @@ import (
 	"collabdata/shared/access"
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 )
 
 // decision is what an event means for one person: each channel reaches the person, or has the first reason why not.
@@ -237,10 +237,10 @@ func (r *eventRun) bySubscription(ctx context.Context, list []*decision) error {
 }
 
 // recipients returns those whom a channel reaches. Who gets no mail is an id.
-func recipients(list []*decision) []outbox.Recipient {
-	var all []outbox.Recipient
+func recipients(list []*decision) []inbox.Recipient {
+	var all []inbox.Recipient
 	for _, d := range list {
-		p := outbox.Recipient{User: d.User, Inbox: d.inbox == "", Mail: d.mail == ""}
+		p := inbox.Recipient{User: d.User, Inbox: d.inbox == "", Mail: d.mail == ""}
 		if !p.Mail {
 			p.User = collab.User{UserID: d.UserID}
 		}
@@ -252,7 +252,7 @@ func recipients(list []*decision) []outbox.Recipient {
 }
 
 // leftOut returns those whom a channel does not reach, with the reasons that are worth keeping.
-func leftOut(list []*decision) (all []outbox.LeftOut, reasons []string) {
+func leftOut(list []*decision) (all []inbox.LeftOut, reasons []string) {
 	index := func(why reason) int {
 		if why.understood() {
 			return 0
@@ -266,7 +266,7 @@ func leftOut(list []*decision) (all []outbox.LeftOut, reasons []string) {
 	}
 	for _, d := range list {
 		if !d.inbox.understood() || !d.mail.understood() {
-			all = append(all, outbox.LeftOut{UserID: d.UserID, Inbox: index(d.inbox), Mail: index(d.mail)})
+			all = append(all, inbox.LeftOut{UserID: d.UserID, Inbox: index(d.inbox), Mail: index(d.mail)})
 		}
 	}
 	return all, reasons

@@ -31,6 +31,7 @@ import (
 	"collabdata/shared/queue"
 	"collabdata/shared/quota"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/webhook"
 
@@ -92,12 +93,13 @@ type Options struct {
 	Jobs      Jobs
 	Outbox    *outbox.Store
 	Hooks     *hooks.Store
+	Inbox     *inbox.Store
 	Events    Events
 	Webhooks  Webhooks
 	Mailer    Mailer // nil: no mail is sent
 
 	MailWindow time.Duration // 0 is the constant MailWindow
-	PageSize   int           // most recipients that one message serves; 0 is outbox.RecipientPageSize
+	PageSize   int           // most recipients that one message serves; 0 is inbox.RecipientPageSize
 
 	Guard   *webhook.Guard        // the addresses that webhooks and permission providers may have
 	Client  webhook.ClientOptions // how they are called; permission providers have a time-out of their own
@@ -125,7 +127,7 @@ const (
 
 // New returns a Deliverer.
 func New(o Options) *Deliverer {
-	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, outbox.RecipientPageSize)
+	o.MailWindow, o.PageSize = cmp.Or(o.MailWindow, MailWindow), cmp.Or(o.PageSize, inbox.RecipientPageSize)
 	return &Deliverer{
 		Options: o, postTime: cmp.Or(o.Client.Timeout, webhook.DefaultTimeout),
 		poster: webhook.NewClient(o.Guard, o.Client), access: access.New(o.Directory, o.Accounts, o.Guard, o.Client, o.Now, o.Log),

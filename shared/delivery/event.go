@@ -11,6 +11,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
 	"collabdata/shared/queue"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -25,9 +26,9 @@ type eventRun struct {
 	repeated bool            // an earlier message was sent
 	portion  int             // comments of a thread that are read at once to know who is in it; 0 is threadPortion
 
-	decided *outbox.RecipientPage // the first page of recipients, where this run decided it
-	head    *collab.Annotation    // of the event's thread, as it was last read; nil where it is gone, or the event is about none
-	mailed  atomic.Int64          // mails sent
+	decided *inbox.RecipientPage // the first page of recipients, where this run decided it
+	head    *collab.Annotation   // of the event's thread, as it was last read; nil where it is gone, or the event is about none
+	mailed  atomic.Int64         // mails sent
 	notices notices
 }
 

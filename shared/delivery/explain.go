@@ -7,6 +7,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/quota"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -38,7 +39,7 @@ func (d *Deliverer) Explain(ctx context.Context, ref collab.EventRef, cursor str
 	if err != nil || !e.event.Notify {
 		return &Explained{}, err
 	}
-	page, err := d.Outbox.RecipientPage(ctx, ref, cursor)
+	page, err := d.Inbox.RecipientPage(ctx, ref, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -61,9 +62,9 @@ func (d *Deliverer) ExplainTo(ctx context.Context, ref collab.EventRef, user str
 	if err != nil || !e.event.Notify {
 		return nil, nil, err
 	}
-	page, err := d.Outbox.RecipientPage(ctx, ref, "")
+	page, err := d.Inbox.RecipientPage(ctx, ref, "")
 	for err == nil && page != nil && page.Next != "" && user > strings.TrimPrefix(page.Next, "@") {
-		page, err = d.Outbox.RecipientPage(ctx, ref, page.Next)
+		page, err = d.Inbox.RecipientPage(ctx, ref, page.Next)
 	}
 	if err == nil && page != nil {
 		then, err = e.keptOf(ctx, page, user)
@@ -146,7 +147,7 @@ func (e *explanation) deleted(ctx context.Context, ref collab.EventRef) (string,
 	if err != nil || !there {
 		return "the document was deleted", err
 	}
-	withdrawn, err := e.Outbox.Withdrawn(ctx, ref)
+	withdrawn, err := e.Inbox.Withdrawn(ctx, ref)
 	if err != nil || withdrawn {
 		return "the notification was deleted", err
 	}
@@ -166,7 +167,7 @@ func (e *explanation) deleted(ctx context.Context, ref collab.EventRef) (string,
 }
 
 // kept explains a page that was decided when the event was delivered.
-func (e *explanation) kept(ctx context.Context, page *outbox.RecipientPage, first bool) ([]Explanation, error) {
+func (e *explanation) kept(ctx context.Context, page *inbox.RecipientPage, first bool) ([]Explanation, error) {
 	var list []*decision
 	at := map[string]*decision{}
 	add := func(u collab.User) *decision {
@@ -220,10 +221,10 @@ func (e *explanation) kept(ctx context.Context, page *outbox.RecipientPage, firs
 const notKept reason = "not kept"
 
 // keptOf is kept for a user of the page, nil where the user is not in it.
-func (e *explanation) keptOf(ctx context.Context, page *outbox.RecipientPage, user string) (*Explanation, error) {
+func (e *explanation) keptOf(ctx context.Context, page *inbox.RecipientPage, user string) (*Explanation, error) {
 	of := *page
-	of.Recipients = slices.DeleteFunc(slices.Clone(page.Recipients), func(p outbox.Recipient) bool { return p.UserID != user })
-	of.Left = slices.DeleteFunc(slices.Clone(page.Left), func(l outbox.LeftOut) bool { return l.UserID != user })
+	of.Recipients = slices.DeleteFunc(slices.Clone(page.Recipients), func(p inbox.Recipient) bool { return p.UserID != user })
+	of.Left = slices.DeleteFunc(slices.Clone(page.Left), func(l inbox.LeftOut) bool { return l.UserID != user })
 	list, err := e.kept(ctx, &of, e.event.Actor != nil && e.event.Actor.UserID == user)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -243,13 +244,18 @@ func (e *explanation) now(ctx context.Context, people []person) ([]Explanation, 
 // asDecided joins what was decided when the event was delivered with what is kept of how it reached the people.
 func (e *explanation) asDecided(ctx context.Context, list []*decision) ([]Explanation, error) {
 	n := notificationOf(e.event)
-	reached, err := e.Outbox.Reached(ctx, e.document, e.event.ID, n, collab.Map(list, func(d *decision) string { return d.UserID }))
+	users := collab.Map(list, func(d *decision) string { return d.UserID })
+	reached, err := e.Inbox.Reached(ctx, e.document.OrganizationRef, n, users)
+	if err != nil {
+		return nil, err
+	}
+	mails, err := e.Outbox.MailEnds(ctx, outbox.MailThread{DocumentRef: e.document, Annotation: n.AnnotationID}, e.event.ID, users)
 	if err != nil {
 		return nil, err
 	}
 	explained, err := e.asListed(ctx, list)
 	for i := range explained {
-		x, of := &explained[i], reached[list[i].UserID]
+		x, of, sent := &explained[i], reached[users[i]], mails[users[i]]
 		switch {
 		case of.InInbox || x.Inbox.At != 0:
 			x.Inbox = Outcome{At: n.CreatedAt, ReadAt: of.ReadAt, Why: e.gone}
@@ -260,9 +266,9 @@ func (e *explanation) asDecided(ctx context.Context, list []*decision) ([]Explan
 			x.Inbox.Why = e.notYet
 		}
 		switch {
-		case of.MailAt != 0:
-			x.Mail = Outcome{At: of.MailAt, Why: of.NoMail}
-			if of.NoMail != "" {
+		case sent.At != 0:
+			x.Mail = Outcome{At: sent.At, Why: sent.Why}
+			if sent.Why != "" {
 				x.Mail.At = 0
 			}
 		case x.Mail.Why == "":

@@ -32,6 +32,7 @@ import (
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/interleave"
@@ -92,6 +93,7 @@ type tables struct {
 	directory *directory.Store
 	threads   *threads.Store
 	outbox    *outbox.Store
+	inboxes   *inbox.Store
 	hooks     *hooks.Store
 	deletion  *deletion.Store
 }
@@ -100,15 +102,16 @@ type tables struct {
 func (w *world) open(cfg aws.Config) tables {
 	t := store.New(cfg, w.table, w.Now, rand.Reader)
 	d := directory.New(t)
-	o := outbox.New(t, d)
+	o := outbox.New(t)
+	in := inbox.New(o, d)
 	th := threads.New(t, d, o)
-	return tables{accounts.New(t), d, th, o, hooks.New(o), deletion.New(d, th, o, time.Hour)}
+	return tables{accounts.New(t), d, th, o, in, hooks.New(o), deletion.New(th, in, time.Hour)}
 }
 
 // serve makes them what a process works on.
 func (of tables) serve(o *delivery.Options) {
 	o.Accounts, o.Directory, o.Threads = of.accounts, of.directory, of.threads
-	o.Outbox, o.Hooks, o.Jobs = of.outbox, of.hooks, of.deletion
+	o.Outbox, o.Inbox, o.Hooks, o.Jobs = of.outbox, of.inboxes, of.hooks, of.deletion
 }
 
 type delayed struct {
@@ -612,7 +615,7 @@ func (a *account) notification(change func(*collab.Event)) *collab.Event {
 	}
 	ev.Actor, ev.Notification = &n.ActionUser, &n
 	change(ev)
-	_, err := a.outbox.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, ev)
+	_, err := a.inboxes.AddNotification(a.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 	a.must(err)
 	return ev
 }
@@ -637,7 +640,7 @@ func (a *account) webhook(id, url string, types ...collab.EventType) {
 // inbox returns the ids of the notifications that a user has, newest first.
 func (a *account) inbox(user string) []string {
 	a.Helper()
-	list, next, err := a.outbox.Notifications(
+	list, next, err := a.inboxes.Notifications(
 		a.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: user}}, "", 1000,
 	)
 	a.must(err)

@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/metrics"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -20,7 +21,7 @@ func (r *eventRun) listForAll(ctx context.Context, w outbox.Work) (outbox.Work, 
 	if there, err := r.notify(ctx); err != nil || !there {
 		return then(w, outbox.StageEnd), err
 	}
-	if err := r.Outbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, notificationOf(r.event)); err != nil {
+	if err := r.Inbox.AddToInboxOfAll(ctx, r.document.OrganizationRef, notificationOf(r.event)); err != nil {
 		return w, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, 1)
@@ -38,8 +39,8 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 			return then(w, outbox.StageEnd), err
 		}
 	}
-	if page.MailMode == outbox.MailWaits { // mails about earlier events on the thread may include these
-		err := eachOf(withMail(page.Recipients), func(p outbox.Recipient) error { return r.Outbox.AddMail(ctx, r.thread(p), w.ID) })
+	if page.MailMode == inbox.MailWaits { // mails about earlier events on the thread may include these
+		err := eachOf(withMail(page.Recipients), func(p inbox.Recipient) error { return r.Outbox.AddMail(ctx, r.thread(p), w.ID) })
 		if err != nil {
 			return w, err
 		}
@@ -51,7 +52,7 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 	case page.Next != "":
 		w.Cursor, w.Next = page.Next, r.millis()
 		return w, nil
-	case page.MailMode == outbox.MailNone:
+	case page.MailMode == inbox.MailNone:
 		return then(w, outbox.StageEnd), nil
 	}
 	w = then(w, outbox.StageMail)
@@ -63,7 +64,7 @@ func (r *eventRun) inboxes(ctx context.Context, w outbox.Work) (outbox.Work, err
 
 // serve puts the notification into the inboxes of recipients. It reports false, and puts it into none, where the document or the
 // notification was deleted.
-func (r *eventRun) serve(ctx context.Context, list []outbox.Recipient) (there bool, err error) {
+func (r *eventRun) serve(ctx context.Context, list []inbox.Recipient) (there bool, err error) {
 	var users []string
 	for _, p := range list {
 		if p.Inbox {
@@ -76,7 +77,7 @@ func (r *eventRun) serve(ctx context.Context, list []outbox.Recipient) (there bo
 	if there, err := r.notify(ctx, users...); err != nil || !there {
 		return false, err
 	}
-	if err := r.Outbox.AddToInbox(ctx, r.document.OrganizationRef, notificationOf(r.event), users, mentionedBy(r.event)...); err != nil {
+	if err := r.Inbox.AddToInbox(ctx, r.document.OrganizationRef, notificationOf(r.event), users, mentionedBy(r.event)...); err != nil {
 		return false, err
 	}
 	r.Metrics.Add(metrics.Deliveries, metrics.Inbox, float64(len(users)))
@@ -88,17 +89,17 @@ func (r *eventRun) notify(ctx context.Context, users ...string) (there bool, err
 	if there, err := r.exists(ctx); err != nil || !there {
 		return false, err
 	}
-	return r.Outbox.AddAudience(ctx, r.document.OrganizationRef, notificationOf(r.event), r.event.ID, users...)
+	return r.Inbox.AddAudience(ctx, r.document.OrganizationRef, notificationOf(r.event), r.event.ID, users...)
 }
 
 // page returns the page of recipients that begins at a cursor: the one that was stored, or else it decides it and stores that, so that every
 // run reaches the same people.
-func (r *eventRun) page(ctx context.Context, cursor string) (*outbox.RecipientPage, error) {
+func (r *eventRun) page(ctx context.Context, cursor string) (*inbox.RecipientPage, error) {
 	if !r.event.Notify || r.listed() && r.Mailer == nil {
-		return &outbox.RecipientPage{}, nil
+		return &inbox.RecipientPage{}, nil
 	}
 	if r.repeated { // a first message finds none, or finds it when it stores its own
-		page, err := r.Outbox.RecipientPage(ctx, r.stored.EventRef, cursor)
+		page, err := r.Inbox.RecipientPage(ctx, r.stored.EventRef, cursor)
 		if err != nil || page != nil {
 			return page, err
 		}
@@ -111,13 +112,13 @@ func (r *eventRun) page(ctx context.Context, cursor string) (*outbox.RecipientPa
 	if err != nil {
 		return nil, err
 	}
-	page := &outbox.RecipientPage{Next: next, Recipients: recipients(decisions)}
+	page := &inbox.RecipientPage{Next: next, Recipients: recipients(decisions)}
 	page.Left, page.Reasons = leftOut(decisions)
 	if page.MailMode, err = r.mailMode(ctx, cursor, page); err != nil {
 		return nil, err
 	}
 	if cursor != "" || next != "" || len(page.Recipients) > 0 || len(page.Left) >= worthKeeping {
-		page, err = r.Outbox.KeepRecipientPage(ctx, r.stored.EventRef, cursor, page)
+		page, err = r.Inbox.KeepRecipientPage(ctx, r.stored.EventRef, cursor, page)
 	}
 	if cursor == "" {
 		r.decided = page
@@ -130,27 +131,27 @@ func (r *eventRun) page(ctx context.Context, cursor string) (*outbox.RecipientPa
 const worthKeeping = 2
 
 // mailMode decides with the first page when the mails about an event are sent. Later pages follow it.
-func (r *eventRun) mailMode(ctx context.Context, cursor string, page *outbox.RecipientPage) (outbox.MailMode, error) {
+func (r *eventRun) mailMode(ctx context.Context, cursor string, page *inbox.RecipientPage) (inbox.MailMode, error) {
 	if cursor != "" {
-		first, err := r.Outbox.RecipientPage(ctx, r.stored.EventRef, "")
+		first, err := r.Inbox.RecipientPage(ctx, r.stored.EventRef, "")
 		if err != nil || first == nil {
-			return outbox.MailNone, err
+			return inbox.MailNone, err
 		}
 		return first.MailMode, nil
 	}
-	some := slices.ContainsFunc(page.Recipients, func(p outbox.Recipient) bool { return p.Mail })
+	some := slices.ContainsFunc(page.Recipients, func(p inbox.Recipient) bool { return p.Mail })
 	switch {
 	case r.Mailer == nil || !some && page.Next == "":
-		return outbox.MailNone, nil
+		return inbox.MailNone, nil
 	case r.event.AnnotationID == "" || r.settings.MailGroupingOff:
-		return outbox.MailNow, nil
+		return inbox.MailNow, nil
 	}
-	return outbox.MailWaits, nil
+	return inbox.MailWaits, nil
 }
 
 // mailsAt is when the mails about the event are sent, 0 for at once.
-func (r *eventRun) mailsAt(mode outbox.MailMode) collab.Millis {
-	if mode == outbox.MailWaits {
+func (r *eventRun) mailsAt(mode inbox.MailMode) collab.Millis {
+	if mode == inbox.MailWaits {
 		return r.event.Time + r.MailWindow.Milliseconds()
 	}
 	return 0

@@ -45,7 +45,7 @@ func (a *account) post(path, data string) (status int, answer string) {
 	may := access.New(a.directory, a.accounts, local, webhook.ClientOptions{}, a.Now, slog.New(slog.DiscardHandler))
 	h := api.Endpoints()[at].Handler(server, rpc.Services{
 		&commentannotations.Service{Directory: a.directory, Threads: a.tables.threads, Access: may},
-		&notifications.Service{Directory: a.directory, Outbox: a.outbox, Threads: a.tables.threads, Access: may},
+		&notifications.Service{Directory: a.directory, Inbox: a.inboxes, Threads: a.tables.threads, Access: may},
 		&organizations.Service{Directory: a.directory}, &users.Service{Directory: a.directory},
 	})
 	account, err := a.accounts.Account(a.Context(), a.id)

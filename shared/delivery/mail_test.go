@@ -229,12 +229,12 @@ func TestNotificationSays(t *testing.T) {
 		ev.AnnotationID, ev.People = "thread", []collab.User{{UserID: "bob"}}
 		test.edit(ev)
 		carrier := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-		_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, carrier, ev)
+		_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, carrier, ev)
 		w.must(err)
 		w.send(ev)
 		w.settle(w.start())
 		w.add(time.Millisecond)
-		list, _, err := w.outbox.Notifications(
+		list, _, err := w.inboxes.Notifications(
 			t.Context(), a.doc.OrganizationRef, collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}, "", 1,
 		)
 		if err != nil || len(list) != 1 {

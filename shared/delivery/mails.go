@@ -12,6 +12,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/mail"
 	"collabdata/shared/metrics"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 )
 
@@ -36,7 +37,7 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 	decided := page != nil && w.Cursor == ""
 	if !decided {
 		var err error
-		if page, err = r.Outbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil || page == nil {
+		if page, err = r.Inbox.RecipientPage(ctx, w.EventRef, w.Cursor); err != nil || page == nil {
 			return then(w, outbox.StageEnd), err
 		}
 	}
@@ -49,7 +50,7 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 		return w, err
 	}
 	for portion := range slices.Chunk(withMail(page.Recipients), mailPortion) {
-		switch err := r.mailPortion(ctx, portion, decided, page.MailMode != outbox.MailWaits); {
+		switch err := r.mailPortion(ctx, portion, decided, page.MailMode != inbox.MailWaits); {
 		case errors.Is(err, errDisabled):
 			return r.parked(w), nil
 		case errors.Is(err, mail.ErrThrottled):
@@ -69,7 +70,7 @@ func (r *eventRun) mails(ctx context.Context, w outbox.Work) (outbox.Work, error
 
 // mailPortion sends recipients the mail about the event: what it says, and who may know it, is as they are now. decided: this run has just
 // decided about the recipients.
-func (r *eventRun) mailPortion(ctx context.Context, list []outbox.Recipient, decided, alone bool) error {
+func (r *eventRun) mailPortion(ctx context.Context, list []inbox.Recipient, decided, alone bool) error {
 	r.notices = notices{}
 	mailed, dropped, err := r.stillWanted(ctx, list, decided)
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *eventRun) mailPortion(ctx context.Context, list []outbox.Recipient, dec
 	if err := each(len(dropped), concurrency, func(i int) error { return r.dropMail(ctx, dropped[i]) }); err != nil {
 		return err
 	}
-	return eachOf(mailed, func(p outbox.Recipient) error {
+	return eachOf(mailed, func(p inbox.Recipient) error {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < mailTime {
 			return errNoTime
 		}
@@ -92,8 +93,8 @@ func (r *eventRun) mailPortion(ctx context.Context, list []outbox.Recipient, dec
 // stillWanted divides recipients into those who get the mail and those who do not any more: the document, the thread, the event's comments
 // or its notification were deleted, or the rules, which are asked again unless this run decided, refuse the mail by now.
 func (r *eventRun) stillWanted(
-	ctx context.Context, list []outbox.Recipient, decided bool,
-) (mailed []outbox.Recipient, dropped []*decision, err error) {
+	ctx context.Context, list []inbox.Recipient, decided bool,
+) (mailed []inbox.Recipient, dropped []*decision, err error) {
 	there, err := r.exists(ctx)
 	if err == nil && there && r.event.AnnotationID != "" {
 		err = r.readThread(ctx, r.event)
@@ -101,24 +102,24 @@ func (r *eventRun) stillWanted(
 	}
 	if err == nil && there && !decided {
 		var withdrawn bool
-		withdrawn, err = r.Outbox.Withdrawn(ctx, r.stored.EventRef)
+		withdrawn, err = r.Inbox.Withdrawn(ctx, r.stored.EventRef)
 		there = !withdrawn
 	}
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case !there:
-		return nil, collab.Map(list, func(p outbox.Recipient) *decision { return &decision{person: person{User: p.User}, mail: deleted} }), nil
+		return nil, collab.Map(list, func(p inbox.Recipient) *decision { return &decision{person: person{User: p.User}, mail: deleted} }), nil
 	case decided:
 		return list, nil, nil
 	}
-	decisions, err := r.decide(ctx, collab.Map(list, func(p outbox.Recipient) person { return person{User: p.User} }))
+	decisions, err := r.decide(ctx, collab.Map(list, func(p inbox.Recipient) person { return person{User: p.User} }))
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, d := range decisions {
 		if d.mail == "" {
-			mailed = append(mailed, outbox.Recipient{User: d.User, Mail: true})
+			mailed = append(mailed, inbox.Recipient{User: d.User, Mail: true})
 		} else {
 			dropped = append(dropped, d)
 		}
@@ -127,23 +128,23 @@ func (r *eventRun) stillWanted(
 }
 
 // thread is the event's thread as a recipient gets mail about it.
-func (r *eventRun) thread(p outbox.Recipient) outbox.MailThread {
+func (r *eventRun) thread(p inbox.Recipient) outbox.MailThread {
 	return outbox.MailThread{DocumentRef: r.document, Annotation: r.event.AnnotationID, User: p.UserID}
 }
 
 // withMail returns the recipients who get a mail.
-func withMail(all []outbox.Recipient) []outbox.Recipient {
-	return slices.DeleteFunc(slices.Clone(all), func(p outbox.Recipient) bool { return !p.Mail })
+func withMail(all []inbox.Recipient) []inbox.Recipient {
+	return slices.DeleteFunc(slices.Clone(all), func(p inbox.Recipient) bool { return !p.Mail })
 }
 
 // eachOf calls f for all recipients, some at the same time.
-func eachOf(list []outbox.Recipient, f func(outbox.Recipient) error) error {
+func eachOf(list []inbox.Recipient, f func(inbox.Recipient) error) error {
 	return each(len(list), concurrency, func(i int) error { return f(list[i]) })
 }
 
 // dropMail records why there is no mail to a person, so that no later mail includes the event.
 func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
-	thread := r.thread(outbox.Recipient{User: d.User})
+	thread := r.thread(inbox.Recipient{User: d.User})
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, true, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
 	if err != nil || len(claimed) == 0 {
 		return err
@@ -153,7 +154,7 @@ func (r *eventRun) dropMail(ctx context.Context, d *decision) error {
 
 // sendMail sends a recipient the mail about the event, unless it was sent. Unless alone is true, it includes later events on the thread that
 // no mail has been sent about.
-func (r *eventRun) sendMail(ctx context.Context, p outbox.Recipient, alone bool) error {
+func (r *eventRun) sendMail(ctx context.Context, p inbox.Recipient, alone bool) error {
 	thread := r.thread(p)
 	claimed, err := r.Outbox.ClaimMail(ctx, thread, r.event.ID, alone, r.Now().Add(mailLease).UnixMilli(), r.skip(ctx))
 	if err != nil || len(claimed) == 0 {

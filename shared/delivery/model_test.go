@@ -148,7 +148,7 @@ func ask[Req, Data any](m *sightModel, op rpc.Operation[Req, Data], body string,
 
 // inboxTexts reads the inbox of a user.
 func (m *sightModel) inboxTexts(user string) (texts []string) {
-	s := notifications.Service{Directory: m.directory, Outbox: m.outbox, Threads: m.tables.threads, Access: m.checker()}
+	s := notifications.Service{Directory: m.directory, Inbox: m.inboxes, Threads: m.tables.threads, Access: m.checker()}
 	var list []notifications.Notification
 	if status := ask(m, s.Get, fmt.Sprintf(`{"organizationId":"org","userId":%q}`, user), &list); status != http.StatusOK {
 		m.t.Fatalf("the inbox of %s: %d", user, status)

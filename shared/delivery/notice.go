@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/mail"
 	"collabdata/shared/mail/content"
 	"collabdata/shared/mail/unsubscribe"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 )
 
 const (
@@ -39,7 +39,7 @@ type rendered struct {
 }
 
 // notice returns the mail about events to a recipient, and those of the events that it leaves out, as they say nothing any more.
-func (r *eventRun) notice(ctx context.Context, p outbox.Recipient, events []string) (n mail.Notice, left []string, err error) {
+func (r *eventRun) notice(ctx context.Context, p inbox.Recipient, events []string) (n mail.Notice, left []string, err error) {
 	r.notices.mu.Lock()
 	defer r.notices.mu.Unlock()
 	if r.notices.thread == nil {
@@ -145,7 +145,7 @@ func (r *eventRun) told(ctx context.Context, id string) (*collab.Event, error) {
 	}
 	withdrawn := false
 	if err == nil {
-		withdrawn, err = r.Outbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
+		withdrawn, err = r.Inbox.Withdrawn(ctx, collab.EventRef{Account: r.event.Account, ID: id})
 	}
 	if err != nil || withdrawn {
 		return nil, err

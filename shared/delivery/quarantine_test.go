@@ -13,7 +13,7 @@ import (
 	"collabdata/shared/delivery"
 	"collabdata/shared/mail"
 	"collabdata/shared/queue"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 )
 
 // silent is a mail service that does not answer until it is up.
@@ -40,7 +40,7 @@ func (s *silent) Send(ctx context.Context, _ mail.Notice) error {
 func TestSilentMailService(t *testing.T) {
 	w := newWorld(t)
 	a := w.account(grouping(true))
-	people := make([]collab.User, outbox.RecipientPageSize)
+	people := make([]collab.User, inbox.RecipientPageSize)
 	for i := range people {
 		people[i] = a.user(fmt.Sprintf("user%03d", i))
 	}

@@ -16,7 +16,7 @@ import (
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
-	"collabdata/shared/store/outbox"
+	"collabdata/shared/store/inbox"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -107,7 +107,7 @@ func TestWhoIsConcerned(t *testing.T) {
 				test.inbox, test.mail = append(test.inbox, "other"), append(test.mail[:len(test.mail):len(test.mail)], "other", "ann")
 			}
 			n := collab.Notification{ID: ev.ID + "-carrier", DocumentID: "doc", CreatedAt: ev.Time}
-			_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
+			_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, ev)
 			w.must(err)
 			w.send(ev)
 			w.settle(w.start())
@@ -399,7 +399,7 @@ func TestManyRecipients(t *testing.T) {
 			questions.Store(0)
 			a := w.account()
 			a.provider(r.URL+"/may", "s")
-			const page = outbox.RecipientPageSize
+			const page = inbox.RecipientPageSize
 			const n = 2*page + 10
 			var people []collab.User
 			for i := range n {

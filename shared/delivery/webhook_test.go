@@ -331,7 +331,7 @@ func TestUnwanted(t *testing.T) {
 	a.webhook("hook", r.URL+"/hook")
 	unwanted, wanted := a.quiet(), a.event(collab.WebhookDisabled)
 	wanted.Notify = false
-	_, err := w.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, wanted)
+	_, err := w.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: wanted.ID}, wanted)
 	w.must(err)
 	w.send(unwanted, wanted)
 	p := w.start()
@@ -579,7 +579,7 @@ func TestOrder(t *testing.T) {
 	late.ID, late.Notify = collab.NewIDs(w.Now().Add(-time.Hour), []byte("late")).Next(), false
 	n := collab.Notification{ID: late.ID, DocumentID: "doc", ActionUser: collab.User{UserID: "ann"}}
 	late.Notification = &n
-	_, err := a.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, late)
+	_, err := a.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, n, late)
 	w.must(err)
 	w.must(p.Event(t.Context(), event(late)))
 	w.settle(p)
@@ -731,7 +731,7 @@ func TestUnreadableEvent(t *testing.T) {
 	w.add(time.Minute)
 	third := a.event("comment.sung")
 	third.AnnotationID, third.People = "thread", []collab.User{bob}
-	_, err := a.outbox.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: third.ID}, third)
+	_, err := a.inboxes.AddNotification(t.Context(), a.request(), a.doc.OrganizationRef, collab.Notification{ID: third.ID}, third)
 	w.must(err)
 	w.send(third)
 	w.drain(p)

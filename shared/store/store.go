@@ -1,6 +1,7 @@
 // Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items mean:
-// threads (annotations and comments), directory (organizations, documents, folders, users, accounts) and outbox (events, notifications,
-// webhooks). Package keys documents the keys. Nothing else imports DynamoDB.
+// directory (organizations, documents, folders, members), accounts (API keys, settings, quotas), threads (annotations and comments), outbox
+// (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications) and deletion. Package keys documents the keys. Nothing
+// else imports DynamoDB.
 package store
 
 import (

@@ -47,7 +47,7 @@ func New(c deliver.Config) (*Worker, error) {
 		c.Now = time.Now
 	}
 	w := &Worker{deliverer: d, events: queue.New(c.SQS, c.EventsURL, c.Log), webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log), config: c}
-	waiting := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader), nil)
+	waiting := outbox.New(store.New(c.DynamoDB, c.Table, c.Now, rand.Reader))
 	w.relay = &pending.Relay{
 		Store: waiting, Lanes: hooks.New(waiting), Events: w.events, Webhooks: w.webhooks, Metrics: c.Metrics, Log: c.Log, Now: c.Now,
 	}

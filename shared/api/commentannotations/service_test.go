@@ -53,7 +53,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	t.Helper()
 	s := storetest.New(t)
 	d := directory.New(s)
-	o := outbox.New(s, d)
+	o := outbox.New(s)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
 	asked := access.New(d, accounts.New(s), webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
 	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: asked}

@@ -135,7 +135,7 @@ func (s *Service) Add(ctx context.Context, call *rpc.Call, req *AddRequest) (Add
 	if !ev.NotifyAll {
 		ev.People = rpc.DistinctBy(req.NotifyUsers, func(u collab.User) string { return u.UserID })
 	}
-	created, err := s.Outbox.AddNotification(ctx, call.Request, doc.OrganizationRef, n, &ev)
+	created, err := s.Inbox.AddNotification(ctx, call.Request, doc.OrganizationRef, n, &ev)
 	if err != nil {
 		return AddResult{}, err
 	}

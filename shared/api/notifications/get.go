@@ -159,7 +159,7 @@ func (s *Service) fill(
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
 	for looked, ahead := 0, 0; ; {
-		found, next, err := s.Outbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
+		found, next, err := s.Inbox.Notifications(ctx, org, q, at, min(max(page.Most(), ahead), chunk))
 		if err != nil {
 			return err
 		}

@@ -36,11 +36,11 @@ func (f *fixture) give(t *testing.T, number int, n collab.Notification, users ..
 			t.Fatal(err)
 		}
 	}
-	_, err := f.outbox.AddAudience(t.Context(), org, n, n.ID, users...)
+	_, err := f.inbox.AddAudience(t.Context(), org, n, n.ID, users...)
 	if err == nil && len(users) > 0 {
-		err = f.outbox.AddToInbox(t.Context(), org, n, users)
+		err = f.inbox.AddToInbox(t.Context(), org, n, users)
 	} else if err == nil {
-		err = f.outbox.AddToInboxOfAll(t.Context(), org, n)
+		err = f.inbox.AddToInboxOfAll(t.Context(), org, n)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 type Service struct {
 	Accounts  Accounts
 	Directory Directory
-	Outbox    Outbox
+	Inbox     Inbox
 	Deletion  Deletion
 	Threads   Threads
 	Access    Access
@@ -49,8 +49,8 @@ type Accounts interface {
 	Resubscribe(ctx context.Context, r unsubscribe.Recipient) error
 }
 
-// Outbox keeps notifications and the inboxes that list them: see package outbox.
-type Outbox interface {
+// Inbox keeps notifications and the inboxes that list them: see package inbox.
+type Inbox interface {
 	AddNotification(
 		ctx context.Context, req *request.Request, org collab.OrganizationRef, n collab.Notification, ev *collab.Event,
 	) (created bool, err error)

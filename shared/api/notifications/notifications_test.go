@@ -20,6 +20,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
@@ -34,6 +35,7 @@ type fixture struct {
 	accounts  *accounts.Store
 	directory *directory.Store
 	outbox    *outbox.Store
+	inbox     *inbox.Store
 	threads   *threads.Store
 	server    *rpc.Server
 	sent      []collab.EventRef
@@ -50,17 +52,18 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	table := storetest.New(t)
 	d := directory.New(table)
-	o := outbox.New(table, d)
+	o := outbox.New(table)
+	in := inbox.New(o, d)
 	if err := storetest.AddDocuments(t.Context(), d, org, "doc"); err != nil {
 		t.Fatal(err)
 	}
 	a := accounts.New(table)
-	f := &fixture{accounts: a, directory: d, outbox: o, threads: threads.New(table, d, o), server: &rpc.Server{
+	f := &fixture{accounts: a, directory: d, outbox: o, inbox: in, threads: threads.New(table, d, o), server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: a,
 	}}
 	f.server.Send = f.send
 	f.Service = notifications.Service{
-		Accounts: a, Directory: d, Outbox: o, Deletion: deletion.New(d, f.threads, o, 0), Threads: f.threads,
+		Accounts: a, Directory: d, Inbox: in, Deletion: deletion.New(f.threads, in, 0), Threads: f.threads,
 		Access: access.New(d, a, webhook.NewGuard(nil), webhook.ClientOptions{}, f.server.Now, f.server.Log),
 	}
 	return f
@@ -148,7 +151,7 @@ func TestAddRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			stored, err := f.outbox.Notification(t.Context(), org, ev.Notification.ID)
+			stored, err := f.inbox.Notification(t.Context(), org, ev.Notification.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,7 +189,7 @@ func TestAddRecords(t *testing.T) {
 		if a.code != http.StatusOK || f.sent != nil {
 			t.Errorf("%d %s, sent %v", a.code, a.Error.Message, f.sent)
 		}
-		stored, err := f.outbox.Notification(t.Context(), org, "n-1")
+		stored, err := f.inbox.Notification(t.Context(), org, "n-1")
 		if err != nil || stored.Headline != full.Headline {
 			t.Errorf("%+v %v", stored, err)
 		}

@@ -135,7 +135,7 @@ func (s *Service) Update(ctx context.Context, call *rpc.Call, req *UpdateRequest
 	ids, errs, failed := make([]string, len(req.Notifications)), make([]error, len(req.Notifications)), 0
 	for i := range req.Notifications {
 		ids[i] = req.Notifications[i].ID
-		err := s.Outbox.ChangeNotification(ctx, call.Request, org, s.change(call, org, req, i))
+		err := s.Inbox.ChangeNotification(ctx, call.Request, org, s.change(call, org, req, i))
 		switch collab.CodeOf(err) {
 		case "":
 			continue

@@ -41,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	f := &fixture{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)}
 	now := func() time.Time { return f.now }
 	table := store.New(localstacktest.Config(localstacktest.DynamoDB(t)), "webhooks-"+rand.Text(), now, rand.Reader)
-	f.store = hooks.New(outbox.New(table, nil))
+	f.store = hooks.New(outbox.New(table))
 	if err := f.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/webhook"
@@ -50,10 +51,11 @@ func New(c Config) (*delivery.Deliverer, error) {
 	}
 	t := store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)
 	d := directory.New(t)
-	pending := outbox.New(t, d)
-	threads := threads.New(t, d, pending)
+	pending := outbox.New(t)
+	threads, inboxes := threads.New(t, d, pending), inbox.New(pending, d)
 	o := delivery.Options{
-		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(d, threads, pending, 0), Outbox: pending, Hooks: hooks.New(pending),
+		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(threads, inboxes, 0),
+		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,
 		Events: queue.New(c.SQS, c.EventsURL, c.Log), Webhooks: queue.New(c.SQS, c.WebhooksURL, c.Log),
 		Guard: webhook.NewGuard(c.PrivateRanges), Client: c.Calls, MailWindow: c.MailWindow,
 		Metrics: c.Metrics, Log: c.Log, Now: c.Now, Random: rand.Reader,

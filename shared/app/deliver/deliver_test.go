@@ -27,6 +27,7 @@ import (
 	"collabdata/shared/store/accounts"
 	"collabdata/shared/store/directory"
 	"collabdata/shared/store/hooks"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/localstacktest"
 	"collabdata/shared/testing/storetest"
@@ -107,7 +108,6 @@ func receive(t *testing.T, c deliver.Config) <-chan string {
 // add records a notification for bob.
 func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 	t.Helper()
-	s := outboxOf(c)
 	now := time.Now()
 	ev := &collab.Event{
 		ID: collab.NewIDs(now, []byte(rand.Text())).
@@ -117,16 +117,16 @@ func add(t *testing.T, c deliver.Config, address string) *collab.Event {
 	}
 	n := collab.Notification{ID: ev.ID, DocumentID: "doc", Headline: "hello", CreatedAt: ev.Time}
 	ev.Notification = &n
-	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
+	if _, err := inboxOf(c).AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, n, ev); err != nil {
 		t.Fatal(err)
 	}
 	return ev
 }
 
-func inbox(t *testing.T, c deliver.Config) int {
+func inboxLen(t *testing.T, c deliver.Config) int {
 	t.Helper()
 	of := collab.NotificationQuery{NotificationFilter: collab.NotificationFilter{User: "bob"}}
-	list, _, err := outboxOf(c).Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
+	list, _, err := inboxOf(c).Notifications(t.Context(), collab.OrganizationRef{Account: "acme", Organization: "org"}, of, "", 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestHandler(t *testing.T) {
 	if got := run(queue.Event{EventRef: ref}.Encode()); got != `{"batchItemFailures":[]}` {
 		t.Errorf("answered %s", got)
 	}
-	if inbox(t, c) != 1 {
+	if inboxLen(t, c) != 1 {
 		t.Error("nothing is in the inbox")
 	}
 	for _, want := range []string{`"Deliveries":1`, `"Channel":"email"`, `"Channel":"inbox"`, `"Events":1`, `"Namespace":"CollabData"`, `"Stage":"test"`} {
@@ -287,7 +287,7 @@ func TestLocal(t *testing.T) {
 	if n != 2 {
 		t.Errorf("%d mails", n)
 	}
-	if n := inbox(t, c); n != 2 {
+	if n := inboxLen(t, c); n != 2 {
 		t.Errorf("%d in the inbox", n)
 	}
 	cancel()
@@ -311,5 +311,7 @@ func tableOf(c deliver.Config) *store.Table {
 }
 
 func outboxOf(c deliver.Config) *outbox.Store {
-	return outbox.New(tableOf(c), directory.New(tableOf(c)))
+	return outbox.New(tableOf(c))
 }
+
+func inboxOf(c deliver.Config) *inbox.Store { return inbox.New(outboxOf(c), directory.New(tableOf(c))) }

@@ -136,7 +136,7 @@ func runOutage(t testing.TB, n int, down string) outage {
 				mu.Lock()
 				waits[ev.ID] = got
 				mu.Unlock()
-				if _, err := s.AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, ev); err != nil {
+				if _, err := inboxOf(c).AddNotification(ctx, storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: fmt.Sprint(i)}, ev); err != nil {
 					t.Error(err)
 					return
 				}

@@ -64,7 +64,7 @@ func BenchmarkHealthyEndpoint(b *testing.B) {
 					DocumentID: "doc", Time: at.UnixMilli(), Notification: &collab.Notification{ID: fmt.Sprint(i)},
 				}
 				events[i] = queue.Event{EventRef: collab.EventRef{Account: "acme", ID: ev.ID}}
-				_, err := s.AddNotification(
+				_, err := inboxOf(c).AddNotification(
 					b.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, *ev.Notification, ev,
 				)
 				return err

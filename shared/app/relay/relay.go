@@ -45,7 +45,7 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool), ou
 		return nil, err
 	}
 	log := app.NewLog(out)
-	o := outbox.New(store.New(cfg, table, time.Now, rand.Reader), nil)
+	o := outbox.New(store.New(cfg, table, time.Now, rand.Reader))
 	return &pending.Relay{
 		Store:    o,
 		Lanes:    hooks.New(o),

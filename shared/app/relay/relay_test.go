@@ -33,12 +33,12 @@ func TestServe(t *testing.T) {
 	}
 	values["EVENTS_QUEUE_URL"], values["WEBHOOKS_QUEUE_URL"] = urls[keys.EventsQueue], urls[keys.WebhooksQueue]
 	past := func() time.Time { return time.Now().Add(-3 * time.Minute) }
-	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader), nil)
+	s := outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), values["TABLE_NAME"], past, rand.Reader))
 	if err := s.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ev := &collab.Event{ID: "e", Account: "acme", OrganizationID: "org"}
-	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: "acme", Organization: "org"}, collab.Notification{ID: "n"}, ev); err != nil {
+	if _, err := s.Commit(t.Context(), storetest.Request(time.Now()), nil, ev); err != nil {
 		t.Fatal(err)
 	}
 

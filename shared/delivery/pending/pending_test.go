@@ -57,7 +57,7 @@ func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{TB: t, now: time.UnixMilli(time.Now().UnixMilli())}
 	name := "relay-" + rand.Text()
-	w.store = outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader), nil)
+	w.store = outbox.New(store.New(localstacktest.Config(localstacktest.DynamoDB(t)), name, w.Now, rand.Reader))
 	if err := w.store.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -102,8 +102,7 @@ func (w *world) event(id string) collab.EventRef { return w.eventOf("acct", id) 
 func (w *world) eventOf(acct, id string) collab.EventRef {
 	w.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: acct, OrganizationID: "org", DocumentID: "doc"}
-	n := collab.Notification{ID: "of-" + id, DocumentID: "doc"}
-	if _, err := w.store.AddNotification(w.Context(), storetest.Request(time.Now()), collab.OrganizationRef{Account: acct, Organization: "org"}, n, ev); err != nil {
+	if _, err := w.store.Commit(w.Context(), storetest.Request(time.Now()), nil, ev); err != nil {
 		w.Fatal(err)
 	}
 	return collab.EventRef{Account: acct, ID: id}
@@ -529,7 +528,7 @@ func TestSilentConnection(t *testing.T) {
 		})
 	})
 	r := w.relay()
-	o := outbox.New(table.At(w.Now), nil)
+	o := outbox.New(table.At(w.Now))
 	r.Store, r.Lanes = o, hooks.New(o)
 	if err := r.Run(t.Context()); err == nil {
 		t.Error("no error")

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 )
@@ -26,6 +27,7 @@ import (
 type Store struct {
 	*directory.Store
 	Outbox  *outbox.Store
+	Inbox   *inbox.Store
 	Threads *threads.Store
 
 	undelete time.Duration
@@ -40,9 +42,10 @@ type bounds struct {
 	swept    int // items that a step of a sweep deletes: a run that dies does them again
 }
 
-// New returns what deletes in the parts of a table. For the time undelete what was deleted may be restored: it is swept later.
-func New(d *directory.Store, t *threads.Store, o *outbox.Store, undelete time.Duration) *Store {
-	return &Store{d, o, t, undelete, bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500}}
+// New returns what deletes threads, notifications, and in the directory of the threads. For the time undelete what was deleted may be
+// restored: it is swept later.
+func New(t *threads.Store, in *inbox.Store, undelete time.Duration) *Store {
+	return &Store{t.Directory, t.Outbox, in, t, undelete, bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500}}
 }
 
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:

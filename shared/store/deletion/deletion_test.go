@@ -14,6 +14,7 @@ import (
 	"collabdata/shared/store"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/storetest"
@@ -32,9 +33,9 @@ type process struct {
 func newProcess(t *testing.T, tb *store.Table, now func() time.Time, undelete time.Duration) *process {
 	tb = tb.At(now)
 	d := directory.New(tb)
-	o := outbox.New(tb, d)
+	o := outbox.New(tb)
 	th := threads.New(tb, d, o)
-	return &process{t, deletion.New(d, th, o, undelete), th, undelete}
+	return &process{t, deletion.New(th, inbox.New(o, d), undelete), th, undelete}
 }
 
 func (p *process) must(err error) {
@@ -162,24 +163,24 @@ func (p *process) tell(doc collab.DocumentRef, id string, users ...string) {
 	for _, u := range users {
 		ev.People = append(ev.People, collab.User{UserID: u})
 	}
-	_, err := p.Outbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, &ev)
+	_, err := p.Inbox.AddNotification(p.Context(), storetest.Request(p.Now()), doc.OrganizationRef, n, &ev)
 	p.must(err)
 	slices.Sort(users)
-	for page := range slices.Chunk(users, outbox.RecipientPageSize) {
-		_, err := p.Outbox.AddAudience(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
+	for page := range slices.Chunk(users, inbox.RecipientPageSize) {
+		_, err := p.Inbox.AddAudience(p.Context(), doc.OrganizationRef, n, ev.ID, page...)
 		p.must(err)
-		p.must(p.Outbox.AddToInbox(p.Context(), doc.OrganizationRef, n, page))
+		p.must(p.Inbox.AddToInbox(p.Context(), doc.OrganizationRef, n, page))
 		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, User: page[0]}, ev.ID))
 	}
 	if len(users) == 0 {
-		p.must(p.Outbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
+		p.must(p.Inbox.AddToInboxOfAll(p.Context(), doc.OrganizationRef, n))
 	}
 }
 
 // read has a user read a notification.
 func (p *process) read(org collab.OrganizationRef, id, user string) {
 	p.Helper()
-	p.must(p.Outbox.ChangeNotification(p.Context(), storetest.Request(p.Now()), org, collab.NotificationChange{ID: id, Read: []string{user}}))
+	p.must(p.Inbox.ChangeNotification(p.Context(), storetest.Request(p.Now()), org, collab.NotificationChange{ID: id, Read: []string{user}}))
 }
 
 // fill puts into a document whatever hangs on one, with people who are no members of the organization.
@@ -199,7 +200,7 @@ func (p *process) fill(doc collab.DocumentRef) {
 	}
 	p.must(p.DeleteMembers(p.Context(), storetest.Request(p.Now()), in, []string{"cid"})[0])
 	var many []string
-	for i := range 2*outbox.RecipientPageSize + 1 {
+	for i := range 2*inbox.RecipientPageSize + 1 {
 		many = append(many, fmt.Sprint("user", i))
 	}
 	p.tell(doc, "many", many...)
@@ -215,9 +216,9 @@ func (p *process) fill(doc collab.DocumentRef) {
 		CreatedAt:    p.Millis(),
 	}
 	for _, page := range [][]string{{"eve"}, {"stranger"}} {
-		_, err := p.Outbox.AddAudience(p.Context(), org, comment, comment.ID, page...)
+		_, err := p.Inbox.AddAudience(p.Context(), org, comment, comment.ID, page...)
 		p.must(err)
-		p.must(p.Outbox.AddToInbox(p.Context(), org, comment, page))
+		p.must(p.Inbox.AddToInbox(p.Context(), org, comment, page))
 		p.must(p.Outbox.AddMail(p.Context(), outbox.MailThread{DocumentRef: doc, Annotation: "a", User: page[0]}, comment.ID))
 	}
 }
@@ -334,9 +335,9 @@ func TestDeleteNotifications(t *testing.T) {
 			org, q, empty := doc.OrganizationRef, of(doc), below(t, tb)
 			tell := func(i int) {
 				n := collab.Notification{ID: fmt.Sprintf("n%04d", i), DocumentID: "plan", Incarnation: doc.Incarnation, CreatedAt: collab.Millis(1_000 + i)}
-				_, err := p.Outbox.AddAudience(t.Context(), org, n, n.ID, "bob")
+				_, err := p.Inbox.AddAudience(t.Context(), org, n, n.ID, "bob")
 				p.must(err)
-				p.must(p.Outbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
+				p.must(p.Inbox.AddToInbox(t.Context(), org, n, []string{"bob"}))
 			}
 			const all = most + 30
 			store.All(all, tell)
@@ -358,7 +359,7 @@ func TestDeleteNotifications(t *testing.T) {
 				t.Errorf("again: %d", len(again))
 			}
 			p.run(job)
-			list, next, err := p.Outbox.Notifications(t.Context(), org, q, "", 100)
+			list, next, err := p.Inbox.Notifications(t.Context(), org, q, "", 100)
 			if err != nil || len(list) != 1 || list[0].ID != fmt.Sprintf("n%04d", all) || next != "" {
 				t.Errorf("there are %d, %v", len(list), err)
 			}

@@ -49,7 +49,7 @@ func (s *Store) DeleteNotifications(
 	errs = make([]error, len(ids))
 	store.All(len(ids), func(i int) {
 		if n, ok := at[ids[i]]; ok {
-			errs[i] = s.Outbox.DeleteNotification(ctx, org, q.User, n)
+			errs[i] = s.Inbox.DeleteNotification(ctx, org, q.User, n)
 		} else {
 			errs[i] = collab.Errorf(collab.NotFound, "notification %q does not exist in organization %q", ids[i], org.Organization)
 		}
@@ -98,7 +98,7 @@ func (s *Store) deleteMoreNotifications(ctx context.Context, job *outbox.Job, p 
 		return err
 	}
 	err = store.Each(ctx, len(part.List), func(ctx context.Context, i int) error {
-		return s.Outbox.DeleteNotification(ctx, job.In, part.User, part.List[i])
+		return s.Inbox.DeleteNotification(ctx, job.In, part.User, part.List[i])
 	})
 	if err == nil {
 		p.Deleting, p.From = more, from
@@ -116,7 +116,7 @@ func (s *Store) pick(ctx context.Context, org collab.OrganizationRef, n *outbox.
 	n.List = nil
 	for _, q.IDs = range parts {
 		for reads := 1; ; reads++ {
-			entries, next, err := s.Outbox.Notifications(ctx, org, q, n.From, min(readAtOnce, s.bounds.deleted-len(n.List)))
+			entries, next, err := s.Inbox.Notifications(ctx, org, q, n.From, min(readAtOnce, s.bounds.deleted-len(n.List)))
 			if err != nil {
 				return err
 			}

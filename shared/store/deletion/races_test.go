@@ -546,7 +546,7 @@ func TestJobOnNotificationsKeepsItsPlace(t *testing.T) {
 	if slices.Max(reads) > 2*slices.Min(reads)+5 {
 		t.Errorf("the runs made these reads: %v", reads)
 	}
-	list, _, err := p.Outbox.Notifications(t.Context(), doc.OrganizationRef, q, "", 100)
+	list, _, err := p.Inbox.Notifications(t.Context(), doc.OrganizationRef, q, "", 100)
 	if err != nil || len(list) > 0 {
 		t.Errorf("there are %d, %v", len(list), err)
 	}

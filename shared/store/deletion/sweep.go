@@ -85,7 +85,7 @@ func (s *Store) sweep(ctx context.Context, job *outbox.Job, next int) (n int, do
 	case job.Threads != nil:
 		return s.Threads.Sweep(ctx, job.Document(job.Things[0]), job.Threads[next].ID, s.bounds.swept)
 	case job.Notifications != nil:
-		return 1, true, s.Outbox.SweepNotification(ctx, job.In, job.Notifications.List[next])
+		return 1, true, s.Inbox.SweepNotification(ctx, job.In, job.Notifications.List[next])
 	}
 	th := job.Things[next]
 	k := keys.Thing(job.In, th.Kind, th.ID)
@@ -154,7 +154,7 @@ func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n in
 			return nil
 		}},
 		{keys.DocumentNotification(doc, 0, "").PK, store.Everything, func(ctx context.Context, sk string) error {
-			return s.Outbox.SweepListed(ctx, doc, sk)
+			return s.Inbox.SweepListed(ctx, doc, sk)
 		}},
 		{keys.MailPartition(doc), store.Everything, nil},
 		{keys.SeenPartition(doc), store.Everything, nil},

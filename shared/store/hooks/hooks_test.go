@@ -15,7 +15,7 @@ import (
 
 // onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
 func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
-	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(outbox.New(table, nil))) })
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) { test(t, New(outbox.New(table))) })
 }
 
 // TestKeepUnknown holds that no change drops attributes that a newer version has written.

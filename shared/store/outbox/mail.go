@@ -122,3 +122,31 @@ func (s *Store) FreeMail(ctx context.Context, t MailThread, events []string) err
 	_, err := s.writeMails(ctx, t, events, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 	return err
 }
+
+// MailEnd is what became of the mail to a person about an event.
+type MailEnd struct {
+	At  collab.Millis // when it left, or it was decided that none does; 0 for not yet
+	Why string        // why none did; "" for one that left
+}
+
+// MailEnds returns what became of the mails about an event to users, by user; the thread's User does not count. Eventually consistent; half a
+// unit a user.
+func (s *Store) MailEnds(ctx context.Context, t MailThread, event string, users []string) (map[string]MailEnd, error) {
+	key := func(u string) keys.Key {
+		t.User = u
+		return mailKey(t, event)
+	}
+	found, err := s.GetAll(ctx, collab.Map(users, key), false)
+	if err != nil {
+		return nil, err
+	}
+	ends := make(map[string]MailEnd, len(users))
+	for _, u := range users {
+		var m mailItem
+		if err := found[key(u)].Decode(&m); err != nil {
+			return nil, err
+		}
+		ends[u] = MailEnd{m.SentAt, m.Why}
+	}
+	return ends, nil
+}

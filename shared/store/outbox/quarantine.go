@@ -73,3 +73,13 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	_, err = s.Write(ctx, store.Delete(k), store.Put(store.ItemOf(workKey(w), w)))
 	return err
 }
+
+// QuarantinedEvent reads an event's place in the quarantine; nil where it is not in it.
+func (s *Store) QuarantinedEvent(ctx context.Context, ref collab.EventRef) (*Quarantined, error) {
+	q, exists, err := store.Read[Quarantined](ctx, s.Table, keys.Quarantined(ref.Account, ref.ID))
+	if err != nil || !exists {
+		return nil, err
+	}
+	q.EventRef = ref
+	return &q, nil
+}

@@ -1,7 +1,6 @@
 package outbox
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,36 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// prefer are the preferences of users, who have the default ones otherwise, in documents that are there unless they are deleted.
-type prefer struct {
-	of      map[string]collab.Preferences
-	deleted map[string]bool
-}
-
-func (p prefer) Current(_ context.Context, _ collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
-	current := map[collab.DocumentRef]bool{}
-	for _, d := range documents {
-		current[d] = !p.deleted[d.Document]
-	}
-	return current, nil
-}
-
-func (p prefer) Preferences(_ context.Context, _ collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
-	set, ok := p.of[user]
-	if !ok {
-		set = collab.DefaultPreferences
-	}
-	return slices.Repeat([]collab.Preferences{set}, len(documents)), nil
-}
-
-func preferences(s *Store) map[string]collab.Preferences { return s.directory.(prefer).of }
-
-func deleted(s *Store) map[string]bool { return s.directory.(prefer).deleted }
-
 // onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
 func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
 	storetest.OnEach(t, func(t *testing.T, table *store.Table) {
-		test(t, New(table, prefer{map[string]collab.Preferences{}, map[string]bool{}}))
+		test(t, New(table))
 	})
 }
 

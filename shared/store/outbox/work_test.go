@@ -20,8 +20,7 @@ import (
 func (s *Store) addEvent(t *testing.T, id string) (*collab.Event, collab.EventRef) {
 	t.Helper()
 	ev := &collab.Event{ID: id, Type: collab.NotificationAdded, Account: "acct", OrganizationID: "org", DocumentID: "doc", Time: 1}
-	org := collab.OrganizationRef{Account: "acct", Organization: "org"}
-	if _, err := s.AddNotification(t.Context(), storetest.Request(time.Now()), org, notification("of-"+id, "ann", 1), ev); err != nil {
+	if _, err := s.Commit(t.Context(), storetest.Request(time.Now()), nil, ev); err != nil {
 		t.Fatal(err)
 	}
 	return ev, collab.EventRef{Account: "acct", ID: id}
@@ -201,7 +200,7 @@ func testQuarantine(t *testing.T, s *Store) {
 // TestUnreadable: what this version can't read is told apart, and passed over.
 func TestUnreadable(t *testing.T) {
 	ctx := t.Context()
-	s := New(storetest.New(t), nil)
+	s := New(storetest.New(t))
 	_, ref := s.addEvent(t, "e")
 	it := store.NewItem(keys.Event(ref.Account, ref.ID))
 	it[keys.Body] = store.Text(`{"id":1}`)
@@ -232,27 +231,6 @@ func TestUnreadable(t *testing.T) {
 	})
 	if err != nil || len(list) != 1 || next != "" || skipped != 3 {
 		t.Errorf("%+v, %q, %v, %d passed over", list, next, err, skipped)
-	}
-}
-
-func TestRecipientPage(t *testing.T) { onEach(t, testRecipientPage) }
-
-func testRecipientPage(t *testing.T, s *Store) {
-	ctx := t.Context()
-	_, ref := s.addEvent(t, "e")
-	if c, err := s.RecipientPage(ctx, ref, "u#x"); c != nil || err != nil {
-		t.Fatal(c, err)
-	}
-	first := &RecipientPage{Recipients: []Recipient{{User: collab.User{UserID: "bob", Name: new("Bob")}, Inbox: true}}, Next: "n"}
-	for _, c := range []*RecipientPage{first, {Recipients: nil}} {
-		kept, err := s.KeepRecipientPage(ctx, ref, "u#x", c)
-		if diff := cmp.Diff(first, kept); diff != "" || err != nil {
-			t.Error(err, diff)
-		}
-	}
-	c, err := s.RecipientPage(ctx, ref, "u#x")
-	if diff := cmp.Diff(first, c); diff != "" || err != nil {
-		t.Error(err, diff)
 	}
 }
 

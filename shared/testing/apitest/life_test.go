@@ -9,6 +9,7 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/store/deletion"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
 	"collabdata/shared/testing/apitest"
@@ -36,8 +37,8 @@ func TestLife(t *testing.T) {
 	}
 	tb := s.Outbox.Table.At(func() time.Time { return time.Now().Add(time.Hour) })
 	d := directory.New(tb)
-	o := outbox.New(tb, d)
-	later := deletion.New(d, threads.New(tb, d, o), o, 0)
+	o := outbox.New(tb)
+	later := deletion.New(threads.New(tb, d, o), inbox.New(o, d), 0)
 	jobs := scan(func(k keys.Key) bool { return k.SK == "PROGRESS" })
 	for _, k := range jobs {
 		parts, err := keys.Split(k.PK)

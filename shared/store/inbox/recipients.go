@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 )
 
 // Recipient is a person whom an event reaches, as it was decided.
@@ -25,8 +26,8 @@ const (
 	MailWaits MailMode = "wait" // after a while, so that several on one thread become one
 )
 
-// LeftOut is a person whom a channel does not reach. Inbox and Mail are the places of their reasons in RecipientPage.Reasons, from 1 on; 0 is
-// for a channel that reaches the person, or a reason that was not kept.
+// LeftOut is a person whom a channel does not reach. Inbox and Mail are places of reasons in RecipientPage.Reasons, from 1 on; 0 is for a
+// channel that reaches the person, and for a reason that was not kept.
 type LeftOut struct {
 	UserID string `json:"u"`
 	Inbox  int    `json:"i,omitempty"`
@@ -51,7 +52,7 @@ type recipientPageItem struct {
 	Expires int64                         `dynamodbav:"ttl"`
 }
 
-// RecipientPage reads the page of an event's recipients that begins at a cursor; nil when it is not decided yet.
+// RecipientPage reads the page of an event's recipients that begins at a cursor; nil when it was not decided yet.
 func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor string) (*RecipientPage, error) {
 	it, _, err := store.Read[recipientPageItem](ctx, s.Table, keys.RecipientPage(ref.Account, ref.ID, cursor))
 	return it.Body.Value, err
@@ -59,7 +60,7 @@ func (s *Store) RecipientPage(ctx context.Context, ref collab.EventRef, cursor s
 
 // KeepRecipientPage stores a page of an event's recipients, unless one is stored already, and returns the stored one.
 func (s *Store) KeepRecipientPage(ctx context.Context, ref collab.EventRef, cursor string, c *RecipientPage) (*RecipientPage, error) {
-	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, Expiry(s.Millis())}
+	page := recipientPageItem{store.Encoded[*RecipientPage]{Value: c}, outbox.Expiry(s.Millis())}
 	there, err := s.Create(ctx, store.ItemOf(keys.RecipientPage(ref.Account, ref.ID, cursor), page))
 	if err == nil && there != nil {
 		err = there.Decode(&page)

@@ -1,4 +1,8 @@
-package outbox
+// Package inbox keeps notifications, whom each is for, and the inboxes that list them.
+//
+// A notification is recorded with the event that sends it, what users did with it with events of that, and a deletion drops its mails: so inbox
+// knows the outbox, and the outbox knows nothing of inboxes.
+package inbox
 
 import (
 	"cmp"
@@ -11,17 +15,37 @@ import (
 	"collabdata/shared/keys"
 	"collabdata/shared/request"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 )
 
-// A user's inbox is two lists of pointers, the user's own and the organization's for all, in each newest first; what they point to is
-// stored once. What the user did with a notification is an item of its own, made when there is something to say.
+// Store is the notifications in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments say.
+type Store struct {
+	*store.Table
+	outbox    *outbox.Store
+	directory Directory
+}
 
-// inboxItem is what a user's list says of a notification beside its key.
+// Directory knows which notifications users want, and which documents exist: see package directory.
+type Directory interface {
+	// Preferences returns a user's preferences for each of the documents, in their order.
+	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
+
+	// Current returns which of the documents are there, in this incarnation, and enabled.
+	Current(ctx context.Context, org collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error)
+}
+
+// New returns the notifications in the table of an outbox.
+func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
+
+// A user's inbox is two lists of pointers, the user's own and the organization's for all, newest first. A notification is stored once. What a
+// user did with it is an item of its own, written when the user first does something.
+
+// inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
 	Mentioned bool `dynamodbav:"men,omitempty"` // its comment mentions the user
 }
 
-// AddToInbox puts a notification into the lists of users, some of whom its comment mentions. Repeats change nothing.
+// AddToInbox puts a notification into the lists of users; its comment mentions those in mentioned. Repeats change nothing.
 func (s *Store) AddToInbox(ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string, mentioned ...string) error {
 	return store.Each(ctx, len(users), func(ctx context.Context, i int) error {
 		own := inboxItem{Mentioned: slices.Contains(mentioned, users[i])}
@@ -45,10 +69,10 @@ type pointer struct {
 	inboxItem
 }
 
-// Notifications returns up to most notifications of the organization that q means, in the order of their times and by id where these are
-// equal, behind a position ("" for the first). Those that were sent to all are in the list of each user but who sent them and who prefers
-// not to have such for their document. What is of a document that is not there is left out, as are ids that q does not mean. next is the
-// position of the next page, "" when the list ends: a page may hold fewer than most, even none, and have one.
+// Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
+// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer to
+// have none such of the document. Notifications of documents that do not exist are left out. next is the position of the next page, "" when
+// the list ends. A page may hold fewer than most, even none, and still have a next one.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
@@ -72,7 +96,7 @@ func (s *Store) Notifications(
 	}
 }
 
-// pointers returns up to most pointers of the lists that q reads behind a position, in its order, and whether there are more.
+// pointers returns at most most pointers of the lists that q reads, after a position and in q's order, and whether there are more.
 func (s *Store) pointers(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) ([]pointer, bool, error) {
@@ -157,7 +181,7 @@ func (s *Store) named(
 	return items[:min(len(items), most)], len(items) > most, nil
 }
 
-// entries reads what pointers point to, of that what q means, and what its user did with it.
+// entries reads the notifications that pointers name, those that q means, with what its user did with each.
 func (s *Store) entries(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, pointers []pointer,
 ) ([]collab.InboxEntry, error) {
@@ -202,7 +226,7 @@ func (s *Store) entries(
 		}
 		switch {
 		case q.User == "" && !q.OfAny() && e.Document(org) != q.Of,
-			keys.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never made: another has its id
+			keys.AllNotification(org, e.CreatedAt, e.ID).SK != p.sk, // it was never added: another has its id
 			did.DeletedAt != 0,
 			!q.Matches(e.Notification),
 			p.toAll && e.ActionUser.UserID == q.User:
@@ -232,7 +256,7 @@ func (s *Store) states(ctx context.Context, org collab.OrganizationRef, user str
 	return states, err
 }
 
-// wanted returns the entries of a user without those to all that the user does not want.
+// wanted returns the entries of a user without the notifications to all that the user does not want.
 func (s *Store) wanted(
 	ctx context.Context, org collab.OrganizationRef, user string, list []collab.InboxEntry,
 ) ([]collab.InboxEntry, error) {
@@ -277,10 +301,10 @@ type stateItem struct {
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
 }
 
-// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. That a user has
-// read or clicked it stays as it was recorded first; a first click records the event that c.Click makes. It fails with NOT_FOUND when the
-// notification does not exist, or is not of those that c.Of means, or when it is not in the lists of one of the users; with
-// INVALID_ARGUMENT when it becomes larger than collab.MaxItemBytes; and as c.Check does. c names at most 30 users.
+// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that a
+// user read or clicked it stays; a first click records the event that c.Click returns. c names at most 30 users. It fails with NOT_FOUND when
+// the notification does not exist, c.Of does not mean it, or it is not in the inbox of one of the users; with INVALID_ARGUMENT when it becomes
+// larger than collab.MaxItemBytes; and as c.Check does.
 func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event
@@ -337,7 +361,7 @@ func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, or
 				}
 			}
 		}
-		recorded, err := s.Record(ctx, events...)
+		recorded, err := s.outbox.Record(ctx, events...)
 		return append(writes, recorded...), err
 	})
 	if err == nil {

@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"context"
@@ -17,8 +17,8 @@ type notificationItem struct {
 	audience
 }
 
-// audience says whom a notification is for. The notification's item has one; further users are in items next to it. Whoever has a pointer to
-// the notification, or did something with it, is in one of them.
+// audience is whom a notification is for. The notification's item has one; further users are in items next to it. Everyone who has a pointer
+// to the notification, or did something with it, is in one of them.
 type audience struct {
 	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
 	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxAudience at most
@@ -49,12 +49,12 @@ func (s *Store) AddNotification(
 		return false, err
 	}
 	it[keys.AddedBy] = store.Text(ev.ID)
-	refused, err := s.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
+	refused, err := s.outbox.Commit(ctx, req, []store.Write{store.Create(it), store.Put(listed(org, n))}, ev)
 	return err == nil && (refused == nil || refused.Of[0].There.Text(keys.AddedBy) == ev.ID), err
 }
 
-// AddAudience says that the notification of an event is for users, at most collab.MaxAudience, and creates it where the event has none of its
-// own. It comes before their pointers to it. It reports false, and leaves nothing, where the notification was deleted.
+// AddAudience records that the notification of an event is for users, at most collab.MaxAudience, and adds the notification where the event
+// brought none of its own. It must come before AddToInbox. It reports false, and leaves nothing, where the notification was deleted.
 func (s *Store) AddAudience(
 	ctx context.Context, org collab.OrganizationRef, n collab.Notification, event string, users ...string,
 ) (bool, error) {

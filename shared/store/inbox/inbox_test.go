@@ -1,6 +1,7 @@
-package outbox
+package inbox
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,10 +11,44 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 	"collabdata/shared/testing/storetest"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// prefer are the preferences of users, who have the default ones otherwise, in documents that are there unless they are deleted.
+type prefer struct {
+	of      map[string]collab.Preferences
+	deleted map[string]bool
+}
+
+func (p prefer) Current(_ context.Context, _ collab.OrganizationRef, documents []collab.DocumentRef) (map[collab.DocumentRef]bool, error) {
+	current := map[collab.DocumentRef]bool{}
+	for _, d := range documents {
+		current[d] = !p.deleted[d.Document]
+	}
+	return current, nil
+}
+
+func (p prefer) Preferences(_ context.Context, _ collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error) {
+	set, ok := p.of[user]
+	if !ok {
+		set = collab.DefaultPreferences
+	}
+	return slices.Repeat([]collab.Preferences{set}, len(documents)), nil
+}
+
+func preferences(s *Store) map[string]collab.Preferences { return s.directory.(prefer).of }
+
+func deleted(s *Store) map[string]bool { return s.directory.(prefer).deleted }
+
+// onEach runs a test on a table that is reached plainly, and on one behind the chaos transport.
+func onEach(t *testing.T, test func(t *testing.T, s *Store)) {
+	storetest.OnEach(t, func(t *testing.T, table *store.Table) {
+		test(t, New(outbox.New(table), prefer{map[string]collab.Preferences{}, map[string]bool{}}))
+	})
+}
 
 // inbox walks a user's inbox in pages of most, and returns the ids.
 func (s *Store) inbox(t *testing.T, org collab.OrganizationRef, user string, most int) []string {
@@ -182,10 +217,10 @@ func testChangeNotification(t *testing.T, s *Store) {
 	if entry, clicked := mark("eve", "all", true); entry.ReadAt == 0 || !clicked {
 		t.Errorf("clicked without being read before: %+v, %v", entry, clicked)
 	}
-	if work := s.pending(t); events != 3 || len(work) != 3 {
+	if work := storetest.Pending(t, s.outbox.Work); events != 3 || len(work) != 3 {
 		t.Errorf("%d events made, %d recorded", events, len(work))
 	}
-	if ev, err := s.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {
+	if ev, err := s.outbox.Event(ctx, "acct", "click2"); err != nil || ev.Notification.ID != "all" {
 		t.Errorf("event %+v, %v", ev, err)
 	}
 	list, _, err := s.Notifications(ctx, org, ofUser("bob"), "", 10)

@@ -1,4 +1,4 @@
-package outbox
+package inbox
 
 import (
 	"cmp"
@@ -7,17 +7,18 @@ import (
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
 	"collabdata/shared/store"
+	"collabdata/shared/store/outbox"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// A notification is deleted for everyone by its item. In the same transaction its event is withdrawn, so that no run of deliver makes it
-// again or sends mail, and whom it was for is kept next to it, so that a job finds what points to it. Out of one inbox it is deleted by what
-// its user did with it.
+// A notification is deleted for everyone by deleting its item. The same transaction withdraws its event, so that no run of deliver adds it
+// anew or sends mail, and keeps its audience, so that a job finds what points to it. Out of one inbox it is deleted by the item of what that
+// user did with it.
 
-// DeleteNotification deletes a notification, out of the inbox of a user or for "" for everyone. One that is gone, or was made at another
-// time, was deleted.
-func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of JobNotification) error {
+// DeleteNotification deletes a notification out of the inbox of a user, or with "" for everyone. It changes nothing where none of that id and
+// time exists: it was deleted.
+func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification) error {
 	it, n, err := s.notification(ctx, org, of.ID)
 	if collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At {
 		return nil
@@ -32,7 +33,7 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 	event := cmp.Or(it.Text(keys.AddedBy), n.ID)
 	if user == "" {
 		withdrawn := store.NewItem(keys.Withdrawn(org.Account, event))
-		withdrawn[keys.Expires] = store.Number(Expiry(s.Millis()))
+		withdrawn[keys.Expires] = store.Number(outbox.Expiry(s.Millis()))
 		_, err = s.Write(ctx, store.DeleteRead(it, keys.AddedBy), store.Put(withdrawn),
 			store.Put(store.ItemOf(keys.Audience(org, n.CreatedAt, n.ID, ""), to)),
 			store.Delete(keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)))
@@ -43,7 +44,7 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 			return err
 		}
 	}
-	if err := s.MailSent(ctx, MailThread{n.Document(org), n.AnnotationID, user}, []string{event}); err != nil {
+	if err := s.outbox.MailSent(ctx, outbox.MailThread{DocumentRef: n.Document(org), Annotation: n.AnnotationID, User: user}, []string{event}); err != nil {
 		return err
 	}
 	if _, err := s.Write(ctx, store.Update(keys.NotificationState(org, user, n.CreatedAt, n.ID),
@@ -53,8 +54,8 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 	return s.Delete(ctx, keys.UserNotification(org, user, n.CreatedAt, n.ID))
 }
 
-// SweepNotification deletes what a notification that was deleted has left: whom it was for, what points to it, and what users did with it.
-func (s *Store) SweepNotification(ctx context.Context, org collab.OrganizationRef, n JobNotification) error {
+// SweepNotification deletes what a deleted notification has left: its audience, the pointers to it, and what users did with it.
+func (s *Store) SweepNotification(ctx context.Context, org collab.OrganizationRef, n outbox.JobNotification) error {
 	itemKeys := store.Span{From: keys.Audience(org, n.At, n.ID, "").SK, To: keys.AudienceEnd(n.At)}
 	for it, err := range s.Items(ctx, store.Scan{PK: keys.Notification(org, n.ID).PK, Keys: itemKeys, Strong: true}) {
 		if err == nil {
@@ -74,7 +75,7 @@ func (s *Store) SweepListed(ctx context.Context, doc collab.DocumentRef, sk stri
 		return nil // of a later version
 	}
 	it, n, err := s.notification(ctx, doc.OrganizationRef, id)
-	of := JobNotification{ID: id, At: at}
+	of := outbox.JobNotification{ID: id, At: at}
 	if err == nil && n.CreatedAt == at && n.Document(doc.OrganizationRef) == doc {
 		err = s.sweepAudience(ctx, doc.OrganizationRef, of, it)
 	}
@@ -84,8 +85,8 @@ func (s *Store) SweepListed(ctx context.Context, doc collab.DocumentRef, sk stri
 	return s.SweepNotification(ctx, doc.OrganizationRef, of)
 }
 
-// sweepAudience deletes an item that says whom a notification was for, and before it what they have of that.
-func (s *Store) sweepAudience(ctx context.Context, org collab.OrganizationRef, n JobNotification, it store.Item) error {
+// sweepAudience deletes an audience of a notification, and before it what its users have of the notification.
+func (s *Store) sweepAudience(ctx context.Context, org collab.OrganizationRef, n outbox.JobNotification, it store.Item) error {
 	var to audience
 	if err := it.Decode(&to); err != nil {
 		return err

@@ -1,0 +1,36 @@
+package inbox
+
+import (
+	"context"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+)
+
+// Reached is what is kept of a notification in the inbox of a person.
+type Reached struct {
+	InInbox   bool          // an entry is in the person's list
+	ReadAt    collab.Millis // 0 for never, as the next
+	DeletedAt collab.Millis // out of the person's inbox
+}
+
+// Reached returns how a notification reached the inboxes of users, by user. Eventually consistent; one unit a user.
+func (s *Store) Reached(
+	ctx context.Context, org collab.OrganizationRef, n collab.Notification, users []string,
+) (map[string]Reached, error) {
+	entry := func(u string) keys.Key { return keys.UserNotification(org, u, n.CreatedAt, n.ID) }
+	state := func(u string) keys.Key { return keys.NotificationState(org, u, n.CreatedAt, n.ID) }
+	found, err := s.GetAll(ctx, append(collab.Map(users, entry), collab.Map(users, state)...), false)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[string]Reached, len(users))
+	for _, u := range users {
+		var did stateItem
+		if err := found[state(u)].Decode(&did); err != nil {
+			return nil, err
+		}
+		all[u] = Reached{found[entry(u)] != nil, did.ReadAt, did.DeletedAt}
+	}
+	return all, nil
+}
