@@ -7,10 +7,10 @@
  * The types are made of the service's OpenAPI description: a misspelt field does not compile.
  */
 import {failureOf, mayRepeat, ServiceError} from './errors.js';
-import type {Data, GroupedPath, GroupedResult, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
+import type {CallData, CallResult, Grouped, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
 
 export {ServiceError, type Code, type FieldError} from './errors.js';
-export type {Data, GroupedPath, GroupedResult, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
+export type {CallData, CallResult, Data, Grouped, GroupedPath, GroupedResult, Item, ListData, ListResult, PagedPath, Path, Result} from './operations.js';
 export type {components} from './schema.js';
 export {verifyWebhook, type WebhookEvent} from './webhook.js';
 
@@ -46,7 +46,7 @@ const LAST_DELAY = 10_000; // ms at most, unless Retry-After asks for more
 export class Client {
   readonly #config: Required<Config>;
 
-  /** It throws in a browser, where anybody could read the credentials. */
+  /** It throws where the config cannot be right, and in a browser, where anybody could read the credentials. */
   constructor(config: Config) {
     if ('document' in globalThis) {
       throw new Error(
@@ -54,6 +54,7 @@ export class Client {
           'Have the browser ask your back end, and call the service from there.',
       );
     }
+    check(config);
     this.#config = {attempts: 5, timeout: 60_000, ...config, baseURL: config.baseURL.replace(/\/$/, '')};
   }
 
@@ -61,13 +62,10 @@ export class Client {
    * Runs the operation at a path and resolves to its result.
    *
    * What failed for now (UNAVAILABLE, ABORTED, RESOURCE_EXHAUSTED, INTERNAL, DEADLINE_EXCEEDED, or no answer) is tried again after the time
-   * that Retry-After asks for, else after a growing random one, unless its time would be over before. Calls carry an Idempotency-Key, the same at each attempt, so that nothing
-   * is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
+   * that Retry-After asks for, else after a growing random one, unless its time would be over before. Calls carry an Idempotency-Key, the same
+   * at each attempt, so that nothing is written twice. Any other failure rejects with a ServiceError. A bulk operation resolves, with a failure for each item that failed.
    */
-  call<P extends GroupedPath>(path: P, data: Data<P> & {groupByDocumentId: true}, options?: CallOptions): Promise<GroupedResult<P>>;
-  call<P extends GroupedPath>(path: P, data: ListData<P>, options?: CallOptions): Promise<ListResult<P>>;
-  call<P extends Path>(path: P, data: Data<P>, options?: CallOptions): Promise<Result<P>>;
-  async call<P extends Path>(path: P, data: Data<P>, options: CallOptions = {}): Promise<Result<P>> {
+  async call<P extends Path, G extends Grouped = false>(path: P, data: CallData<P, G>, options: CallOptions = {}): Promise<CallResult<P, G>> {
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
       'x-service-api-key': this.#config.apiKey,
@@ -78,7 +76,7 @@ export class Client {
     const end = performance.now() + (options.timeout ?? this.#config.timeout);
     for (let attempt = 1; ; attempt++) {
       const failure = await this.#attempt<P>(path, headers, body, end, options.signal);
-      if (!(failure instanceof ServiceError)) return failure;
+      if (!(failure instanceof ServiceError)) return failure as CallResult<P, G>;
       if (attempt >= this.#config.attempts || !mayRepeat(failure.code)) throw failure;
       const most = Math.min(FIRST_DELAY * 2 ** (attempt - 1), LAST_DELAY);
       const wait = failure.retryAfter + Math.random() * most;
@@ -90,7 +88,7 @@ export class Client {
   /** Yields the pages of a list, from the one that data.pageToken names on, the first without one. */
   async *pages<P extends PagedPath>(path: P, data: ListData<P>, options: CallOptions = {}): AsyncGenerator<ListResult<P>, void, undefined> {
     for (let next: ListData<P> = data; ; ) {
-      const page = (await this.call<P>(path, next, options)) as ListResult<P> & {nextPageToken?: string};
+      const page = (await this.call(path, next as CallData<P, false>, options)) as ListResult<P> & {nextPageToken?: string};
       yield page;
       if (!page.nextPageToken) return;
       next = {...(data as object), pageToken: page.nextPageToken} as ListData<P>;
@@ -112,8 +110,9 @@ export class Client {
       text = await response.text();
     } catch (cause) {
       signal?.throwIfAborted();
-      if (late.aborted) return new ServiceError({code: 'DEADLINE_EXCEEDED', message: `the call to ${path} was ended`, cause});
-      return new ServiceError({code: 'UNAVAILABLE', message: `no answer from ${path}`, cause});
+      const {baseURL} = this.#config;
+      if (late.aborted) return new ServiceError({code: 'DEADLINE_EXCEEDED', message: `the call to ${baseURL}${path} was ended`, cause});
+      return new ServiceError({code: 'UNAVAILABLE', message: `no answer from ${baseURL}${path}: ${reasonOf(cause)}`, cause});
     }
     if (response.status === 200) {
       try {
@@ -125,6 +124,24 @@ export class Client {
     }
     return failureOf(response, text);
   }
+}
+
+/** Refuses a config that no call could succeed with. */
+function check({baseURL, apiKey, authToken}: Config): void {
+  if (!/^https?:\/\/[^/]/.test(baseURL) || !URL.canParse(baseURL)) {
+    throw new TypeError(`baseURL must be an address such as https://example.com/prod, not ${JSON.stringify(baseURL)}`);
+  }
+  if (!apiKey) throw new TypeError('apiKey must not be empty');
+  if (!authToken) throw new TypeError('authToken must not be empty');
+}
+
+/** What a failed fetch says went wrong: its own message is "fetch failed", whatever happened. */
+function reasonOf(error: unknown): string {
+  for (let e: unknown = error; e instanceof Error; e = e.cause) {
+    if (e instanceof AggregateError && e.errors[0] instanceof Error) return e.errors[0].message; // of several addresses
+    if (!(e.cause instanceof Error)) return e.message;
+  }
+  return String(error);
 }
 
 /** Waits so many milliseconds, or rejects when the signal ends the call. */

@@ -28,6 +28,15 @@ export type ListResult<P extends Path> = ResultWith<P, Extract<DataOf<P>, readon
 /** Result, of the list as an object of arrays by document id. */
 export type GroupedResult<P extends Path> = ResultWith<P, Exclude<DataOf<P>, readonly unknown[]>>;
 
+/** Whether a call asks for a list grouped by document, where it can: what its groupByDocumentId is. */
+export type Grouped = boolean | null | undefined;
+
+/** Data, whose groupByDocumentId is G. */
+export type CallData<P extends Path, G extends Grouped> = P extends GroupedPath ? Data<P> & {groupByDocumentId?: G} : Data<P>;
+
+/** What a call answers: of a list that can be grouped an array, or an object of arrays by document id where G is true. */
+export type CallResult<P extends Path, G extends Grouped> = P extends GroupedPath ? (G extends true ? GroupedResult<P> : ListResult<P>) : Result<P>;
+
 /** Data of a list that is not grouped. */
 export type ListData<P extends Path> = P extends GroupedPath ? Data<P> & {groupByDocumentId?: false | null} : Data<P>;
 

@@ -210,7 +210,7 @@ class Exchange {
     if (wait > 0) throw new Refusal('RESOURCE_EXHAUSTED', kind === 'mentions' ? 'you mention too many people' : 'you ask too often', wait);
   }
 
-  /** Calls an operation of the service. That it refuses the server's credentials is no business of the browser's. */
+  /** Calls an operation of the service. That it refuses the server's credentials, or where it is, is no business of the browser's. */
   async call(path: string, data: Fields, requestId?: string): Promise<any> {
     const call = this.config.client.call.bind(this.config.client) as unknown as (path: string, data: Fields, options: object) => Promise<unknown>;
     const ids = [this.who.organizationId, this.who.user.userId, path, requestId];
@@ -220,7 +220,7 @@ class Exchange {
       return await call(path, {...data, organizationId: this.who.organizationId}, options);
     } catch (e) {
       if (!(e instanceof ServiceError) || e.code === 'UNAUTHENTICATED' || e.code === 'PERMISSION_DENIED' || e.code === 'INTERNAL') throw e;
-      throw new Refusal(e.code, e.message.slice(e.code.length + 2), e.retryAfter);
+      throw new Refusal(e.code, e.status ? e.message.slice(e.code.length + 2) : 'the service did not answer', e.retryAfter);
     }
   }
 

@@ -135,3 +135,28 @@ test('only what the service signed is believed', () => {
   assert.throws(() => verifyWebhook('whsec_', headers, body), refused);
   assert.throws(() => verifyWebhook(secret, {}, body), refused);
 });
+
+test('a config that no call could succeed with is refused at once', () => {
+  const good = {baseURL: 'http://127.0.0.1:1', apiKey: 'k', authToken: 't'};
+  for (const [wrong, message] of [
+    [{baseURL: 'x'}, 'baseURL must be an address such as https://example.com/prod, not "x"'],
+    [{baseURL: ''}, 'baseURL must be an address such as https://example.com/prod, not ""'],
+    [{baseURL: 'ftp://example.com'}, 'baseURL must be an address such as https://example.com/prod, not "ftp://example.com"'],
+    [{baseURL: 'https://'}, 'baseURL must be an address such as https://example.com/prod, not "https://"'],
+    [{apiKey: ''}, 'apiKey must not be empty'],
+    [{authToken: ''}, 'authToken must not be empty'],
+  ] as const) {
+    assert.throws(() => new Client({...good, ...wrong}), {name: 'TypeError', message});
+  }
+});
+
+test('a service that cannot be reached is named, with the cause', async () => {
+  const server = createServer(() => {});
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const {port} = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  const client = new Client({baseURL: `http://127.0.0.1:${port}`, apiKey: 'k', authToken: 't', attempts: 1});
+  await assert.rejects(client.call('/v2/organizations/get', {}), {
+    message: `UNAVAILABLE: no answer from http://127.0.0.1:${port}/v2/organizations/get: connect ECONNREFUSED 127.0.0.1:${port}`,
+  });
+});
