@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -129,20 +130,18 @@ func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 		return err
 	}
 	refusing := &rpc.Server{Now: time.Now, Random: rand.Reader, Log: log}
-	handler = names.guard(handler, refusing.Fail)
+	handler = names.guard(s.connected.before(handler), refusing.Fail)
 	if people != nil {
 		handler = logRequests(people, handler)
 	}
 
-	delivering, stop := context.WithCancel(ctx)
-	delivered := make(chan struct{})
-	go func() {
-		defer close(delivered)
-		s.delivery.Run(delivering)
-	}()
+	working, stop := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	workers.Go(func() { s.delivery.Run(working) })
+	workers.Go(func() { s.connected.follow(working) })
 	defer func() {
 		stop()
-		<-delivered
+		workers.Wait()
 	}()
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	served := make(chan error, len(listeners))

@@ -161,6 +161,7 @@ func TestRun(t *testing.T) {
 		if !strings.Contains(inbox, `"lunch"`) {
 			t.Errorf("the notification is not in the inbox: %s", inbox)
 		}
+		s.live(t)
 		if six, err := net.Listen("tcp6", "[::1]:0"); err == nil {
 			six.Close()
 			on6 := &server{url: strings.Replace(s.url, "127.0.0.1", "[::1]", 1)}
@@ -181,6 +182,7 @@ func TestRun(t *testing.T) {
 	}
 	t.Run("again", func(t *testing.T) {
 		s := start(t, data)
+		s.live(t)
 		if got := s.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
 			t.Errorf("the annotation is not in %s", got)
 		}

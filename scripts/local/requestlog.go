@@ -75,6 +75,9 @@ type watched struct {
 	failure bytes.Buffer
 }
 
+// Unwrap lets a connection be taken over.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // WriteHeader notes the status.
 func (w *watched) WriteHeader(status int) {
 	w.status = status

@@ -32,6 +32,7 @@ type parts struct {
 	service     *app.Service
 	queues      map[string]*queue.Queue // by their names in package keys
 	delivery    *worker.Worker
+	connected   *connected
 	environment string // path of the file that writeEnvironment wrote
 	reference   string // path of the script that shows the reference
 }
@@ -49,7 +50,10 @@ func prepare(ctx context.Context, data string, log, people *slog.Logger, url str
 	if err != nil {
 		return p, fmt.Errorf("making the queues: %w", err)
 	}
-	if p.service, err = prepareService(ctx, p.clouds, queues, log); err != nil {
+	if p.service, err = prepareService(ctx, p.clouds, queues, log, url); err != nil {
+		return p, err
+	}
+	if p.connected, err = prepareConnected(ctx, p.clouds, log); err != nil {
 		return p, err
 	}
 	if p.delivery, err = prepareDelivery(ctx, p.clouds, queues, log, people, url); err != nil {
@@ -72,12 +76,13 @@ func (p *parts) console() (http.Handler, error) {
 }
 
 // prepareService makes the table and the accounts where they are missing, and puts the service together.
-func prepareService(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger) (*app.Service, error) {
+func prepareService(ctx context.Context, c *clouds, queues map[string]string, log *slog.Logger, url string) (*app.Service, error) {
 	service := app.New(app.Config{
 		DynamoDB:      c.dynamoDB.config,
 		SQS:           c.sqs.config,
 		Table:         name,
 		EventsURL:     queues[keys.EventsQueue],
+		LiveURL:       "ws" + strings.TrimPrefix(url, "http") + livePath,
 		PrivateRanges: private,
 		Undelete:      undelete,
 		Log:           log,

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"collabdata/shared/api/rpc"
@@ -53,6 +54,9 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 		}
 		*field = value
 	}
+	if url := LiveURL(lookup); url != "" {
+		c.LiveURL = "ws" + strings.TrimPrefix(url, "http")
+	}
 	ranges, _ := lookup("ALLOWED_PRIVATE_CIDRS")
 	var err error
 	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
@@ -76,6 +80,18 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	cfg, err := awsconfig.Load(ctx)
 	c.DynamoDB, c.SQS = cfg, cfg
 	return c, err
+}
+
+// LiveURL returns the URL of the API that holds connections, "" where there is none. In a local cloud it is below the address of that.
+func LiveURL(lookup func(string) (string, bool)) string {
+	url, _ := lookup("LIVE_URL") // https://<api>.<domain>/<stage>
+	cloud, _ := lookup("AWS_ENDPOINT_URL")
+	if url == "" || cloud == "" {
+		return url
+	}
+	api, rest, _ := strings.Cut(strings.TrimPrefix(url, "https://"), ".")
+	_, stage, _ := strings.Cut(rest, "/")
+	return cloud + "/_aws/execute-api/" + api + "/" + stage
 }
 
 // NewLog returns a logger that writes JSON lines, with the hash of the function's program, if its variable CODE says one, and the id of the

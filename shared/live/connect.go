@@ -103,7 +103,7 @@ func (p *Pages) mayPing(id string) bool {
 
 // Disconnect forgets a connection that has ended. What fails is logged, and forgotten later: see Hints.
 func (p *Pages) Disconnect(ctx context.Context, id string) {
-	if err := p.Connections.Disconnect(ctx, id); err != nil {
+	if err := p.Connections.Disconnect(ctx, id, 0); err != nil {
 		p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection that ended is not forgotten", slog.String("connection", id), slog.Any("cause", err))
 	}
 }

@@ -21,6 +21,9 @@ const (
 	queries     = 16              // at the same time
 	posts       = 64              // the same
 	postTimeout = 2 * time.Second // of one, with its repeats
+
+	// young is a connection of which the gateway may not know yet that it has begun.
+	young = 30 * time.Second
 )
 
 // Hints tells those who are connected of items that were written.
@@ -143,7 +146,7 @@ func (h *Hints) post(ctx context.Context, list []message) {
 			defer cancel()
 			err := h.Gateway.Post(within, m.connection, m.text)
 			if errors.Is(err, ErrGone) {
-				err = h.Connections.Disconnect(ctx, m.connection)
+				err = h.Connections.Disconnect(ctx, m.connection, young)
 			}
 			if err != nil {
 				mu.Lock()
@@ -253,5 +256,5 @@ func (h *Hints) end(ctx context.Context, id string) error {
 	if err := h.Gateway.Close(ctx, id); err != nil && !errors.Is(err, ErrGone) {
 		return err
 	}
-	return h.Connections.Disconnect(ctx, id)
+	return h.Connections.Disconnect(ctx, id, 0)
 }

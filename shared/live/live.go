@@ -5,6 +5,7 @@ package live
 import (
 	"context"
 	"errors"
+	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -33,7 +34,7 @@ type Access interface {
 type Connections interface {
 	TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error)
 	Connect(ctx context.Context, c collab.Connection) error
-	Disconnect(ctx context.Context, id string) error
+	Disconnect(ctx context.Context, id string, age time.Duration) error
 	Connected(ctx context.Context, w collab.Watch) (collab.Connected, error)
 	Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error)
 	Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error)

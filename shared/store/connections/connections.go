@@ -83,8 +83,8 @@ func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	return store.Each(ctx, len(items)-1, func(ctx context.Context, i int) error { return s.Put(ctx, items[i+1]) })
 }
 
-// Disconnect forgets a connection. One that is not there was forgotten before.
-func (s Store) Disconnect(ctx context.Context, id string) error {
+// Disconnect forgets a connection that began an age ago or before. One that is not there was forgotten already.
+func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) error {
 	it, err := s.Get(ctx, keys.Connection(id))
 	if err != nil || it == nil {
 		return err
@@ -93,7 +93,9 @@ func (s Store) Disconnect(ctx context.Context, id string) error {
 	if err := it.Decode(&c); err != nil {
 		return err
 	}
-	c.ID = id
+	if c.ID = id; s.Millis()-c.At < age.Milliseconds() {
+		return nil
+	}
 	gone := append(watchers(c.Connection),
 		keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, id)})
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {

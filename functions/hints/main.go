@@ -1,0 +1,5 @@
+package main
+
+import "collabdata/shared/app/live"
+
+func main() { live.ServeHints() }

@@ -1,0 +1,7 @@
+package live
+
+var (
+	FromEnvironment = fromEnvironment
+	Routes          = routes
+	Written         = written
+)

@@ -1,0 +1,598 @@
+package live_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"collabdata/scripts/local/sockets"
+	"collabdata/shared/app"
+	"collabdata/shared/app/live"
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	rules "collabdata/shared/live"
+	"collabdata/shared/store"
+	"collabdata/shared/store/connections"
+	"collabdata/shared/store/stream"
+	"collabdata/shared/testing/localstacktest"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+)
+
+// world is a deployment of its own, with the accounts acme and other, each with the organization org, and in that documents plan and budget.
+type world struct {
+	service  *app.Service
+	kept     connections.Store
+	handlers map[string]http.Handler // by account
+	hub      *sockets.Hub
+	gateway  *gateway
+	pages    *rules.Pages
+	hints    *rules.Hints
+	stream   *stream.Stream
+	clock    *clock
+}
+
+// clock is the time, moved on.
+type clock struct {
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.ahead)
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ahead += d
+}
+
+// gateway is a hub that may fail to post, and notes what it is asked.
+type gateway struct {
+	*sockets.Hub
+	mu     sync.Mutex
+	fail   func(id string) error
+	posted []string
+}
+
+func (g *gateway) Post(ctx context.Context, id, text string) error {
+	g.mu.Lock()
+	fail := g.fail
+	g.posted = append(g.posted, text)
+	g.mu.Unlock()
+	if fail != nil {
+		if err := fail(id); err != nil {
+			return err
+		}
+	}
+	return g.Hub.Post(ctx, id, text)
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{hub: &sockets.Hub{}, handlers: map[string]http.Handler{}, clock: &clock{}}
+	w.gateway = &gateway{Hub: w.hub}
+	server := httptest.NewServer(w.hub)
+	t.Cleanup(server.Close)
+	t.Cleanup(w.hub.End)
+	db, table, log := localstacktest.Config(localstacktest.DynamoDB(t)), "live-"+rand.Text(), slog.New(slog.DiscardHandler)
+	w.service = app.New(app.Config{
+		DynamoDB: db, Table: table, LiveURL: "ws" + strings.TrimPrefix(server.URL, "http"), Log: log, Now: w.clock.now,
+	})
+	w.kept = connections.Store{Table: w.service.Directory.Table}
+	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: table, Gateway: w.gateway, Log: log, Now: w.clock.now})
+	w.hub.Pages, w.hints.Lap, w.hints.Settle = w.pages, 0, 0 // the emulator shows everything at once
+	if err := w.service.Directory.CreateTable(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, account := range []string{"acme", "other"} {
+		w.handlers[account] = w.service.HandlerFor(collab.Identity{Account: account})
+		if err := w.service.Accounts.AddAccount(t.Context(), collab.Account{ID: account}); err != nil {
+			t.Fatal(err)
+		}
+		w.post(t, account, "/v2/organizations/add", `{"organizations": [{"organizationId": "org", "organizationName": "Org"}]}`)
+		w.post(t, account, "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "plan", "documentName": "P"},
+			{"documentId": "budget", "documentName": "B"}]}`)
+	}
+	var err error
+	if w.stream, err = stream.Open(t.Context(), db, table); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// send sends a request of an account, and returns the answer's status and body.
+func (w *world) send(account, path, data string) (int, string) {
+	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(`{"data": `+data+`}`))
+	r.Header.Set("Content-Type", "application/json")
+	answer := httptest.NewRecorder()
+	w.handlers[account].ServeHTTP(answer, r)
+	return answer.Code, answer.Body.String()
+}
+
+func (w *world) post(t testing.TB, account, path, data string) string {
+	t.Helper()
+	code, body := w.send(account, path, data)
+	if code != http.StatusOK || strings.Contains(body, `"success":false`) {
+		t.Fatalf("%s: %d %s", path, code, body)
+	}
+	return body
+}
+
+// ticket returns the address of a ticket.
+func (w *world) ticket(t testing.TB, account, user, watches string) string {
+	t.Helper()
+	var answer struct {
+		Result struct{ Data struct{ URL string } }
+	}
+	body := w.post(t, account, "/v2/live/tickets/add", `{"organizationId": "org", "userId": "`+user+`", `+watches+`}`)
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer.Result.Data.URL
+}
+
+// page is the connection of a page.
+type page struct{ *websocket.Conn }
+
+func dial(t testing.TB, url string) (page, error) {
+	conn, _, err := websocket.Dial(t.Context(), url, nil)
+	if err == nil {
+		t.Cleanup(func() { _ = conn.CloseNow() })
+	}
+	return page{conn}, err
+}
+
+func (w *world) connect(t testing.TB, account, user, watches string) page {
+	t.Helper()
+	p, err := dial(t, w.ticket(t, account, user, watches))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// read returns the next message, "" for none as the connection has ended.
+func (p page) read(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	_, text, err := p.Read(ctx)
+	if ctx.Err() != nil {
+		t.Fatal("no message within 20 s")
+	}
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func (p page) write(t testing.TB, text string) {
+	t.Helper()
+	if err := p.Write(t.Context(), websocket.MessageText, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expect reports what a page reads if it is something else.
+func (p page) expect(t testing.TB, want ...string) {
+	t.Helper()
+	for _, text := range want {
+		if got := p.read(t); got != text {
+			t.Errorf("read %q, want %q", got, text)
+		}
+	}
+}
+
+// still reports a page that was sent anything, or is not connected.
+func (p page) still(t testing.TB) {
+	t.Helper()
+	p.write(t, `{"ping": true}`)
+	p.expect(t, pong)
+}
+
+// take does what happens until the stream has nothing more.
+func (w *world) take(t testing.TB) {
+	t.Helper()
+	w.post(t, "acme", "/v2/organizations/add", `{"organizations": [{"organizationId": "last-`+rand.Text()+`", "organizationName": "Last"}]}`)
+	for last := false; !last; {
+		written, err := w.stream.Next(t.Context())
+		if err == nil {
+			err = w.hints.Take(t.Context(), written)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range written {
+			last = last || strings.HasPrefix(k.SK, keys.Organizations+"last-")
+		}
+	}
+}
+
+// comment adds a thread with a comment.
+func (w *world) comment(t testing.TB, document string) {
+	t.Helper()
+	w.post(t, "acme", "/v2/commentannotations/add", `{"organizationId": "org", "documentId": "`+document+`", "commentAnnotations": [
+		{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}`)
+}
+
+const (
+	plan  = `{"changed":{"documentId":"plan"}}`
+	inbox = `{"changed":{"inbox":true}}`
+	pong  = `{"pong":true}`
+	bye   = `{"bye":true}`
+)
+
+// TestHints: pages hear of the documents that they show, once for many changes, and of what they have seen, and of their inbox.
+func TestHints(t *testing.T) {
+	w := newWorld(t)
+	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan", "budget"], "inbox": true`)
+	bob := w.connect(t, "acme", "bob", `"documentIds": ["plan"]`)
+	carl := w.connect(t, "acme", "carl", `"documentIds": ["budget"], "inbox": true`)
+	theirs := w.connect(t, "other", "ann", `"documentIds": ["plan", "budget"], "inbox": true`)
+	everyone := []page{ann, bob, carl, theirs}
+	heard := func(said map[string][]page) {
+		t.Helper()
+		w.take(t)
+		for text, pages := range said {
+			for _, p := range pages {
+				p.expect(t, text)
+			}
+		}
+		for _, p := range everyone {
+			p.still(t)
+		}
+	}
+	for range 3 {
+		w.comment(t, "plan")
+	}
+	heard(map[string][]page{plan: {ann, bob}})
+	w.post(t, "acme", "/v2/commentannotations/delete", `{"organizationId": "org", "documentId": "plan", "userIds": ["ann"]}`)
+	heard(map[string][]page{plan: {ann, bob}})
+	w.comment(t, "budget")
+	heard(map[string][]page{`{"changed":{"documentId":"budget"}}`: {ann, carl}})
+	w.post(t, "acme", "/v2/commentannotations/read/set", `{"organizationId": "org", "documentId": "plan", "userId": "bob", "read": true}`)
+	heard(map[string][]page{plan: {bob}})
+
+	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
+	take := func(said map[string][]page, written ...keys.Key) {
+		t.Helper()
+		if err := w.hints.Take(t.Context(), written); err != nil {
+			t.Fatal(err)
+		}
+		heard(said)
+	}
+	toAnn := keys.UserNotification(org, "ann", 1<<40, "n")
+	take(map[string][]page{inbox: {ann}}, toAnn, toAnn, keys.UserNotification(org, "bob", 1<<40, "n"))
+	take(map[string][]page{inbox: {ann, carl}}, keys.AllNotification(org, 1<<40, "n"), toAnn)
+	take(nil, keys.Event("acme", "e"), keys.Key{}, keys.Key{PK: "A#%#O", SK: "ANN#"}, keys.Notification(org, "n"))
+
+	if err := ann.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Fatal(err)
+	}
+	everyone = everyone[1:]
+	w.await(t, "ann is forgotten", func() bool { return len(w.connections(t, "ann")) == 0 })
+	w.comment(t, "plan")
+	heard(map[string][]page{plan: {bob}})
+}
+
+// await waits for what comes about.
+func (w *world) await(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not within 20 s: ", what)
+		}
+	}
+}
+
+// connections are those of a user of acme.
+func (w *world) connections(t testing.TB, user string) []collab.Connection {
+	t.Helper()
+	list, err := w.kept.Connections(t.Context(), "acme", "org", user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestTickets: a ticket is for one connection, begun in time, by those who may.
+func TestTickets(t *testing.T) {
+	w := newWorld(t)
+	refused := func(what, url string) {
+		t.Helper()
+		if p, err := dial(t, url); err == nil {
+			t.Errorf("%s connects: %q", what, p.read(t))
+		}
+	}
+	url := w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`)
+	var wins sync.Map
+	var wg sync.WaitGroup
+	for i := range 4 { // at the same time
+		wg.Go(func() {
+			if _, err := dial(t, url); err == nil {
+				wins.Store(i, true)
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	wins.Range(func(any, any) bool { n++; return true })
+	if n != 1 || len(w.connections(t, "ann")) != 1 {
+		t.Errorf("one ticket gives %d connections, %d are kept", n, len(w.connections(t, "ann")))
+	}
+	refused("a used one", url)
+	base, id, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")
+	refused("a forged one", base+"="+strings.Repeat("0", len(id)))
+	refused("a part of one", base+"="+id[:len(id)-1])
+	refused("none", base+"=")
+	late := w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`)
+	w.clock.move(time.Minute)
+	refused("a late one", late)
+
+	before := w.ticket(t, "acme", "ann", `"documentIds": ["plan", "budget"]`)
+	w.post(t, "acme", "/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["budget"], "disabled": true}`)
+	refused("one for what was disabled since", before)
+	before = w.ticket(t, "acme", "ann", `"inbox": true`)
+	w.post(t, "acme", "/v2/organizations/access/disablestate/update", `{"organizationIds": ["org"], "disabled": true}`)
+	refused("one for an organization that was disabled since", before)
+	before = w.ticket(t, "other", "ann", `"inbox": true`)
+	if _, err := w.service.Accounts.ChangeAccount(t.Context(), "other", func(a *collab.Account) error { a.Disabled = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	refused("one of an account that was disabled since", before)
+	if n := len(w.connections(t, "")); n != 1 {
+		t.Errorf("%d connections are kept, want the first", n)
+	}
+
+	off := app.New(app.Config{Log: slog.New(slog.DiscardHandler)}).HandlerFor(collab.Identity{Account: "acme"})
+	w.handlers["off"] = off
+	if code, body := w.send("off", "/v2/live/tickets/add", `{"organizationId": "org", "userId": "ann", "inbox": true}`); code != 400 ||
+		!strings.Contains(body, `"FAILED_PRECONDITION"`) || !strings.Contains(body, "live is switched off") {
+		t.Errorf("where live is off: %d %s", code, body)
+	}
+}
+
+// TestAccessTakenAway: whoever may not see a document any more is not told of it any more, and nobody else notices.
+func TestAccessTakenAway(t *testing.T) {
+	for name, change := range map[string][2]string{
+		"user deleted":          {"/v2/users/delete", `{"organizationId": "org", "userIds": ["ann"]}`},
+		"taken out of it":       {"/v2/users/delete", `{"organizationId": "org", "documentId": "team", "userIds": ["ann"]}`},
+		"restricted":            {"/v2/organizations/documents/access/update", `{"organizationId": "org", "documentIds": ["plan"], "accessType": "restricted"}`},
+		"document disabled":     {"/v2/organizations/documents/access/disablestate/update", `{"organizationId": "org", "documentIds": ["plan"], "disabled": true}`},
+		"document deleted":      {"/v2/organizations/documents/delete", `{"organizationId": "org", "documentIds": ["plan"]}`},
+		"grant removed":         {"/v2/auth/permissions/remove", `{"userId": "ann", "permissions": {"resources": [{"type": "document", "id": "secret", "organizationId": "org"}]}}`},
+		"folder restricted":     {"/v2/organizations/folders/access/update", `{"organizationId": "org", "folderIds": ["f"], "accessType": "restricted"}`},
+		"organization disabled": {"/v2/organizations/access/disablestate/update", `{"organizationIds": ["org"], "disabled": true}`},
+		"organization deleted":  {"/v2/organizations/delete", `{"organizationIds": ["org"]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.post(t, "acme", "/v2/organizations/folders/add", `{"organizationId": "org", "folders": [{"folderId": "f"}]}`)
+			w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "folderId": "f", "documents": [{"documentId": "filed", "documentName": "F"}]}`)
+			w.post(t, "acme", "/v2/organizations/documents/add", `{"organizationId": "org", "documents": [{"documentId": "secret"}, {"documentId": "team"}]}`)
+			w.post(t, "acme", "/v2/users/add", `{"organizationId": "org", "documentId": "team", "users": [{"userId": "ann"}]}`)
+			w.post(t, "acme", "/v2/organizations/documents/access/update", `{"organizationId": "org", "documentIds": ["secret"], "accessType": "restricted"}`)
+			w.post(t, "acme", "/v2/auth/permissions/add", `{"user": {"userId": "ann"}, "permissions": {"resources": [
+				{"type": "document", "id": "secret", "organizationId": "org"}]}}`)
+			w.take(t)
+			ann := w.connect(t, "acme", "ann", `"documentIds": ["plan", "secret", "filed", "team"]`)
+			bob := w.connect(t, "acme", "bob", `"documentIds": ["budget"], "inbox": true`)
+			theirs := w.connect(t, "other", "ann", `"documentIds": ["plan"]`)
+			w.post(t, "acme", change[0], change[1])
+			w.take(t)
+			ann.expect(t, bye, "")
+			theirs.still(t)
+			if strings.HasPrefix(name, "organization") {
+				bob.expect(t, bye, "")
+			} else {
+				bob.still(t)
+			}
+			if n := len(w.connections(t, "ann")); n != 0 {
+				t.Errorf("%d connections of hers are kept", n)
+			}
+			if code, _ := w.send("acme", "/v2/live/tickets/add", `{"organizationId": "org", "userId": "ann", "documentIds": ["plan", "secret", "filed", "team"]}`); code == 200 {
+				t.Error("she gets another ticket")
+			}
+		})
+	}
+}
+
+// TestPages: a page that says anything but ping, or that too often, is ended; one that reads nothing, or is half closed, is in nobody's way.
+func TestPages(t *testing.T) {
+	w := newWorld(t)
+	watch := `"documentIds": ["plan"]`
+	good := w.connect(t, "acme", "ann", watch)
+	for _, text := range []string{
+		`{"ping": false}`, `{"ping": 1}`, `{"ping": true, "more": 1}`, `[]`, `null`, `ping`, ``, `{"ping": true}` + strings.Repeat(" ", 100),
+		`{"changed": {"documentId": "plan"}}`, strings.Repeat("x", 40_000),
+	} {
+		p := w.connect(t, "acme", "bad", watch)
+		p.write(t, text)
+		p.expect(t, "")
+	}
+	binary := w.connect(t, "acme", "bad", watch)
+	if err := binary.Write(t.Context(), websocket.MessageBinary, []byte(`{"ping": true}`)); err != nil {
+		t.Fatal(err)
+	}
+	binary.expect(t, "")
+	flood := w.connect(t, "acme", "bad", watch)
+	for range 1_000 {
+		if flood.Write(t.Context(), websocket.MessageText, []byte(`{"ping": true}`)) != nil {
+			break
+		}
+	}
+	n := 0
+	for flood.read(t) != "" {
+		n++
+	}
+	if n > 20 {
+		t.Errorf("a flood has %d answers", n)
+	}
+	w.await(t, "those that are gone are forgotten", func() bool { return len(w.connections(t, "bad")) == 0 })
+
+	w.connect(t, "acme", "deaf", watch) // never reads
+	half := w.connect(t, "acme", "half", watch)
+	if err := half.CloseNow(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		if err := w.hints.Take(t.Context(), []keys.Key{keys.Annotation(collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan"), "a")}); err != nil {
+			t.Fatal(err)
+		}
+		good.expect(t, plan)
+	}
+	good.still(t)
+	w.await(t, "the half closed one is forgotten", func() bool { return len(w.connections(t, "half")) == 0 })
+
+	w.clock.move(111 * time.Minute)
+	good.write(t, `{"ping":true}`)
+	good.expect(t, bye, pong)
+}
+
+// TestGatewayFails: what the gateway refuses is lost for that connection alone; one that has ended is forgotten, unless it is so young that the
+// gateway may not know of it yet.
+func TestGatewayFails(t *testing.T) {
+	w := newWorld(t)
+	good := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+	w.connect(t, "acme", "bob", `"documentIds": ["plan"]`)
+	bob := w.connections(t, "bob")[0].ID
+	answer := func(err error) {
+		w.gateway.mu.Lock()
+		defer w.gateway.mu.Unlock()
+		w.gateway.fail = func(id string) error {
+			if id == bob {
+				return err
+			}
+			return nil
+		}
+	}
+	for _, err := range []error{errors.New("429"), errors.New("500"), context.DeadlineExceeded, rules.ErrGone} {
+		answer(err)
+		w.comment(t, "plan")
+		w.take(t)
+		good.expect(t, plan)
+		if len(w.connections(t, "bob")) != 1 {
+			t.Errorf("after %v it is forgotten", err)
+		}
+	}
+	w.clock.move(time.Minute)
+	w.comment(t, "plan")
+	w.take(t)
+	good.expect(t, plan)
+	if len(w.connections(t, "bob")) != 0 {
+		t.Error("it is not forgotten")
+	}
+}
+
+// TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no longer
+// than they can have lasted.
+func TestBounds(t *testing.T) {
+	w := newWorld(t)
+	put := func(n int, user func(i int) string, document string) {
+		t.Helper()
+		err := store.Each(t.Context(), n, func(ctx context.Context, i int) error {
+			return w.kept.Connect(ctx, collab.Connection{ID: rand.Text(), At: w.clock.now().UnixMilli(), Watch: collab.Watch{
+				Account: "acme", Organization: "org", User: user(i), Documents: []string{document},
+			}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	exhausted := func(account, user, watches, says string) {
+		t.Helper()
+		code, body := w.send(account, "/v2/live/tickets/add", `{"organizationId": "org", "userId": "`+user+`", `+watches+`}`)
+		if code != 429 || !strings.Contains(body, "RESOURCE_EXHAUSTED") || !strings.Contains(body, says) {
+			t.Errorf("%d %s, want %s", code, body, says)
+		}
+	}
+	put(19, func(int) string { return "ann" }, "plan")
+	first, second := w.ticket(t, "acme", "ann", `"inbox": true`), w.ticket(t, "acme", "ann", `"inbox": true`)
+	last, err := dial(t, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exhausted("acme", "ann", `"inbox": true`, "the user has 20 connections")
+	if _, err := dial(t, second); err == nil {
+		t.Error("the 21st connects")
+	}
+	w.ticket(t, "acme", "anna", `"inbox": true`)
+	if err := last.Close(websocket.StatusNormalClosure, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.await(t, "room again", func() bool { return len(w.connections(t, "ann")) == 19 })
+	w.ticket(t, "acme", "ann", `"inbox": true`)
+
+	put(1_000, func(i int) string { return fmt.Sprint("u", i) }, "budget")
+	exhausted("acme", "bob", `"documentIds": ["plan", "budget"]`, `document \"budget\" has 1000 connections`)
+	w.ticket(t, "acme", "bob", `"documentIds": ["plan"]`)
+
+	w.handlers["few"] = w.service.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{LiveConnections: 1_019}})
+	w.handlers["more"] = w.service.HandlerFor(collab.Identity{Account: "acme", Settings: collab.Settings{LiveConnections: 1_020}})
+	exhausted("few", "bob", `"inbox": true`, "the account has 1019 connections")
+	w.ticket(t, "more", "bob", `"inbox": true`)
+	w.clock.move(2*time.Hour + 10*time.Minute)
+	w.ticket(t, "few", "ann", `"documentIds": ["budget"]`)
+	got, err := w.kept.Connected(t.Context(), collab.Watch{Account: "acme", Organization: "org", User: "ann", Documents: []string{"budget"}})
+	if diff := cmp.Diff(collab.Connected{Documents: map[string]int{"budget": 0}}, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it; the write itself costs what it did.
+func TestUnits(t *testing.T) {
+	w := newWorld(t)
+	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
+	doc := org.Document("plan")
+	for what, written := range map[string][]keys.Key{
+		"a comment":  {keys.Annotation(doc, "a"), keys.Comment(doc, "a", 1), keys.Event("acme", "e"), keys.AnnotationID(doc, "a")},
+		"read state": {keys.Seen(doc, "ann")},
+		"an inbox":   {keys.UserNotification(org, "ann", 1<<40, "n")},
+		"a document": {keys.Document(org, "plan")},
+		"a user":     {keys.Member(org, "ann")},
+		"an event":   {keys.Event("acme", "e")},
+	} {
+		usage := new(collab.Usage)
+		if err := w.hints.Take(collab.WithUsage(t.Context(), usage), written); err != nil {
+			t.Fatal(err)
+		}
+		if read, write, _ := usage.Total(); read > 0.5 || write > 0 {
+			t.Errorf("%s: %v read units, %v write units", what, read, write)
+		}
+	}
+}
+
+// TestLap: hints about a document come at most three times a second.
+func TestLap(t *testing.T) {
+	w := newWorld(t)
+	_, hints := live.New(live.Config{})
+	w.hints.Lap = hints.Lap
+	p := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+	began := time.Now()
+	for range 2 {
+		for range 5 {
+			w.comment(t, "plan")
+		}
+		w.take(t)
+		p.expect(t, plan)
+	}
+	if took := time.Since(began); took < 2*time.Second/3 {
+		t.Errorf("two hints and what lies between take %v", took)
+	}
+	p.still(t)
+}
