@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes the table as package keys defines it, and waits until it can be used. A table that is there already stays as it
-// is. On AWS the CDK app makes the table.
+// CreateTable creates the table as package keys defines it, and waits until it can be used. A table that exists stays as it is. On AWS the
+// CDK app creates the table.
 func (t *Table) CreateTable(ctx context.Context) error {
 	in := &dynamodb.CreateTableInput{
 		TableName:   &t.name,

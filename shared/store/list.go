@@ -2,30 +2,43 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
 	"collabdata/shared/keys"
 )
 
-// ListAfter returns at most most items of q, 0 for all, in the order of their sort keys: those after an id ("" for the first) and not deleted,
-// each as read makes of it. The sort keys are prefix and the escaped id.
-func ListAfter[T any](
-	ctx context.Context, t *Table, q Scan, prefix, after string, most int, read func(Item) (T, error),
-) ([]T, error) {
+// List yields the items of q, each as read makes of it, in the order of their sort keys: those after an id ("" for the first) and not
+// deleted; or an error as the last. The sort keys are prefix and the escaped id. Of q.Limit see Table.Items.
+func List[T any](
+	ctx context.Context, t *Table, q Scan, prefix, after string, read func(Item) (T, error),
+) iter.Seq2[T, error] {
 	if after != "" {
 		q.Keys = q.Keys.After(prefix + keys.Escape(after))
 	}
+	return func(yield func(T, error) bool) {
+		for it, err := range t.Items(ctx, q) {
+			if it[keys.DeletedAt] != nil {
+				continue
+			}
+			var v T
+			if err == nil {
+				v, err = read(it)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ListAfter returns at most most of List, 0 for all.
+func ListAfter[T any](
+	ctx context.Context, t *Table, q Scan, prefix, after string, most int, read func(Item) (T, error),
+) (list []T, err error) {
 	q.Limit = most
-	var list []T
-	for it, err := range t.Items(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		if it[keys.DeletedAt] != nil {
-			continue
-		}
-		v, err := read(it)
+	for v, err := range List(ctx, t, q, prefix, after, read) {
 		if err != nil {
 			return nil, err
 		}

@@ -41,8 +41,8 @@ func Read[T any](ctx context.Context, t *Table, k keys.Key) (v T, exists bool, e
 	return v, true, it.Decode(&v)
 }
 
-// GetAll reads the items of any number of keys, each once; the map has those that exist. It asks again for what DynamoDB leaves unprocessed,
-// until the deadline is near.
+// GetAll reads the items of any number of keys, each once; the map has those that exist. It repeats what DynamoDB leaves unprocessed, until
+// the deadline is near.
 func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (map[keys.Key]Item, error) {
 	var (
 		mu    sync.Mutex
@@ -150,8 +150,8 @@ type Scan struct {
 	Project []string // only these attributes; Items needs the sort key among them; nil for all
 }
 
-// QueryPage runs one Query. more says that the range goes on. A key longer than DynamoDB takes is INVALID_ARGUMENT: only a forged page token
-// makes one.
+// QueryPage runs one Query. more says that the range goes on. A key longer than DynamoDB takes is INVALID_ARGUMENT: only a forged page
+// token leads to one.
 func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool, err error) {
 	if q.Keys.To != "" && q.Keys.From > q.Keys.To {
 		return nil, false, nil
@@ -200,8 +200,8 @@ func (t *Table) QueryPage(ctx context.Context, q Scan) (items []Item, more bool,
 	return items, len(out.LastEvaluatedKey) > 0, nil
 }
 
-// Items yields the items of the range, or an error as the last. It reads page by page, when the caller gets there; q.Limit is how many the
-// caller expects to take, so that no more are read unless it takes more.
+// Items yields the items of the range, or an error as the last. It reads the next page when the caller gets there. q.Limit is how many the
+// caller expects to take: no more are read unless it takes more.
 func (t *Table) Items(ctx context.Context, q Scan) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		sk := keys.IndexOf(q.Index).SortKey

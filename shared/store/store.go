@@ -1,7 +1,7 @@
-// Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items mean:
-// directory (organizations, documents, folders, members), accounts (API keys, settings, quotas), threads (annotations and comments), outbox
-// (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications) and deletion. Package keys documents the keys. Nothing
-// else imports DynamoDB.
+// Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items
+// mean: directory (organizations, documents, folders, members), accounts (API keys, settings, quotas), threads (annotations and comments),
+// outbox (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications) and deletion. Package keys documents the
+// keys. Nothing else imports DynamoDB.
 package store
 
 import (

@@ -265,7 +265,7 @@ func (t *Table) Put(ctx context.Context, it Item) error {
 	return err
 }
 
-// Create carries out the write Create, and returns the item that is there, nil where it was made.
+// Create carries out the write Create, and returns the item that stood in the way, nil where it put the item.
 func (t *Table) Create(ctx context.Context, it Item) (there Item, err error) {
 	refused, err := t.Write(ctx, Create(it))
 	if err != nil || refused == nil {

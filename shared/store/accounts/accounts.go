@@ -1,9 +1,9 @@
-// Package accounts keeps what belongs to an account as a whole: its settings, API keys with their tokens, permission provider and quotas, the
-// Idempotency-Keys of its requests, and who unsubscribed from its mails.
+// Package accounts keeps what belongs to an account as a whole: its settings, API keys with their tokens, permission provider and quotas,
+// the Idempotency-Keys of its requests, and who unsubscribed from its mails.
 //
-// A method named Change… changes what is there. It calls change with the present state, and once more where others wrote meanwhile, so change
-// depends on its argument alone; its error leaves everything as it is. Attributes that this version does not know are kept. It fails with
-// ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+// A method named Change… changes what is there. It calls change with the present state, and once more where others wrote meanwhile, so
+// change depends on its argument alone; its error leaves everything as it is. Attributes that this version does not know are kept. It fails
+// with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
 package accounts
 
 import (
@@ -176,8 +176,8 @@ func (s *Store) PermissionProvider(ctx context.Context, acct string) (*collab.Pe
 	return &p, nil
 }
 
-// SetPermissionProvider sets the permission provider of an account, nil for none, and whether its settings say that it has one. It fails with
-// NOT_FOUND when the account does not exist.
+// SetPermissionProvider sets the permission provider of an account, nil for none, and whether its settings say that it has one. It fails
+// with NOT_FOUND when the account does not exist.
 func (s *Store) SetPermissionProvider(ctx context.Context, acct string, p *collab.PermissionProvider) error {
 	k := keys.PermissionProvider(acct)
 	if p != nil {
@@ -211,9 +211,10 @@ func (s *Store) DeleteAPIKey(ctx context.Context, key string) (account string, e
 	return it.Account, err
 }
 
-// DeleteAccount deletes an account with its API keys, webhook endpoints and their lanes, permission provider and mail secret: a later account
-// of its id has none of them. It fails with NOT_FOUND when the account does not exist. It fails with FAILED_PRECONDITION, and deletes nothing,
-// while the account has organizations, whose data nobody could reach any more, or is enabled, as requests under way could add one.
+// DeleteAccount deletes an account with its API keys, webhook endpoints and their lanes, permission provider and mail secret: a later
+// account of its id has none of them. It fails with NOT_FOUND when the account does not exist. It fails with FAILED_PRECONDITION, and
+// deletes nothing, while the account has organizations, whose data nobody could reach any more, or is enabled, as requests under way could
+// add one.
 func (s *Store) DeleteAccount(ctx context.Context, id string) error {
 	a, err := s.Account(ctx, id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// keptRequest is the item of an Idempotency-Key. While an attempt holds the key, the item's writer is that attempt.
+// keptRequest is the item of an Idempotency-Key. Its writer is the attempt that holds the key.
 type keptRequest struct {
 	BodyHash  []byte        `dynamodbav:"hash"`
 	Seed      []byte        `dynamodbav:"seed"`
@@ -25,7 +25,7 @@ type keptRequest struct {
 	Body      []byte        `dynamodbav:"body,omitempty"`
 }
 
-// newKeptRequest is the item of a key that an attempt, begun at a time, holds under a claim.
+// newKeptRequest returns the item of a key for the claim of an attempt that began at a time.
 func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	return keptRequest{
 		BodyHash: claim.BodyHash[:], Seed: claim.Seed, StartedAt: claim.Start.UnixMilli(), Lease: claim.Lease.UnixMilli(),
@@ -33,7 +33,7 @@ func newKeptRequest(claim request.Claim, begun time.Time) keptRequest {
 	}
 }
 
-// decide says what becomes of an attempt, described by its claim, where the item of its key is as it was seen, the zero one for none.
+// decide returns what becomes of the attempt of a claim. seen is the item of its key as read, the zero one for none.
 func decide(seen keptRequest, claim request.Claim) request.Outcome {
 	claimed := request.Outcome{State: request.Claimed, Claim: claim}
 	if claim.Start.Unix() >= seen.Expires {
@@ -88,13 +88,13 @@ func (s *Store) BeginIdempotent(ctx context.Context, claim request.Claim) (reque
 	return request.Outcome{}, store.ErrAborted("with this Idempotency-Key")
 }
 
-// claim is the write by which an attempt, begun at a time, takes a key whose item was seen, nil for none.
+// claim is the write by which an attempt that began at a time takes a key. there is the key's item as read, nil for none.
 func (s *Store) claim(there store.Item, claim request.Claim, begun time.Time) store.Write {
 	it := store.ItemOf(keys.Idempotency(claim.Account, claim.KeyHash), newKeptRequest(claim, begun))
 	return store.Change(there, store.Overlay[keptRequest](there, it), claim.Attempt)
 }
 
-// FinishIdempotent keeps an answer under a claim: see rpc.IdempotencyStore.
+// FinishIdempotent stores the answer of the attempt of a claim: see rpc.IdempotencyStore.
 func (s *Store) FinishIdempotent(ctx context.Context, claim request.Claim, a request.Answer) error {
 	return s.settle(ctx, claim, expression.
 		Set(expression.Name(keys.HTTPCode), expression.Value(a.HTTP)).
@@ -102,12 +102,12 @@ func (s *Store) FinishIdempotent(ctx context.Context, claim request.Claim, a req
 		Set(expression.Name(keys.Body), expression.Value(a.Body)))
 }
 
-// FreeIdempotent lets go of a claim: see rpc.IdempotencyStore.
+// FreeIdempotent ends a claim without an answer: see rpc.IdempotencyStore.
 func (s *Store) FreeIdempotent(ctx context.Context, claim request.Claim) error {
 	return s.settle(ctx, claim, expression.Set(expression.Name(keys.Lease), expression.Value(0)))
 }
 
-// settle updates the item of a claim, and takes the attempt's mark from it, while the attempt holds the key.
+// settle updates the item of a claim and clears its writer, if the attempt still holds the key.
 func (s *Store) settle(ctx context.Context, claim request.Claim, update expression.UpdateBuilder) error {
 	update = update.Remove(expression.Name(keys.Writer)).Add(expression.Name(keys.Rev), expression.Value(1))
 	holds := expression.Name(keys.Writer).Equal(expression.Value(claim.Attempt))

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// paidFor returns the attributes of an account's quota, by kind.
+// paidFor returns the attributes that hold until when an account is paid, by kind.
 func paidFor() [quota.Kinds]string {
 	return [quota.Kinds]string{
 		quota.Writes: keys.PaidWrites,
@@ -41,7 +41,7 @@ func (s *Store) Paid(ctx context.Context, acct string) (quota.Paid, error) {
 	return readPaid(found[k]), err
 }
 
-// Charge moves on until when an account is paid: see quota.Store. It is one write where known is not too old, a few where it is.
+// Charge moves the times until which an account is paid forward: see quota.Store. It is one write where known is not too old, else a few.
 func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs quota.Costs) (quota.Paid, error) {
 	for range charges {
 		it, refused, err := s.WriteOne(ctx, s.charge(acct, known, costs), types.ReturnValueAllNew)
@@ -59,7 +59,7 @@ func (s *Store) Charge(ctx context.Context, acct string, known quota.Paid, costs
 	return known, store.ErrAborted("the account's quota")
 }
 
-// charge is the write of Charge, on condition that what is known of each kind still tells whether its time has passed.
+// charge is the write of Charge. Its condition: each kind's time has passed, or has not, as known says.
 func (s *Store) charge(acct string, known quota.Paid, costs quota.Costs) store.Write {
 	now := s.Millis()
 	update := expression.Set(expression.Name(keys.Expires), expression.Value((now+quotaKept.Milliseconds())/1000))

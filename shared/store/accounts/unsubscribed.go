@@ -9,18 +9,18 @@ import (
 	"collabdata/shared/store"
 )
 
-// mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe by.
+// mailSecretItem is the item of the secret that signs an account's tokens to unsubscribe.
 type mailSecretItem struct {
 	Secret []byte `dynamodbav:"seed"`
 }
 
-// MailSecret returns the secret that signs an account's tokens to unsubscribe by; nil where none was made.
+// MailSecret returns the secret that signs an account's tokens to unsubscribe; nil where it has none yet.
 func (s *Store) MailSecret(ctx context.Context, acct string) ([]byte, error) {
 	kept, _, err := store.Read[mailSecretItem](ctx, s.Table, keys.MailSecret(acct))
 	return kept.Secret, err
 }
 
-// KeepMailSecret keeps an account's secret unless there is one, and returns the one that is kept.
+// KeepMailSecret stores an account's secret unless it has one, and returns the stored one.
 func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) ([]byte, error) {
 	there, err := s.Create(ctx, store.ItemOf(keys.MailSecret(acct), mailSecretItem{secret}))
 	if err != nil || there == nil {
@@ -31,13 +31,13 @@ func (s *Store) KeepMailSecret(ctx context.Context, acct string, secret []byte) 
 	return kept.Secret, err
 }
 
-// unsubscribedItem says since when a user or an address gets no mail.
+// unsubscribedItem is since when a user or an address gets no mail.
 type unsubscribedItem struct {
 	At collab.Millis `dynamodbav:"ca"`
 }
 
-// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address did, as
-// whoever it was. Eventually consistent.
+// Unsubscribed returns, by user id, which users of an organization get no mail: those who unsubscribed, and those whose address was
+// unsubscribed, as any user of the account. Eventually consistent.
 func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, users []collab.User) (map[string]bool, error) {
 	var itemKeys []keys.Key
 	for _, u := range users {
@@ -58,7 +58,7 @@ func (s *Store) Unsubscribed(ctx context.Context, org collab.OrganizationRef, us
 	return off, nil
 }
 
-// Unsubscribe ends the mails to a recipient: to the user in the organization, and to the address in the account. A repeat changes nothing.
+// Unsubscribe ends the mails to a user of the organization, and to the user's address in the whole account. A repeat changes nothing.
 func (s *Store) Unsubscribe(ctx context.Context, r unsubscribe.Recipient) error {
 	return s.eachUnsubscribed(ctx, r, func(ctx context.Context, k keys.Key) error {
 		_, err := s.Create(ctx, store.ItemOf(k, unsubscribedItem{s.Millis()}))

@@ -63,15 +63,15 @@ func (s *Store) AddGrants(ctx context.Context, req *request.Request, user string
 	return s.bringBack(ctx, []string{user}, held)
 }
 
-// Held is what a user has in an organization beside membership: a grant on a document, or on a folder, or a place in a group.
+// Held is what a user has in an organization in addition to membership: a grant on a document or a folder, or a place in a group.
 type Held struct {
 	collab.Grant
 	Document, Folder, Group string // one of them is not ""
 	Position                string // of it in the list
 }
 
-// Holdings returns up to most of what a user has in an organization after a position, "" for all. What is of folders and documents that were
-// deleted may be among it. Strongly consistent.
+// Holdings returns at most most of what a user has in an organization, after a position ("" for all). It may return grants on folders and
+// documents that were deleted. Strongly consistent.
 func (s *Store) Holdings(ctx context.Context, org collab.OrganizationRef, user, after string, most int) ([]Held, error) {
 	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)).After(after), Limit: most, Strong: true}
 	items, _, err := s.QueryPage(ctx, q)
@@ -97,8 +97,8 @@ func (s *Store) DeleteGrants(ctx context.Context, user string, on []collab.Resou
 }
 
 // Standings returns what decides what users may do with the organization, and with those of the folders and documents that exist. byDefault
-// is the account's access. It fails with FAILED_PRECONDITION where the users have very many grants on folders, and the folders above what is
-// asked for are very many. Strongly consistent: one round trip for each level of folders, and two more, or three for many folders.
+// is the account's access. It fails with FAILED_PRECONDITION where the users have very many grants on folders, and the folders above what
+// is asked for are very many. Strongly consistent: one round trip for each level of folders, and two more, or three for many folders.
 func (s *Store) Standings(
 	ctx context.Context, org collab.OrganizationRef, byDefault collab.Access, users, folders, documents []string,
 ) (*collab.Standings, error) {
@@ -264,8 +264,8 @@ func (g *grants) standings(
 	return of, nil
 }
 
-// Writers returns, by id, those of the users who may write in a document, as viewers of it; byDefault is the account's access. Nobody may in
-// one that does not exist in this incarnation, or is disabled.
+// Writers returns, by id, those of the users who may write in a document, as viewers of it; byDefault is the account's access. Nobody may
+// in one that does not exist in this incarnation, or is disabled.
 func (s *Store) Writers(
 	ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string,
 ) (map[string]collab.Viewer, error) {

@@ -55,7 +55,7 @@ func (c *changes[T]) write(i int, before store.Item) (*store.Write, error) {
 	return &w, nil
 }
 
-// all makes the changes side by side. Errors stand at the places of their keys.
+// all writes the changes, side by side. Errors stand at the places of their keys.
 func (c *changes[T]) all(ctx context.Context) []error {
 	errs := make([]error, len(c.keys))
 	store.All(len(c.keys), func(i int) {
@@ -84,10 +84,10 @@ func (c *changes[T]) end(i int, err error) error {
 	return err
 }
 
-// together is how many changes allWith makes in one transaction.
+// together is how many changes allWith writes in one transaction.
 const together = 50
 
-// allWith is all, but that each change is made on a condition, in a transaction with others.
+// allWith is all, but writes several changes in one transaction, which requires a condition.
 func (c *changes[T]) allWith(ctx context.Context, require func(ctx context.Context) ([]store.Write, error)) []error {
 	errs := make([]error, len(c.keys))
 	for from, to := 0, 0; from < len(c.keys); from = to {

@@ -1,13 +1,12 @@
 // Package directory keeps what threads hang on, and who may see them: organizations with their documents, folders, members and preferences.
 //
-// A method named Change… changes what is there, or makes it where its comment says so. It calls change with the present state, again where
-// others wrote meanwhile, so change depends on its argument alone; its error leaves everything as it is. Attributes that this version does
-// not know are kept. It fails with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
+// A method named Change… changes what exists, or adds it where its comment says so. It calls change with the present state, and once more
+// where others wrote meanwhile, so change depends on its argument alone; its error leaves everything as it is. Attributes that this version
+// does not know are kept. It fails with ABORTED where others kept writing the same, or where an answer was lost and others wrote since.
 package directory
 
 import (
 	"context"
-	"iter"
 
 	"collabdata/shared/cache"
 	"collabdata/shared/collab"
@@ -15,7 +14,7 @@ import (
 	"collabdata/shared/store"
 )
 
-// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, besides what they name.
+// Store is the directory in a table. Safe for concurrent use. Its methods fail like those of store.Table, and as their comments say.
 type Store struct {
 	*store.Table
 	cached *cache.Cache[keys.Key, int64] // incarnations of organizations and documents that are there and enabled, by item
@@ -67,29 +66,4 @@ func readByIDs[T any](
 		}
 	}
 	return readAll(items, read)
-}
-
-// list yields what a partition holds under a prefix after an id ("" for all), and is not deleted, by id, each by read, or an error as the
-// last. It reads most and one more at once: the one shows a caller who takes most whether there are others. Eventually consistent.
-func list[T any](
-	ctx context.Context, s *Store, partition, prefix, after string, most int, read func(store.Item) (T, error),
-) iter.Seq2[T, error] {
-	itemKeys := store.Children(prefix)
-	if after != "" {
-		itemKeys = itemKeys.After(prefix + keys.Escape(after))
-	}
-	return func(yield func(T, error) bool) {
-		for it, err := range s.Items(ctx, store.Scan{PK: partition, Keys: itemKeys, Limit: most + 1}) {
-			var v T
-			if err == nil && it[keys.DeletedAt] != nil {
-				continue
-			}
-			if err == nil {
-				v, err = read(it)
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
 }

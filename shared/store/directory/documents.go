@@ -28,8 +28,8 @@ func documentKey(doc collab.DocumentRef) keys.Key {
 
 // Documents yields the documents of the organization by id, as ListOrganizations does.
 func (s *Store) Documents(ctx context.Context, org collab.OrganizationRef) iter.Seq2[collab.Document, error] {
-	partition := keys.OrganizationPartition(org)
-	return list(ctx, s, partition, keys.Documents, "", collab.MaxPageSize, readDocument)
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Documents), Limit: collab.MaxPageSize + 1}
+	return store.List(ctx, s.Table, q, keys.Documents, "", readDocument)
 }
 
 // Document reads a document, disabled or not; NOT_FOUND when it, or its organization, is not there in this incarnation.
@@ -45,7 +45,7 @@ func (s *Store) Document(ctx context.Context, doc collab.DocumentRef) (collab.Do
 	return d, err
 }
 
-// createDocument makes a document in no folder, and opens it. Where another request was faster it opens that one.
+// createDocument adds a document in no folder and opens it. Where another request was faster it opens that one.
 func (s *Store) createDocument(ctx context.Context, org collab.OrganizationRef, id string) (collab.DocumentRef, error) {
 	doc := org.Document(id)
 	d := collab.Document{Folder: collab.RootFolder, CreatedAt: s.Millis(), LastUpdated: s.Millis()}

@@ -55,7 +55,7 @@ func changesOf(change func(i int, d *collab.Document) error) func(i int, d *coll
 	}
 }
 
-// into makes changes that put documents into a folder.
+// into returns the changes that put documents into a folder.
 func (s *Store) into(ctx context.Context, org collab.OrganizationRef, folder string, c *changes[documentItem]) []error {
 	if folder == collab.RootFolder {
 		return c.all(ctx)

@@ -173,7 +173,7 @@ func (s *Store) FoldersWithin(ctx context.Context, org collab.OrganizationRef, i
 	return within, nil
 }
 
-// AddFolders makes folders, in their order: one may be the parent of those after it. One that exists fails with ALREADY_EXISTS, one whose
+// AddFolders adds folders, in their order: one may be the parent of those after it. One that exists fails with ALREADY_EXISTS, one whose
 // parent does not with NOT_FOUND, one that would be too deep with FAILED_PRECONDITION.
 func (s *Store) AddFolders(ctx context.Context, req *request.Request, org collab.OrganizationRef, folders []collab.Folder) []error {
 	const most = store.MaxWrites - 1 // in one transaction, with the tree
@@ -238,8 +238,8 @@ func (s *Store) addFolders(ctx context.Context, req *request.Request, org collab
 	return errs
 }
 
-// folderTree is the state of which folder is in which: folders are added where nothing was moved since it was read, and moved where nothing
-// was added either. So no two requests together make a circle, or too many levels.
+// folderTree counts the changes of which folder is in which. A folder is added only if none was moved since the tree was read, and moved
+// only if none was added or moved. So no two requests together build a circle, or too many levels.
 type folderTree struct {
 	Added int64 `dynamodbav:"n"`
 	Moved int64 `dynamodbav:"mvd"`
@@ -266,13 +266,13 @@ func (s *Store) GrowFolders(ctx context.Context, org collab.OrganizationRef) (st
 	return s.grow(org, tree), err
 }
 
-// RefuseFolderChanges has adds and moves of folders fail that looked at the folders before: they look again.
+// RefuseFolderChanges has adds and moves of folders fail that read the folders before: they read them once more.
 func (s *Store) RefuseFolderChanges(ctx context.Context, org collab.OrganizationRef) error {
 	_, err := s.Write(ctx, store.Update(keys.FolderTree(org), expression.Add(expression.Name(keys.Moved), expression.Value(1))))
 	return err
 }
 
-// RequireFolder returns the condition, for a transaction, that a folder is there; none for collab.RootFolder. NOT_FOUND where it is not.
+// RequireFolder returns the condition, for a transaction, that a folder exists; none for collab.RootFolder. NOT_FOUND where it does not.
 func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, id string) ([]store.Write, error) {
 	if id == collab.RootFolder {
 		return nil, nil
@@ -287,7 +287,7 @@ func (s *Store) RequireFolder(ctx context.Context, org collab.OrganizationRef, i
 	return []store.Write{store.Require(it, keys.DeletedAt, keys.Incarnation)}, nil
 }
 
-// Emptied fails with UNAVAILABLE while what is in a deleted folder is still being deleted: until then its id is not used again.
+// Emptied fails with UNAVAILABLE while what is in a deleted folder is still being deleted: until then its id cannot be added anew.
 func (s *Store) Emptied(ctx context.Context, org collab.OrganizationRef, id string, of collab.Lifetime) error {
 	if of.Emptying == "" {
 		return nil

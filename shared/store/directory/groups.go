@@ -19,7 +19,7 @@ func (s *Store) CheckGroup(ctx context.Context, org collab.OrganizationRef, grou
 	return err
 }
 
-// ChangeGroups changes groups of users, side by side, or makes them. Errors stand at the places of their groups.
+// ChangeGroups changes groups of users, side by side, or adds them. Errors stand at the places of their groups.
 func (s *Store) ChangeGroups(
 	ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup),
 ) []error {

@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// Deleted is an organization, a folder or a document that was deleted, while its item is there: until what is in it is swept, or its id is
-// added again.
+// Deleted is an organization, a folder or a document that was deleted, while its item exists: until what is in it is swept, or its id is
+// added anew.
 type Deleted struct {
 	Kind    collab.Thing `dynamodbav:"-"`
 	ID      string       `dynamodbav:"-"`
@@ -39,9 +39,10 @@ func kindAt(in collab.OrganizationRef, position string) (kind collab.Thing, foll
 	return collab.AFolder, keys.Documents
 }
 
-// ListDeleted returns up to most of the deleted folders of an organization, then of its deleted documents, each by id; of an organization
-// without an id the deleted organizations of its account. They follow the position after, "" for the start. next is the position of the
-// next page, "" when the list ends: a page looks at 1 MB at most, may hold fewer than most, even none, and have one. Eventually consistent.
+// ListDeleted returns at most most of the deleted folders of an organization and then of its deleted documents, each by id, after a
+// position ("" for the first); with an organization without an id, the deleted organizations of its account. next is the position of the
+// next page, "" when the list ends. A page reads at most 1 MB; it may hold fewer than most, even none, and still have a next one.
+// Eventually consistent.
 func (s *Store) ListDeleted(ctx context.Context, in collab.OrganizationRef, after string, most int) (list []Deleted, next string, err error) {
 	kind, following := kindAt(in, after)
 	items, more, err := s.QueryPage(ctx, store.Scan{

@@ -71,8 +71,8 @@ func changeMember(req *request.Request, in collab.Resource, user string, change 
 }
 
 // ChangeMembers changes users of a resource, side by side; where create is true, those who are not there are added, else they fail with
-// NOT_FOUND; whoever was taken out of the resource before, or of its organization, sees it again then. The resource is not checked. Errors
-// stand at the places of their users.
+// NOT_FOUND. A user who was taken out of the resource before, or out of its organization, may see it once more. The resource is not
+// checked. Errors stand at the places of their users.
 func (s *Store) ChangeMembers(
 	ctx context.Context, req *request.Request, in collab.Resource, users []string, create bool, change func(i int, m *collab.Member),
 ) []error {
@@ -95,40 +95,30 @@ func (s *Store) ChangeMembers(
 	return errs
 }
 
-// deleteGrants takes all grants in an organization from a user, and the user from its groups. It returns how many these were, and calls first
-// before it deletes any.
+// deleteGrants deletes all grants of a user in an organization, and takes the user out of its groups. It returns how many these were, and
+// calls first before it deletes any.
 func (s *Store) deleteGrants(
 	ctx context.Context, org collab.OrganizationRef, user string, first func() error,
 ) (n int, err error) {
-	q := store.Scan{PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true}
-	for more := true; more; {
-		var items []store.Item
-		if items, more, err = s.QueryPage(ctx, q); err != nil {
-			return n, err
-		}
-		if len(items) > 0 && n == 0 {
-			if err := first(); err != nil {
-				return n, err
-			}
-		}
-		err = store.Each(ctx, len(items), func(ctx context.Context, i int) error {
-			_, _, _, group, err := keys.ParseGrant(org, items[i].Text(keys.SK))
-			if err != nil {
-				return store.Unreadable(items[i].Key(), err)
-			}
-			if group != "" {
-				return s.deleteGroupUser(ctx, org, group, user)
-			}
-			return s.Delete(ctx, items[i].Key())
-		})
-		if err != nil {
-			return n, err
-		}
-		if n += len(items); len(items) > 0 {
-			q.Keys = q.Keys.After(items[len(items)-1].Text(keys.SK))
-		}
+	items, err := s.Query(ctx, store.Scan{
+		PK: keys.GrantPartition(org), Keys: store.Children(keys.GrantsOf(user)), Strong: true, Project: []string{keys.PK, keys.SK},
+	})
+	if err == nil && len(items) > 0 {
+		err = first()
 	}
-	return n, nil
+	if err != nil {
+		return 0, err
+	}
+	return len(items), store.Each(ctx, len(items), func(ctx context.Context, i int) error {
+		_, _, _, group, err := keys.ParseGrant(org, items[i].Text(keys.SK))
+		if err != nil {
+			return store.Unreadable(items[i].Key(), err)
+		}
+		if group != "" {
+			return s.deleteGroupUser(ctx, org, group, user)
+		}
+		return s.Delete(ctx, items[i].Key())
+	})
 }
 
 func readMember(it store.Item) (collab.Member, error) {
@@ -159,5 +149,6 @@ func (s *Store) Members(ctx context.Context, org collab.OrganizationRef, users [
 
 // ListMembers yields the members of the organization after the user id after ("" for all), by user id, as ListOrganizations does.
 func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, after string, most int) iter.Seq2[collab.Member, error] {
-	return list(ctx, s, keys.OrganizationPartition(org), keys.Members, after, most, readMember)
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: most + 1}
+	return store.List(ctx, s.Table, q, keys.Members, after, readMember)
 }

@@ -11,8 +11,8 @@ import (
 	"collabdata/shared/store"
 )
 
-// CacheTTL is how long a process trusts what it read of an organization or a document: that it exists, enabled, and in which incarnation. So
-// long after a deletion other processes may still read and write what was deleted, and its id cannot be added again.
+// CacheTTL is how long a process trusts what it read of an organization or a document: that it exists, enabled, and in which incarnation.
+// For as long after a deletion other processes may still read and write what was deleted, and its id cannot be added anew.
 const CacheTTL = 5 * time.Second
 
 // mostCached is how many organizations and documents are cached at most.
@@ -98,15 +98,14 @@ func (s *Store) find(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]sto
 	return found, err
 }
 
-// OpenOrganization returns an organization that is there and enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take CacheTTL to
-// hear of either.
+// OpenOrganization returns an organization that exists and is enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take CacheTTL
+// to hear of either.
 func (s *Store) OpenOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	org, _, err := s.Open(ctx, acct, id, "", nil)
 	return org, err
 }
 
-// OpenOrCreateOrganization is OpenOrganization, but that where create is true a missing one is made, with its id as its name: see
-// OpenDocument.
+// OpenOrCreateOrganization is OpenOrganization, but with create it adds a missing one, with its id as its name: see OpenDocument.
 func (s *Store) OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error) {
 	org, err := s.OpenOrganization(ctx, acct, id)
 	if create && collab.CodeOf(err) == collab.NotFound {
@@ -115,9 +114,9 @@ func (s *Store) OpenOrCreateOrganization(ctx context.Context, acct, id string, c
 	return org, err
 }
 
-// OpenDocument returns a document that is there and enabled. It fails like OpenOrganization, for the document too, but that what create
-// names is made where it is missing: the organization with its id as its name, the document in no folder. Where what is missing was deleted
-// less than CacheTTL ago it fails with UNAVAILABLE then.
+// OpenDocument returns a document that exists and is enabled. It fails like OpenOrganization, for the document too, but adds what create
+// names where it is missing: the organization with its id as its name, the document in no folder. It fails with UNAVAILABLE where that was
+// deleted less than CacheTTL ago.
 func (s *Store) OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error) {
 	org, found, err := s.openDocuments(ctx, acct, organization, "", []string{id}, false)
 	if collab.CodeOf(err) == collab.NotFound && create.Organization {

@@ -19,7 +19,7 @@ func organizationNamed(id string) string { return fmt.Sprintf("organization %q",
 func documentNamed(id string) string     { return fmt.Sprintf("document %q", id) }
 func folderNamed(id string) string       { return fmt.Sprintf("folder %q", id) }
 
-// createOrganization makes an organization named by its id, and opens it. Where another request was faster it opens that one.
+// createOrganization adds an organization named by its id and opens it. Where another request was faster it opens that one.
 func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab.OrganizationRef, error) {
 	o := collab.Organization{Name: id, CreatedAt: s.Millis(), LastUpdated: s.Millis()}
 	itself := keys.Organization(acct, id)
@@ -30,8 +30,8 @@ func (s *Store) createOrganization(ctx context.Context, acct, id string) (collab
 	return collab.OrganizationRef{Account: acct, Organization: id, Incarnation: incarnation}, err
 }
 
-// make makes the item of an organization or a document, and opens it: the first one, or the next incarnation of one that is deleted. Where
-// it is there it opens that. It fails with UNAVAILABLE while other processes may still trust the one that is deleted.
+// createOrOpen adds the item of an organization or a document, the first one or the next incarnation of a deleted one, and opens it. Where
+// it exists it opens that. It fails with UNAVAILABLE while other processes may still trust the deleted one.
 func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item func(collab.Lifetime) store.Item) (incarnation int64, err error) {
 	now := s.Now()
 	for range createTries {
@@ -66,13 +66,13 @@ func (s *Store) createOrOpen(ctx context.Context, k keys.Key, what string, item 
 	return 0, store.ErrAborted(what)
 }
 
-// createTries is how often one of many requests that make the same tries it.
+// createTries is how often one of many requests that add the same tries it.
 const createTries = 5
 
 // staleRead is older than what a read returns that is not strongly consistent.
 const staleRead = time.Second
 
-// settled fails with UNAVAILABLE while other processes may trust that what is deleted exists.
+// settled fails with UNAVAILABLE while other processes may trust that what was deleted exists.
 func settled(of collab.Lifetime, what string, now time.Time) error {
 	left := time.UnixMilli(of.DeletedAt).Add(CacheTTL + staleRead + store.ClockSkew).Sub(now)
 	if left <= 0 {
@@ -90,8 +90,9 @@ func (s *Store) Organizations(ctx context.Context, acct string, ids []string) ([
 	return slices.DeleteFunc(list, func(o collab.Organization) bool { return o.DeletedAt != 0 }), err
 }
 
-// ListOrganizations yields the account's organizations after an id ("" for all), by id, or an error as the last. Of those to come
-// most and one more are read at once. Eventually consistent.
+// ListOrganizations yields the account's organizations after an id ("" for all), by id, or an error as the last. It reads most and one more
+// at once: that one shows a caller who takes most whether there are others. Eventually consistent.
 func (s *Store) ListOrganizations(ctx context.Context, acct, after string, most int) iter.Seq2[collab.Organization, error] {
-	return list(ctx, s, keys.Organization(acct, "").PK, keys.Organizations, after, most, readOrganization)
+	q := store.Scan{PK: keys.Organization(acct, "").PK, Keys: store.Children(keys.Organizations), Limit: most + 1}
+	return store.List(ctx, s.Table, q, keys.Organizations, after, readOrganization)
 }

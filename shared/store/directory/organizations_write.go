@@ -9,8 +9,8 @@ import (
 	"collabdata/shared/request"
 )
 
-// ChangeOrganizations changes organizations of the request's account, side by side; where create is true, those that are missing are made,
-// else they fail with NOT_FOUND. Errors stand at the places of their organizations.
+// ChangeOrganizations changes organizations of the request's account, side by side; with create it adds those that
+// are missing, else they fail with NOT_FOUND. Errors stand at the places of their organizations.
 func (s *Store) ChangeOrganizations(
 	ctx context.Context, req *request.Request, ids []string, create bool, change func(i int, o *collab.Organization) error,
 ) []error {

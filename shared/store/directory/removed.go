@@ -15,8 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 )
 
-// Users who are taken out of an organization or a document leave a mark, so that the threads in it, which still name them, tell them nothing.
-// The item of the organization or document says whether there are such marks at all. So whom nobody removed costs nothing.
+// A user who is taken out of an organization or a document leaves a mark, so that the threads in it, which still name the user, show and
+// send the user nothing. The item of the organization or document has a flag once there are such marks: where it has none, nobody looks for
+// them.
 
 // removedKey is the mark of a user who was taken out of an organization or a document.
 func removedKey(in collab.Resource, user string) keys.Key {
@@ -26,9 +27,9 @@ func removedKey(in collab.Resource, user string) keys.Key {
 	return keys.Removed(in.OrganizationRef, user)
 }
 
-// DeleteMembers takes users away from a resource: from the organization with all their grants in it, and from its groups. Those who are taken
-// out of an organization or a document see nothing more of it, whatever its access type: see Viewings. One who is not there fails with
-// NOT_FOUND. Errors stand at the places of their users.
+// DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
+// taken out of an organization or a document see nothing more of it, whatever its access type: see Viewings. A user who is not in it fails
+// with NOT_FOUND. Errors stand at the places of their users.
 func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in collab.Resource, users []string) []error {
 	errs := make([]error, len(users))
 	there, err := s.GetAll(ctx, collab.Map(users, func(u string) keys.Key { return memberKey(in, u) }), true)
@@ -74,7 +75,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 	return errs
 }
 
-// flagRemovals says of an organization or a document that users were taken out of it, unless it says so already.
+// flagRemovals sets the flag of an organization or a document that users were taken out of it, unless it is set.
 func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	k, incarnation := keys.Organization(in.Account, in.Organization), in.OrganizationRef.Incarnation
 	if in.Document.Document != "" {
@@ -90,14 +91,14 @@ func (s *Store) flagRemovals(ctx context.Context, in collab.Resource) error {
 	return err
 }
 
-// knownRemovals is how long a process knows of an item that it says so: longer than the item is believed to be there.
+// knownRemovals is how long a process remembers that an item has the flag: longer than it trusts that the item exists.
 const knownRemovals = CacheTTL + time.Minute
 
-// noteRemovals remembers of an organization or a document, by its item, that users were taken out of it.
+// noteRemovals remembers that the item of an organization or a document has the flag.
 func (s *Store) noteRemovals(k keys.Key) { s.removals.Put(k, true, s.Now().Add(knownRemovals)) }
 
-// BringBack lets users who were taken out of a document, or its organization, see it again, as they add to it. It costs nothing where this
-// process knows of nobody who was taken out: it hears of the first within CacheTTL of opening the document.
+// BringBack lets users who were taken out of a document, or of its organization, see it once more, as they add to it. It reads nothing
+// where this process knows of no such users; it learns of the first within CacheTTL of opening the document.
 func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []string) error {
 	now := s.Now()
 	_, ofOrganization := s.removals.Get(keys.Organization(doc.Account, doc.Organization), now)
@@ -114,7 +115,7 @@ func (s *Store) BringBack(ctx context.Context, doc collab.DocumentRef, users []s
 	return s.lift(ctx, marks)
 }
 
-// bringBack is BringBack for a user of whom a grant on resources was made, wherever they are. It asks the items of these.
+// bringBack is BringBack for users who get a grant on resources. It reads the items of these.
 func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resource) error {
 	itself := func(in collab.Resource) keys.Key { return keys.Organization(in.Account, in.Organization) }
 	var ask, marks []keys.Key
@@ -140,7 +141,7 @@ func (s *Store) bringBack(ctx context.Context, users []string, on []collab.Resou
 	return s.lift(ctx, marks)
 }
 
-// lift deletes those of the marks that are there.
+// lift deletes those of the marks that exist.
 func (s *Store) lift(ctx context.Context, marks []keys.Key) error {
 	if len(marks) == 0 {
 		return nil

@@ -113,7 +113,7 @@ type seenDocuments struct {
 	documents []seenDocument
 	removals  bool // users were taken out of the organization
 	above     collab.Folders
-	items     map[keys.Key]store.Item // that were read beside them
+	items     map[keys.Key]store.Item // that were read with them
 }
 
 // seenDocuments reads documents, and other items. provided: without the folders above, and the access types that they give.

@@ -10,9 +10,9 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// A delivery is a new item until its first attempt, which writes the kept item and deletes the new one. While the kept one waits for its next
-// attempt, a pointer with its revision is listed by that time. So the list of new items and the list of pointers hold what is left to do, and
-// nothing else.
+// A delivery is a new item until its first attempt, which writes the kept item and deletes the new one. While the kept one waits for its
+// next attempt, a pointer with its revision is listed by that time. So the list of new items and the list of pointers hold what is left to
+// do, and nothing else.
 
 func newKey(e collab.EndpointRef, event string) keys.Key {
 	return keys.NewDelivery(e.Account, e.WebhookID, e.CreatedAt, event)
@@ -41,7 +41,8 @@ func readDelivery(hook string, it store.Item) (d collab.Delivery, err error) {
 	return d, err
 }
 
-// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing. One of a delivery that was attempted is deleted by NewDeliveries.
+// AddDelivery adds a new delivery to an endpoint. A repeat changes nothing. One of a delivery that was attempted is deleted by
+// NewDeliveries.
 func (s *Store) AddDelivery(ctx context.Context, e collab.EndpointRef, d collab.Delivery) error {
 	_, err := s.Create(ctx, deliveryItem(newKey(e, d.EventID), d))
 	return err
@@ -144,9 +145,9 @@ func (s *Store) saveDelivery(e collab.EndpointRef, before, after collab.Delivery
 	return writes
 }
 
-// WaitingDeliveries returns at most most deliveries of an endpoint that wait for the time until or an earlier one, earliest first. next is the
-// time that the first one after them waits for, 0 for none. It deletes pointers to deliveries that have expired or wait no more. Deliveries
-// that can't be read go to skip.
+// WaitingDeliveries returns at most most deliveries of an endpoint that wait for the time until or an earlier one, earliest first. next is
+// the time that the first one after them waits for, 0 for none. It deletes pointers to deliveries that have expired or wait no more.
+// Deliveries that can't be read go to skip.
 func (s *Store) WaitingDeliveries(
 	ctx context.Context, e collab.EndpointRef, until collab.Millis, most int, skip func(error),
 ) (list []collab.Delivery, next collab.Millis, err error) {
@@ -238,9 +239,9 @@ func between(f collab.DeliveryFilter) store.Span {
 	return itemKeys
 }
 
-// Deliveries returns at most most deliveries of an endpoint that pass the filter, newest event first, after an event id ("" for the newest).
-// next is the position of the next page, "" when the list ends. A page may hold fewer than most, even none, and still have a next one.
-// Strongly consistent. NOT_FOUND when the endpoint does not exist.
+// Deliveries returns at most most deliveries of an endpoint that pass the filter, newest event first, after an event id ("" for the
+// newest). next is the position of the next page, "" when the list ends. A page may hold fewer than most, even none, and still have a next
+// one. Strongly consistent. NOT_FOUND when the endpoint does not exist.
 func (s *Store) Deliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (list []collab.Delivery, next string, err error) {
@@ -307,9 +308,9 @@ func (s *Store) replay(ctx context.Context, e collab.EndpointRef, event string) 
 // replayReserve is the time left of a call at which it begins no further page.
 const replayReserve = 10 * time.Second
 
-// ReplayDeliveries makes at most most deliveries of an endpoint that pass the filter pending once more, oldest event first, after an event id
-// ("" for the oldest); the relay wakes the lane. replayed counts them. next is the position of the next call, "" when there are no more: a
-// call whose time runs out leaves others to it. NOT_FOUND when the endpoint does not exist.
+// ReplayDeliveries makes at most most deliveries of an endpoint that pass the filter pending once more, oldest event first, after an event
+// id ("" for the oldest); the relay wakes the lane. replayed counts them. next is the position of the next call, "" when there are no more:
+// a call whose time runs out leaves others to it. NOT_FOUND when the endpoint does not exist.
 func (s *Store) ReplayDeliveries(
 	ctx context.Context, acct, hook string, f collab.DeliveryFilter, after string, most int,
 ) (replayed int, next string, err error) {

@@ -9,7 +9,8 @@ import (
 	"collabdata/shared/store/outbox"
 )
 
-// Store is the webhook endpoints in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments say.
+// Store is the webhook endpoints in a table. Safe for concurrent use. Its methods fail as those of store.Table do, and as their comments
+// say.
 type Store struct {
 	*store.Table
 	outbox *outbox.Store

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A lane has one holder at a time. Adding deliveries to a free lane reserves it for the receiver of a message; adding them to a held one sets
-// Asked. A holder releases its lane only if Asked was not set since it began to look. Until then the lane is pending work, and the relay makes
-// up for a lost message or run.
+// A lane has one holder at a time. Adding deliveries to a free lane reserves it for the receiver of a message; adding them to a held one
+// sets Asked. A holder releases its lane only if Asked was not set since it began to look. Until then the lane is pending work, and the
+// relay makes up for a lost message or run.
 const (
 	LaneLease   = time.Minute      // of a holder, and of the receiver of a message
 	takenAtOnce = 20 * time.Second // the receiver of an older message claims the lane anew
@@ -76,8 +76,8 @@ func free(now collab.Millis) expression.ConditionBuilder {
 	return expression.AttributeNotExists(until).Or(until.LessThanEqual(expression.Value(now)))
 }
 
-// WakeLane has what was added to a lane posted. It reserves a free lane for the receiver of a message, which the caller sends with the token.
-// It sets Asked of a held one, and the token is "": no message is needed. l is the lane as last read; its LaneRef is enough.
+// WakeLane has what was added to a lane posted. It reserves a free lane for the receiver of a message, which the caller sends with the
+// token. It sets Asked of a held one, and the token is "": no message is needed. l is the lane as last read; its LaneRef is enough.
 func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) {
 	mark := s.NewMark()
 	err = s.Try(ctx, "the lane of webhook "+l.WebhookID, mark, func(ctx context.Context) ([]store.Write, error) {
@@ -104,8 +104,8 @@ func (s *Store) WakeLane(ctx context.Context, l Lane) (token string, err error) 
 	return token, err
 }
 
-// ClaimLane makes the caller the holder of a lane that is free, or held by the token ("" for none), and returns the lane with Asked cleared.
-// It returns nil where another holds the lane.
+// ClaimLane makes the caller the holder of a lane that is free, or held by the token ("" for none), and returns the lane with Asked
+// cleared. It returns nil where another holds the lane.
 func (s *Store) ClaimLane(ctx context.Context, ref collab.LaneRef, token string) (*Lane, error) {
 	now := s.Millis()
 	mark, condition := s.NewMark(), free(now)

@@ -27,8 +27,8 @@ func noWebhook(id string) error {
 	return collab.Errorf(collab.NotFound, "webhook %q does not exist", id)
 }
 
-// AddWebhook adds a webhook endpoint with its lane. It fails with ALREADY_EXISTS when its id is taken, and with FAILED_PRECONDITION when the
-// account has most of them. Of several at one moment all but one may fail with ABORTED.
+// AddWebhook adds a webhook endpoint with its lane. It fails with ALREADY_EXISTS when its id is taken, and with FAILED_PRECONDITION when
+// the account has most of them. Of several at one moment all but one may fail with ABORTED.
 func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.Webhook) error {
 	last, mark := keys.LastWebhook(acct), s.NewMark()
 	return s.Try(ctx, "the webhooks of the account", mark, func(ctx context.Context) ([]store.Write, error) {
@@ -54,9 +54,9 @@ func (s *Store) AddWebhook(ctx context.Context, acct string, most int, w collab.
 	})
 }
 
-// UpdateWebhook changes a webhook endpoint and returns it; NOT_FOUND when it does not exist. It gives the endpoint a fresh start: its failures
-// are forgotten, and the relay wakes its lane. change may be called once more with what others wrote meanwhile; its error leaves the endpoint
-// as it is.
+// UpdateWebhook changes a webhook endpoint and returns it; NOT_FOUND when it does not exist. It gives the endpoint a fresh start: its
+// failures are forgotten, and the relay wakes its lane. change may be called once more with what others wrote meanwhile; its error leaves
+// the endpoint as it is.
 func (s *Store) UpdateWebhook(ctx context.Context, acct, id string, change func(*collab.Webhook) error) (w collab.Webhook, err error) {
 	err = s.changeWebhook(ctx, acct, id, func(stored *collab.Webhook) ([]store.Write, error) {
 		err := change(stored)
@@ -151,9 +151,9 @@ func (s *Store) Webhooks(ctx context.Context, acct string) ([]collab.Webhook, er
 	return list, err
 }
 
-// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark. It fails with NOT_FOUND when the endpoint does not exist,
-// unless an earlier try of this request has deleted it. Its deliveries are not posted any more, not even to a later endpoint of its id, and
-// expire.
+// DeleteWebhook deletes a webhook endpoint with its lane for the request of a mark. It fails with NOT_FOUND when the endpoint does not
+// exist, unless an earlier try of this request has deleted it. Its deliveries are not posted any more, not even to a later endpoint of its
+// id, and expire.
 func (s *Store) DeleteWebhook(ctx context.Context, acct, id, mark string) error {
 	done := s.outbox.Remembered(outbox.Job{ID: mark, Account: acct})
 	refused, err := s.Write(ctx, store.DeleteRead(store.NewItem(keys.Webhook(acct, id))), store.Delete(keys.Lane(acct, id)), done)

@@ -13,11 +13,11 @@ import (
 )
 
 // A notification is deleted for everyone by deleting its item. The same transaction withdraws its event, so that no run of deliver adds it
-// anew or sends mail, and keeps its audience, so that a job finds what points to it. Out of one inbox it is deleted by the item of what that
-// user did with it.
+// anew or sends mail, and keeps its audience, so that a job finds what points to it. Out of one inbox it is deleted by the item of what
+// that user did with it.
 
-// DeleteNotification deletes a notification out of the inbox of a user, or with "" for everyone. It changes nothing where none of that id and
-// time exists: it was deleted.
+// DeleteNotification deletes a notification out of the inbox of a user, or with "" for everyone. It changes nothing where none of that id
+// and time exists: it was deleted.
 func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationRef, user string, of outbox.JobNotification) error {
 	it, n, err := s.notification(ctx, org, of.ID)
 	if collab.CodeOf(err) == collab.NotFound || err == nil && n.CreatedAt != of.At {
@@ -44,7 +44,8 @@ func (s *Store) DeleteNotification(ctx context.Context, org collab.OrganizationR
 			return err
 		}
 	}
-	if err := s.outbox.MailSent(ctx, outbox.MailThread{DocumentRef: n.Document(org), Annotation: n.AnnotationID, User: user}, []string{event}); err != nil {
+	mails := outbox.MailThread{DocumentRef: n.Document(org), Annotation: n.AnnotationID, User: user}
+	if err := s.outbox.MailSent(ctx, mails, []string{event}); err != nil {
 		return err
 	}
 	if _, err := s.Write(ctx, store.Update(keys.NotificationState(org, user, n.CreatedAt, n.ID),

@@ -1,7 +1,7 @@
 // Package inbox keeps notifications, whom each is for, and the inboxes that list them.
 //
-// A notification is recorded with the event that sends it, what users did with it with events of that, and a deletion drops its mails: so inbox
-// knows the outbox, and the outbox knows nothing of inboxes.
+// A notification is recorded with the event that sends it, what users did with it with events of that, and a deletion drops its mails: so
+// inbox knows the outbox, and the outbox knows nothing of inboxes.
 package inbox
 
 import (
@@ -37,8 +37,8 @@ type Directory interface {
 // New returns the notifications in the table of an outbox.
 func New(o *outbox.Store, d Directory) *Store { return &Store{o.Table, o, d} }
 
-// A user's inbox is two lists of pointers, the user's own and the organization's for all, newest first. A notification is stored once. What a
-// user did with it is an item of its own, written when the user first does something.
+// A user's inbox is two lists of pointers, the user's own and the organization's for all, newest first. A notification is stored once. What
+// a user did with it is an item of its own, written when the user first does something.
 
 // inboxItem is what a user's list says of a notification in addition to its key.
 type inboxItem struct {
@@ -70,9 +70,9 @@ type pointer struct {
 }
 
 // Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
-// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer to
-// have none such of the document. Notifications of documents that do not exist are left out. next is the position of the next page, "" when
-// the list ends. A page may hold fewer than most, even none, and still have a next one.
+// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer
+// to have none such of the document. Notifications of documents that do not exist are left out. next is the position of the next page, ""
+// when the list ends. A page may hold fewer than most, even none, and still have a next one.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
@@ -138,20 +138,20 @@ func (s *Store) pointers(
 func (s *Store) named(
 	ctx context.Context, org collab.OrganizationRef, pks []string, q collab.NotificationQuery, position string, most int,
 ) ([]store.Item, bool, error) {
-	there := make([]keys.Key, len(q.IDs)) // in the lists of their documents
+	listed := make([]keys.Key, len(q.IDs)) // in the lists of their documents
 	err := store.Each(ctx, len(q.IDs), func(ctx context.Context, i int) error {
 		n, err := s.Notification(ctx, org, q.IDs[i])
 		if collab.CodeOf(err) == collab.NotFound {
 			return nil
 		}
-		there[i] = keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)
+		listed[i] = keys.DocumentNotification(n.Document(org), n.CreatedAt, n.ID)
 		return err
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	var itemKeys []keys.Key
-	for _, k := range there {
+	for _, k := range listed {
 		switch {
 		case k.SK == "":
 		case q.OfAny():
@@ -301,10 +301,10 @@ type stateItem struct {
 	DeletedAt collab.Millis `dynamodbav:"del,omitempty"` // out of the user's inbox
 }
 
-// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that a
-// user read or clicked it stays; a first click records the event that c.Click returns. c names at most 30 users. It fails with NOT_FOUND when
-// the notification does not exist, c.Of does not mean it, or it is not in the inbox of one of the users; with INVALID_ARGUMENT when it becomes
-// larger than collab.MaxItemBytes; and as c.Check does.
+// ChangeNotification changes a notification and records what users of the organization did with it, in one transaction. The first time that
+// a user read or clicked it stays; a first click records the event that c.Click returns. c names at most 30 users. It fails with NOT_FOUND
+// when the notification does not exist, c.Of does not mean it, or it is not in the inbox of one of the users; with INVALID_ARGUMENT when it
+// becomes larger than collab.MaxItemBytes; and as c.Check does.
 func (s *Store) ChangeNotification(ctx context.Context, req *request.Request, org collab.OrganizationRef, c collab.NotificationChange) error {
 	users := slices.Compact(slices.Sorted(slices.Values(slices.Concat(c.Read, c.Clicked))))
 	var events []*collab.Event

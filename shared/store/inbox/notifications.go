@@ -17,8 +17,8 @@ type notificationItem struct {
 	audience
 }
 
-// audience is whom a notification is for. The notification's item has one; further users are in items next to it. Everyone who has a pointer
-// to the notification, or did something with it, is in one of them.
+// audience is whom a notification is for. The notification's item has one; further users are in items next to it. Everyone who has a
+// pointer to the notification, or did something with it, is in one of them.
 type audience struct {
 	All bool     `dynamodbav:"all,omitempty"` // everyone of the organization
 	To  []string `dynamodbav:"to,omitempty"`  // collab.MaxAudience at most

@@ -67,7 +67,7 @@ type JobNotifications struct {
 // JobNotification is a notification that is deleted.
 type JobNotification struct {
 	ID string        `json:"id"`
-	At collab.Millis `json:"at"` // when it was made
+	At collab.Millis `json:"at"` // when it was added
 }
 
 // Document is the document that a thing of the job is.
@@ -110,10 +110,10 @@ type jobItem struct {
 	Expires int64              `dynamodbav:"ttl,omitempty"` // 0 until it is done
 }
 
-// longWait is a time for which pending work is not looked at each minute.
+// longWait is from when on pending work is LaterWork, which the relay does not look at every minute.
 const longWait = 10 * time.Minute
 
-// AddJob keeps a job with its pending work, and returns its progress. A job that is there begins anew. It fails with INVALID_ARGUMENT where
+// AddJob stores a job with its pending work, and returns its progress. A job of its id begins anew. It fails with INVALID_ARGUMENT where
 // the ids and selectors that the job names are larger than collab.MaxItemBytes.
 func (s *Store) AddJob(ctx context.Context, job Job) (JobProgress, error) {
 	now := s.Millis()
@@ -144,7 +144,7 @@ func JobKind(now, due collab.Millis) collab.WorkKind {
 
 func jobMissing(id string) error { return collab.Errorf(collab.NotFound, "job %q does not exist", id) }
 
-// Remember keeps what a deletion means that leaves nothing to be done, as long as its request may be repeated.
+// Remember stores, as long as its request may be repeated, what a deletion means that leaves nothing to be done.
 func (s *Store) Remember(ctx context.Context, job Job) error {
 	_, err := s.Write(ctx, s.Remembered(job))
 	return err
@@ -156,8 +156,9 @@ func (s *Store) Remembered(job Job) store.Write {
 	return store.Put(store.ItemOf(keys.Job(job.Account, job.ID), jobItem{store.Encoded[Job]{Value: job}, expires}))
 }
 
-// EarlierJob returns the job that an earlier attempt at a request has kept, with its progress; nil where none has. It puts the job off, as
-// if it was kept now: it may have run before what it sweeps was deleted, or would run before what this attempt deletes is safe to sweep.
+// EarlierJob returns the job that an earlier attempt at a request has stored, with its progress; nil where none has. It puts the job off,
+// as if it were added now: it may have run before what it sweeps was deleted, or would run before what this attempt deletes is safe to
+// sweep.
 func (s *Store) EarlierJob(ctx context.Context, req *request.Request, after time.Duration) (*Job, JobProgress, error) {
 	if !req.Repeat {
 		return nil, JobProgress{}, nil
@@ -174,7 +175,7 @@ func (s *Store) EarlierJob(ctx context.Context, req *request.Request, after time
 	return &job, p, err
 }
 
-// JobRequest is the work of a step of a job.
+// JobRequest is the request in whose name a step of a job writes.
 func (s *Store) JobRequest(job *Job) *request.Request {
 	return &request.Request{Identity: collab.Identity{Account: job.Account}, Now: s.Now(), IDs: collab.NewIDs(s.Now(), []byte(s.NewMark()))}
 }
@@ -214,8 +215,8 @@ func (s *Store) JobStatus(ctx context.Context, acct, id string) (collab.JobStatu
 	return status, nil
 }
 
-// SaveJobProgress keeps how far a job has come since its progress was as in was. Once it is done, its pending work is gone, and the job
-// expires. It reports false, and nothing has changed, where another run has gone on, or the job began anew.
+// SaveJobProgress updates how far a job has come from was to p. Once the job is done it deletes the pending work and lets the job expire.
+// It reports false, and nothing has changed, where another run was faster, or the job began anew.
 func (s *Store) SaveJobProgress(ctx context.Context, job *Job, was JobProgress, p *JobProgress) (bool, error) {
 	k, mark := keys.JobProgress(job.Account, job.ID), s.NewMark()
 	var writes []store.Write

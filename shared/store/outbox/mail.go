@@ -40,38 +40,18 @@ func (s *Store) AddMail(ctx context.Context, t MailThread, event string) error {
 }
 
 // ClaimMail claims the mail about an event until lease and, unless alone is true, unsent mails about the latest other events on the thread,
-// maxMailEvents in all. It returns the claimed events, oldest first; none when the mail was sent. It fails with ABORTED while another run has
-// claimed it. Other mails that can't be read go to skip.
+// maxMailEvents in all. It returns the claimed events, oldest first; none when the mail was sent. It fails with ABORTED while another run
+// has claimed it. Other mails that can't be read go to skip.
 func (s *Store) ClaimMail(
 	ctx context.Context, t MailThread, event string, alone bool, lease collab.Millis, skip func(error),
 ) ([]string, error) {
 	claimed := []string{event}
-	left := maxMailEvents - 1
-	if alone {
-		left = 0
-	}
-	for itemKeys := store.Children(keys.MailsOf(t.Annotation, t.User)); left > 0; {
-		entries, more, err := s.QueryPage(ctx, store.Scan{PK: mailKey(t, event).PK, Keys: itemKeys, Limit: left, Newest: true, Strong: true})
+	if !alone {
+		others, err := s.unsentMails(ctx, t, event, skip)
 		if err != nil {
 			return nil, err
 		}
-		for _, it := range entries {
-			itemKeys = itemKeys.Before(it.Text(keys.SK))
-			var m mailItem
-			id, err := keys.ParseMailEntry(it.Text(keys.SK))
-			if err == nil {
-				err = it.Decode(&m)
-			}
-			switch {
-			case err != nil:
-				skip(store.Unreadable(it.Key(), err))
-			case id != event && m.SentAt == 0 && m.Lease <= s.Millis():
-				claimed = append(claimed, id)
-			}
-		}
-		if left -= len(entries); !more {
-			break
-		}
+		claimed = append(claimed, others...)
 	}
 	mark := s.NewMark()
 	sent, until := expression.Name(keys.SentAt), expression.Name(keys.Lease)
@@ -91,12 +71,41 @@ func (s *Store) ClaimMail(
 	return claimed, nil
 }
 
+// unsentMails returns which of the latest other events on the thread, maxMailEvents with this one, have a mail that nobody has sent or
+// claimed.
+func (s *Store) unsentMails(ctx context.Context, t MailThread, event string, skip func(error)) (list []string, err error) {
+	left := maxMailEvents - 1
+	mails := store.Scan{
+		PK: mailKey(t, event).PK, Keys: store.Children(keys.MailsOf(t.Annotation, t.User)), Limit: left, Newest: true, Strong: true,
+	}
+	for it, err := range s.Items(ctx, mails) {
+		if err != nil {
+			return nil, err
+		}
+		var m mailItem
+		id, err := keys.ParseMailEntry(it.Text(keys.SK))
+		if err == nil {
+			err = it.Decode(&m)
+		}
+		switch {
+		case err != nil:
+			skip(store.Unreadable(it.Key(), err))
+		case id != event && m.SentAt == 0 && m.Lease <= s.Millis():
+			list = append(list, id)
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return list, nil
+}
+
 // writeMails updates the mails about events in one transaction.
 func (s *Store) writeMails(
 	ctx context.Context, t MailThread, events []string, u expression.UpdateBuilder, conditions ...expression.ConditionBuilder,
 ) (*store.Refusal, error) {
 	expires := expression.Name(keys.Expires)
-	// once: Set changes the builder that it is called on
+	// not for each event: Set changes the builder that it is called on
 	u = u.Set(expires, expression.IfNotExists(expires, expression.Value(Expiry(s.Millis()))))
 	writes := collab.Map(events, func(ev string) store.Write { return store.Update(mailKey(t, ev), u, conditions...) })
 	return s.Write(ctx, writes...)
@@ -107,7 +116,7 @@ func (s *Store) MailSent(ctx context.Context, t MailThread, events []string) err
 	return s.MailDropped(ctx, t, events, "")
 }
 
-// MailDropped records that there is no mail about claimed events any more: it was sent, or why it was not.
+// MailDropped records that the mail about claimed events is over: why it was not sent, "" where it was.
 func (s *Store) MailDropped(ctx context.Context, t MailThread, events []string, why string) error {
 	update := expression.Set(expression.Name(keys.SentAt), expression.Value(s.Millis()))
 	if why != "" {
@@ -129,8 +138,8 @@ type MailEnd struct {
 	Why string        // why none did; "" for one that left
 }
 
-// MailEnds returns what became of the mails about an event to users, by user; the thread's User does not count. Eventually consistent; half a
-// unit a user.
+// MailEnds returns what became of the mails about an event to users, by user; the thread's User does not count. Eventually consistent; half
+// a unit a user.
 func (s *Store) MailEnds(ctx context.Context, t MailThread, event string, users []string) (map[string]MailEnd, error) {
 	key := func(u string) keys.Key {
 		t.User = u

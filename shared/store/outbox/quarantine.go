@@ -57,8 +57,8 @@ func (s *Store) EventBody(ctx context.Context, ref collab.EventRef) (collab.JSON
 	return collab.JSON(it.Text(keys.Body)), err
 }
 
-// Retry moves an event from the quarantine back into the pending work, where its delivery stood; the relay sends it. NOT_FOUND when it is not
-// in the quarantine.
+// Retry moves an event from the quarantine back into the pending work, where its delivery stood; the relay sends it. NOT_FOUND when it is
+// not in the quarantine.
 func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	k := keys.Quarantined(ref.Account, ref.ID)
 	q, exists, err := store.Read[Quarantined](ctx, s.Table, k)
@@ -74,7 +74,7 @@ func (s *Store) Retry(ctx context.Context, ref collab.EventRef) error {
 	return err
 }
 
-// QuarantinedEvent reads an event's place in the quarantine; nil where it is not in it.
+// QuarantinedEvent reads an event of the quarantine; nil where it is not in it.
 func (s *Store) QuarantinedEvent(ctx context.Context, ref collab.EventRef) (*Quarantined, error) {
 	q, exists, err := store.Read[Quarantined](ctx, s.Table, keys.Quarantined(ref.Account, ref.ID))
 	if err != nil || !exists {

@@ -127,7 +127,7 @@ func pending(kind collab.WorkKind, it store.Item, err error) (*Work, error) {
 	return &w, err
 }
 
-// isThere is the condition that an item is there.
+// isThere is the condition that an item exists.
 var isThere = expression.AttributeExists(expression.Name(keys.PK))
 
 // ReportEnd records that an attempt at a delivery has ended, successful or not, if the work is still there.
@@ -147,8 +147,8 @@ func where(w Work) store.Item {
 // deleteWork deletes work whose delivery still stands there.
 func deleteWork(w Work) store.Write { return store.DeleteRead(where(w), keys.Stage, keys.Cursor) }
 
-// Advance stores where a delivery stands now. The relay sends it at Next, or firstDue from now where that is 0. It reports false and changes
-// nothing when the delivery does not stand at from any more: another run has advanced or finished it.
+// Advance stores where a delivery stands now. The relay sends it at Next, or firstDue from now where that is 0. It reports false and
+// changes nothing when the delivery does not stand at from any more: another run has advanced or finished it.
 func (s *Store) Advance(ctx context.Context, from, to Work) (bool, error) {
 	to.Next, to.Postponed, to.Deaths = cmp.Or(to.Next, s.Millis()+firstDue.Milliseconds()), 0, 0
 	it, mark := store.ItemOf(workKey(to), to), s.NewMark()
