@@ -84,6 +84,9 @@ func Endpoints() []rpc.Endpoint {
 		webhooks.SecretsRotate(),
 		webhooks.DeliveriesGet(),
 		webhooks.DeliveriesReplay(),
+		organizations.UsergroupsGet(),
+		notifications.ConfigUsersGet(),
+		commentannotations.ReadGet(),
 	}
 }
 

@@ -280,7 +280,8 @@ func (o CommentAnnotations) GetCount(ctx context.Context, request *CommentAnnota
 //
 // With read true, all comments that there are now count as seen by the user; a comment that is added later is unread again. With
 // read false none of them does. One's own comments are always seen. Without annotationIds it holds for all of the document,
-// whatever was said of single annotations before.
+// whatever was said of single annotations before. With readAt it is said as of then: that is how what read/get returns comes to
+// another account.
 //
 // The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND
 // where there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND
@@ -863,6 +864,74 @@ func (o Webhooks) GetDeliveriesPage(ctx context.Context, request *WebhooksGetDel
 func (o Webhooks) ReplayDeliveries(ctx context.Context, request *WebhooksReplayDeliveriesRequest, options ...Option,
 ) (*WebhooksReplayDeliveriesData, string, error) {
 	return call[*WebhooksReplayDeliveriesData](ctx, o.client, "/v2/webhooks/deliveries/replay", request, writing(options))
+}
+
+// GetUserGroups lists groups of users, with their users, in pages, by POST /v2/organizations/usergroups/get. It asks for one page
+// after the other. An error ends the items.
+//
+// The response has all by id, each with its users by id. A group with more than 500 users comes again, each time with the next of
+// them. A page ends after 100 items.
+func (o Organizations) GetUserGroups(ctx context.Context, request *OrganizationsGetUserGroupsRequest) iter.Seq2[Group, error] {
+	return items(request.PageToken, func(token string) (*Page[Group], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetUserGroupsPage(ctx, &asked)
+	})
+}
+
+// GetUserGroupsPage returns one page of GetUserGroups.
+func (o Organizations) GetUserGroupsPage(ctx context.Context, request *OrganizationsGetUserGroupsRequest) (*Page[Group], error) {
+	data, next, err := call[[]Group](ctx, o.client, "/v2/organizations/usergroups/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[Group]{Items: data, NextPageToken: next}, nil
+}
+
+// GetConfigUsers lists the notification preferences that users have set, in pages, by POST /v2/notifications/config/users/get. It
+// asks for one page after the other. An error ends the items.
+//
+// The response has those for the organization, by user id, and then those for documents, each as it was set: see config/get for
+// what holds. Neither users nor documents need exist. A page may have fewer items than asked for, even none, and have a
+// nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.
+func (o Notifications) GetConfigUsers(ctx context.Context, request *NotificationsGetConfigUsersRequest) iter.Seq2[UserConfig, error] {
+	return items(request.PageToken, func(token string) (*Page[UserConfig], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetConfigUsersPage(ctx, &asked)
+	})
+}
+
+// GetConfigUsersPage returns one page of GetConfigUsers.
+func (o Notifications) GetConfigUsersPage(ctx context.Context, request *NotificationsGetConfigUsersRequest) (*Page[UserConfig], error) {
+	data, next, err := call[[]UserConfig](ctx, o.client, "/v2/notifications/config/users/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[UserConfig]{Items: data, NextPageToken: next}, nil
+}
+
+// GetRead lists what users have said of having seen documents and their comment annotations, in pages, by POST
+// /v2/commentannotations/read/get. It asks for one page after the other. An error ends the items.
+//
+// The response has it as read/set takes it, document by document, and in each by user id. What was said last holds. A page may
+// have fewer items than asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist,
+// FAILED_PRECONDITION when it is disabled.
+func (o CommentAnnotations) GetRead(ctx context.Context, request *CommentAnnotationsGetReadRequest) iter.Seq2[ReadState, error] {
+	return items(request.PageToken, func(token string) (*Page[ReadState], error) {
+		asked := *request
+		asked.PageToken = token
+		return o.GetReadPage(ctx, &asked)
+	})
+}
+
+// GetReadPage returns one page of GetRead.
+func (o CommentAnnotations) GetReadPage(ctx context.Context, request *CommentAnnotationsGetReadRequest) (*Page[ReadState], error) {
+	data, next, err := call[[]ReadState](ctx, o.client, "/v2/commentannotations/read/get", request, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Page[ReadState]{Items: data, NextPageToken: next}, nil
 }
 
 // CommentAnnotationsAddRequest is the request of CommentAnnotations.Add.
@@ -1897,6 +1966,9 @@ type CommentAnnotationsSetReadRequest struct {
 	AnnotationIDs []string `json:"annotationIds,omitzero"`
 	// True: all comments so far are seen. False: none is; required
 	Read bool `json:"read"`
+	// Say it as of then: of comments that were made until then. Passed over where the user has said something of the same since. Left
+	// out: now
+	ReadAt time.Time `json:"readAt,omitzero"`
 }
 
 // CommentAnnotationsDeleteCommentsRequest is the request of CommentAnnotations.DeleteComments.
@@ -3182,6 +3254,83 @@ type WebhooksReplayDeliveriesRequest struct {
 type WebhooksReplayDeliveriesData struct {
 	// Deliveries that are pending again
 	Replayed int64 `json:"replayed"`
+}
+
+// OrganizationsGetUserGroupsRequest is the request of Organizations.GetUserGroups.
+type OrganizationsGetUserGroupsRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The most items to answer; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// Group is an answer, or a part of one, of Organizations.GetUserGroups.
+type Group struct {
+	// The group
+	GroupID string `json:"groupId"`
+	// Its name
+	GroupName string `json:"groupName"`
+	// At most 500 of its users, by id
+	UserIDs []string `json:"userIds"`
+}
+
+// NotificationsGetConfigUsersRequest is the request of Notifications.GetConfigUsers.
+type NotificationsGetConfigUsersRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The most items to answer; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// UserConfig is an answer, or a part of one, of Notifications.GetConfigUsers.
+type UserConfig struct {
+	// The user
+	UserID string `json:"userId"`
+	// The document; none for the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// By channel; those that the user has not set are left out
+	Config ChannelsSet `json:"config"`
+}
+
+// ChannelsSet is the value of config: by channel; those that the user has not set are left out.
+type ChannelsSet struct {
+	// ALL: everything; MINE: what concerns the user; NONE
+	Inbox Preference `json:"inbox,omitzero"`
+	// ALL: everything; MINE: what concerns the user; NONE
+	Email Preference `json:"email,omitzero"`
+
+	// Its further fields
+	Further map[string]json.RawMessage `json:",embed"`
+}
+
+// CommentAnnotationsGetReadRequest is the request of CommentAnnotations.GetRead.
+type CommentAnnotationsGetReadRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// In the order of the response; those that do not exist are passed over; required; at most 30
+	DocumentIDs []string `json:"documentIds"`
+	// The most items to answer; 1,000 where it is left out
+	PageSize int64 `json:"pageSize,omitzero"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// ReadState is an answer, or a part of one, of CommentAnnotations.GetRead.
+type ReadState struct {
+	// The document
+	DocumentID string `json:"documentId"`
+	// The user
+	UserID string `json:"userId"`
+	// The annotation; none for all of the document
+	AnnotationID string `json:"annotationId,omitzero"`
+	// True: all comments that there were then are seen. False: none is
+	Read bool `json:"read"`
+	// When that was said
+	ReadAt time.Time `json:"readAt"`
 }
 
 // EventData is what a webhook says of its event. The fields that it has are those of the event's type.

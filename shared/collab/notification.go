@@ -45,6 +45,18 @@ func EffectivePreferences(document, organization Preferences) Preferences {
 	return p
 }
 
+// UserPreferences are what a user has set for a document, or for the organization.
+type UserPreferences struct {
+	User, Document string // Document is "" for the organization
+	Preferences
+}
+
+// PreferencePosition is a place in the list of all preferences of an organization.
+type PreferencePosition struct {
+	Documents bool   // among those for documents, which come after those for the organization
+	After     string // sort key
+}
+
 // PreferencesSet are what a person has set, "" where nothing.
 type PreferencesSet struct{ Document, Organization Preferences }
 

@@ -8,6 +8,20 @@ type Seen struct {
 	At     Millis `dynamodbav:"at"`   // when it was said
 }
 
+// ReadState is what a user has said of a document, or of one of its annotations.
+type ReadState struct {
+	User, Annotation string // "" for all of the document
+	Seen
+}
+
+// SeenAt is what is said at a time: that all comments so far are seen, or none.
+func SeenAt(at Millis, read bool) Seen {
+	if !read {
+		return Seen{At: at}
+	}
+	return Seen{At: at, Before: at + 1}
+}
+
 // SeenBefore returns the time before which comments of a thread are seen, by what was said about its document and about itself: what was
 // said last holds, but what is seen by one stays seen when the other says so of less.
 func SeenBefore(document, thread Seen) Millis {

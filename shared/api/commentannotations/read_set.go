@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
 )
 
 // ReadSetRequest says what a user has seen.
@@ -12,6 +13,8 @@ type ReadSetRequest struct {
 	UserID        string   `json:"userId" rule:"required,id" doc:"Who has seen it, or not"`
 	AnnotationIDs []string `json:"annotationIds" rule:"notnull,nonempty,max=500,each=id" doc:"The annotations; without them all of the document. Repeats count once"`
 	Read          *bool    `json:"read" rule:"required" doc:"True: all comments so far are seen. False: none is"`
+
+	ReadAt *collab.Millis `json:"readAt" rule:"notnull,time" doc:"Say it as of then: of comments that were made until then. Passed over where the user has said something of the same since. Left out: now"`
 }
 
 // ReadSet is POST /v2/commentannotations/read/set.
@@ -20,7 +23,8 @@ func ReadSet() rpc.Endpoint {
 		Operation: rpc.Method((*Service).ReadSet), Description: `
 Says of comment annotations that a user has seen their comments, or not. With read true, all comments that there are now count as seen by
 the user; a comment that is added later is unread again. With read false none of them does. One's own comments are always seen. Without
-annotationIds it holds for all of the document, whatever was said of single annotations before.
+annotationIds it holds for all of the document, whatever was said of single annotations before. With readAt it is said as of then: that is
+how what read/get returns comes to another account.
 
 The response has a result for each annotation by id, in the order sent; none without annotationIds. An item fails with NOT_FOUND where
 there is no annotation with its id; with UNAVAILABLE, DEADLINE_EXCEEDED or INTERNAL where it may be sent again. NOT_FOUND when the
@@ -38,17 +42,23 @@ func (s *Service) ReadSet(ctx context.Context, call *rpc.Call, req *ReadSetReque
 	if *req.Read {
 		done = "the comment annotation is read"
 	}
-	if req.AnnotationIDs == nil {
-		if err := s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read); err != nil {
-			return nil, err
-		}
-		call.Message = "all of the document was set"
-		return rpc.Keyed[rpc.Item]{}, nil
-	}
 	ids := rpc.Distinct(req.AnnotationIDs)
-	errs, err := s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read)
+	var errs []error
+	switch {
+	case req.ReadAt != nil:
+		said := collab.SeenAt(min(*req.ReadAt, call.Millis()), *req.Read)
+		errs, err = s.Threads.RestoreSeen(ctx, call.Request, doc, req.UserID, ids, said)
+	case ids == nil:
+		err = s.Threads.SetAllSeen(ctx, call.Request, doc, req.UserID, *req.Read)
+	default:
+		errs, err = s.Threads.SetSeen(ctx, call.Request, doc, req.UserID, ids, *req.Read)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if ids == nil {
+		call.Message = "all of the document was set"
+		return rpc.Keyed[rpc.Item]{}, nil
 	}
 	items := call.Outcomes(ids, errs, done)
 	call.Sum("comment annotation", "set")

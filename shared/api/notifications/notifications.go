@@ -37,6 +37,9 @@ type Directory interface {
 	OpenDocument(ctx context.Context, acct, organization, id string, create collab.CreateFlags) (collab.DocumentRef, error)
 	Preferences(ctx context.Context, org collab.OrganizationRef, user string, documents []string) ([]collab.Preferences, error)
 	OrganizationPreferences(ctx context.Context, org collab.OrganizationRef, user string) (collab.Preferences, error)
+	ListPreferences(
+		ctx context.Context, org collab.OrganizationRef, at collab.PreferencePosition, most int,
+	) (list []collab.UserPreferences, next *collab.PreferencePosition, err error)
 	SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error
 	Members(ctx context.Context, org collab.OrganizationRef, users []string) (map[string]collab.Member, error)
 	MaySee(ctx context.Context, doc collab.DocumentRef, byDefault collab.Access, users []string) (map[string]bool, error)

@@ -43,6 +43,7 @@ type Directory interface {
 	ChangeFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, change func(*collab.Folder)) error
 	CheckGroup(ctx context.Context, org collab.OrganizationRef, group string) error
 	ChangeGroups(ctx context.Context, req *request.Request, org collab.OrganizationRef, ids []string, change func(i int, g *collab.UserGroup)) []error
+	GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.UserGroup, error)
 	GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error)
 	AddGroupUsers(ctx context.Context, req *request.Request, org collab.OrganizationRef, group string, users []string) []error
 	DeleteGroupUsers(ctx context.Context, org collab.OrganizationRef, group string, users []string) []error

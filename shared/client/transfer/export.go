@@ -409,7 +409,32 @@ func (e *exporter) people() error {
 		e.skip("groups, preferences and read states: no documented operation lists them")
 		return nil
 	}
-	return nil
+	err := e.items("/v2/organizations/usergroups/get", map[string]any{}, func(g object) error { return e.write(Group, g) })
+	if err != nil {
+		return err
+	}
+	err = e.items("/v2/notifications/config/users/get", map[string]any{}, func(p object) error {
+		if config, _ := p.Get("config"); len(parse(config)) == 0 {
+			return nil // everything was set back
+		}
+		return e.write(Preference, p)
+	})
+	if err != nil {
+		return err
+	}
+	return e.pages("/v2/organizations/documents/get", map[string]any{}, false, func(p page) error {
+		for few := range slices.Chunk(p.items, most) {
+			var ids []string
+			for _, d := range few {
+				ids = append(ids, textOf(parse(d), "id"))
+			}
+			err := e.items("/v2/commentannotations/read/get", map[string]any{"documentIds": ids}, func(s object) error { return e.write(ReadState, s) })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func (e *exporter) skip(format string, args ...any) {

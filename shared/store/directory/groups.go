@@ -33,6 +33,12 @@ func (s *Store) ChangeGroups(
 	return c.all(ctx)
 }
 
+// GroupsAfter returns at most most groups after one, "" for the first, by id. Strongly consistent.
+func (s *Store) GroupsAfter(ctx context.Context, org collab.OrganizationRef, after string, most int) ([]collab.UserGroup, error) {
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Groups), Strong: true}
+	return store.ListAfter(ctx, s.Table, q, keys.Groups, after, most, reader(keys.Groups, func(g *collab.UserGroup) *string { return &g.ID }))
+}
+
 // GroupUsers returns at most most users of a group after one, "" for the first, by id. Strongly consistent.
 func (s *Store) GroupUsers(ctx context.Context, org collab.OrganizationRef, group, after string, most int) ([]string, error) {
 	q := store.Scan{PK: keys.GroupUser(org, group, "").PK, Keys: store.Everything, Strong: true}

@@ -100,6 +100,58 @@ func (s *Store) OrganizationPreferences(ctx context.Context, org collab.Organiza
 	return collab.EffectivePreferences(collab.Preferences{}, p), err
 }
 
+// ListPreferences returns at most most of the preferences that users have set, those for the organization first, after a position, the zero
+// one for the beginning, and the one after which others follow, nil for none. Strongly consistent.
+func (s *Store) ListPreferences(
+	ctx context.Context, org collab.OrganizationRef, at collab.PreferencePosition, most int,
+) (list []collab.UserPreferences, next *collab.PreferencePosition, err error) {
+	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Preferences), Limit: most, Strong: true}
+	if at.Documents {
+		q.PK, q.Keys = keys.PreferencePartition(org), store.Everything
+	}
+	q.Keys = q.Keys.After(at.After)
+	items, more, err := s.QueryPage(ctx, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := make([]preferenceItem, len(items))
+	documents := make([]string, len(items))
+	users := make([]string, len(items))
+	for i, it := range items {
+		if err := it.Decode(&found[i]); err != nil {
+			return nil, nil, err
+		}
+		at.After = it.Text(keys.SK)
+		parts, err := keys.Split(at.After)
+		if err != nil || len(parts) != 2 {
+			return nil, nil, store.Unreadable(it.Key(), err)
+		}
+		documents[i], users[i] = parts[0], parts[1]
+	}
+	var current []collab.DocumentRef
+	if at.Documents {
+		if current, err = s.refs(ctx, org, documents); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i, p := range found {
+		u := collab.UserPreferences{User: users[i], Preferences: p.Preferences}
+		if at.Documents {
+			u.Document = documents[i]
+		}
+		if !at.Documents || p.Incarnation == 0 || p.Incarnation == current[i].Incarnation {
+			list = append(list, u)
+		}
+	}
+	switch {
+	case more:
+		next = &at
+	case !at.Documents:
+		next = &collab.PreferencePosition{Documents: true}
+	}
+	return list, next, nil
+}
+
 // SetPreferences writes the preferences of each of the users for each of the documents, or for the organization when documents is nil. A
 // channel that has none falls back. The last writer wins. Where it fails, some may be written.
 func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, users, documents []string, p collab.Preferences) error {

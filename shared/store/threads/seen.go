@@ -58,6 +58,92 @@ func (s *Store) SetAllSeen(ctx context.Context, req *request.Request, doc collab
 	return s.putSeen(ctx, req, k, seenItem{}, seen)
 }
 
+// RestoreSeen says of annotations, or with none of all of a document, what a user had said at a time, unless the user has said something since.
+// The failures are those of SetSeen.
+func (s *Store) RestoreSeen(
+	ctx context.Context, req *request.Request, doc collab.DocumentRef, user string, ids []string, said collab.Seen,
+) ([]error, error) {
+	if ids == nil {
+		there, err := s.Get(ctx, keys.Seen(doc, user))
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.restoreSeen(ctx, req, keys.Seen(doc, user), there, seenItem{Seen: said})
+	}
+	var itemKeys []keys.Key
+	for _, id := range ids {
+		itemKeys = append(itemKeys, headKey(doc, id), keys.SeenThread(doc, user, id))
+	}
+	found, err := s.GetAll(ctx, itemKeys, true)
+	if err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(ids))
+	store.All(len(ids), func(i int) {
+		head, k := found[itemKeys[2*i]], itemKeys[2*i+1]
+		if head == nil {
+			errs[i] = collab.NoAnnotation(doc, ids[i])
+			return
+		}
+		v := seenThread(doc, user, ids[i], birth(head))
+		v.Seen = said
+		errs[i] = s.restoreSeen(ctx, req, k, found[k], v)
+	})
+	return errs, nil
+}
+
+// restoreSeen writes an item, unless what is there was said later of the same.
+func (s *Store) restoreSeen(ctx context.Context, req *request.Request, k keys.Key, there store.Item, v seenItem) error {
+	before, err := readSeen(there)
+	if err != nil || there != nil && before.Birth == v.Birth && before.At >= v.At {
+		return err
+	}
+	it := store.ItemOf(k, v)
+	it[keys.AddedBy] = store.Text(req.Mark())
+	return s.Put(ctx, it)
+}
+
+// ReadStates returns at most most of what users have said of a document and its annotations, after a sort key, and the one after which
+// others follow, "" for none. Strongly consistent.
+func (s *Store) ReadStates(ctx context.Context, doc collab.DocumentRef, after string, most int) (list []collab.ReadState, next string, err error) {
+	q := store.Scan{PK: keys.SeenPartition(doc), Keys: store.Everything.After(after), Limit: most, Strong: true}
+	items, more, err := s.QueryPage(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	states, heads := make([]collab.ReadState, len(items)), make([]keys.Key, 0, len(items))
+	for i, it := range items {
+		parts, err := keys.Split(it.Text(keys.SK))
+		if err != nil {
+			return nil, "", store.Unreadable(it.Key(), err)
+		}
+		if states[i].User = parts[0]; len(parts) == 2 {
+			states[i].Annotation = parts[1]
+			heads = append(heads, headKey(doc, parts[1]))
+		}
+	}
+	found, err := s.GetAll(ctx, heads, true)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, it := range items {
+		v, err := readSeen(it)
+		if err != nil {
+			return nil, "", err
+		}
+		states[i].Seen = v.Seen
+		head := found[headKey(doc, states[i].Annotation)]
+		if states[i].Annotation == "" || head != nil && v.Birth == birth(head) {
+			list = append(list, states[i])
+		}
+		next = it.Text(keys.SK)
+	}
+	if !more {
+		next = ""
+	}
+	return list, next, nil
+}
+
 // putSeen says that what was made until now is seen, or that nothing is. v is of a document, or of a thread.
 func (s *Store) putSeen(ctx context.Context, req *request.Request, k keys.Key, v seenItem, seen bool) error {
 	if v.At = req.Millis(); seen {

@@ -1,0 +1,81 @@
+package notifications
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+)
+
+// ConfigUsersGetRequest is the data of POST /v2/notifications/config/users/get.
+type ConfigUsersGetRequest struct {
+	OrganizationID string `json:"organizationId" rule:"required,id"`
+	rpc.PageRequest
+}
+
+// UserConfig is what a user has set.
+type UserConfig struct {
+	UserID     string      `json:"userId"`
+	DocumentID string      `json:"documentId,omitempty" doc:"The document; none for the organization"`
+	Config     ChannelsSet `json:"config" doc:"By channel; those that the user has not set are left out"`
+}
+
+// ChannelsSet are preferences by channel, as they were set. Further channels stand beside these fields.
+type ChannelsSet struct {
+	Inbox collab.Preference `json:"inbox,omitempty" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	Email collab.Preference `json:"email,omitempty" doc:"ALL: everything; MINE: what concerns the user; NONE"`
+	rpc.Open
+}
+
+// MarshalJSON writes the channels that were set, the further ones by name.
+func (c ChannelsSet) MarshalJSON() ([]byte, error) {
+	var channels rpc.Keyed[any]
+	for _, own := range []rpc.Member[any]{{Key: "inbox", Value: c.Inbox}, {Key: "email", Value: c.Email}} {
+		if own.Value != collab.Preference("") {
+			channels = append(channels, own)
+		}
+	}
+	for _, m := range c.Further {
+		channels = append(channels, rpc.Member[any]{Key: m.Key, Value: m.Value})
+	}
+	return channels.MarshalJSON()
+}
+
+// ConfigUsersGet is POST /v2/notifications/config/users/get.
+func ConfigUsersGet() rpc.Endpoint {
+	return rpc.Endpoint{Path: "/v2/notifications/config/users/get", Grants: rpc.ReadTable,
+		Operation: rpc.Method((*Service).ConfigUsersGet), Requires: collab.NotificationPreferences, Description: `
+Lists the notification preferences that users have set, in pages. The response has those for the organization, by user id, and then those
+for documents, each as it was set: see config/get for what holds. Neither users nor documents need exist. A page may have fewer items than
+asked for, even none, and have a nextPageToken. NOT_FOUND when the organization does not exist, FAILED_PRECONDITION when it is disabled.`}
+}
+
+// ConfigUsersGet returns a page of the preferences that were set in an organization. It fails with NOT_FOUND when that does not exist.
+func (s *Service) ConfigUsersGet(ctx context.Context, call *rpc.Call, req *ConfigUsersGetRequest) (*rpc.Page[UserConfig], error) {
+	var at collab.PreferencePosition
+	page, err := rpc.NewPage[UserConfig](call, "preference", req.PageRequest, &at)
+	if err != nil {
+		return nil, err
+	}
+	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
+	if err != nil {
+		return nil, err
+	}
+	list, next, err := s.Directory.ListPreferences(ctx, org, at, page.Most())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		c := ChannelsSet{Inbox: p.Inbox, Email: p.Email}
+		for _, name := range slices.Sorted(maps.Keys(p.Further)) {
+			c.Further = append(c.Further, rpc.Member[collab.JSON]{Key: name, Value: rpc.JSON(p.Further[name])})
+		}
+		page.Add(UserConfig{p.User, p.Document, c}) // 1,000 of at most 3,000 bytes
+	}
+	if next != nil {
+		page.Next(next)
+	}
+	return page, nil
+}
