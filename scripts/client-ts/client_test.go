@@ -44,7 +44,7 @@ func runProxy(t *testing.T, variables ...string) (documentName string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxytest.Run(t, strings.TrimSpace(url))
+	proxytest.Run(t, strings.TrimSpace(url), service)
 	return proxytest.DocumentName(t, service)
 }
 

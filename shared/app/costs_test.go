@@ -124,6 +124,20 @@ func TestCosts(t *testing.T) {
 	if err := json.Unmarshal(log.Bytes(), &readAs); err != nil {
 		t.Fatal(err)
 	}
+	look := func(path, data string) units {
+		var read struct {
+			Read float64 `json:"read_units"`
+		}
+		for range 2 { // what is known is not read once more
+			log.Reset()
+			post(t, s, path, data)
+			if err := json.Unmarshal(log.Bytes(), &read); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return units{0, read.Read}
+	}
+	later := time.Now().Add(time.Hour).UnixMilli()
 	nobody := budget(t, "nobody")
 	told, grouped := budget(t, "one person, mail at once"), budget(t, "one person, mail grouped")
 	commentEvent := of("comments/add", toThread+event+"]", "").minus(comment)
@@ -140,6 +154,10 @@ func TestCosts(t *testing.T) {
 		{"what an event adds to an update", of("update", updated+ofUpdates, "").minus(change)},
 		{"pages of 80 KB, read by document", units{0, read.Read}},
 		{"what `asUserId` adds to one, where nobody set who sees the document", units{0, readAs.Read - read.Read}},
+		{"looks at a document as a person, where nothing changed", look("/v2/commentannotations/get", fmt.Sprintf(`{"data": {
+			"organizationId": "acme", "documentId": "long", "updatedAfter": %d, "includeDeleted": true, "asUserId": "eve", "unreadFor": "eve"}}`, later))},
+		{"looks at an inbox, where nothing is new", look("/v2/notifications/get", fmt.Sprintf(`{"data": {
+			"organizationId": "acme", "userId": "eve", "createdAfter": %d}}`, later))},
 		{"events that concern nobody, worked out", nobody},
 		{"webhooks posted, of the same events", budget(t, "one webhook").minus(nobody)},
 		{"people told, with a mail at once", told.minus(nobody)},

@@ -119,6 +119,12 @@ func (o CommentAnnotations) AddV1(ctx context.Context, request *CommentAnnotatio
 // stands alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a
 // page holds of a thread.
 //
+// Deleted. With includeDeleted the first page begins with the annotations that were deleted at updatedAfter or later, and, with
+// asUserId, those that this person saw before and may not see now, whatever the other filters say: each with deleted true, without
+// its content, and with the time of that as lastUpdated. They count as items. So who keeps a copy of a document learns of all that
+// changed. FAILED_PRECONDITION when updatedAfter is more than 24 hours ago, or more than pageSize were deleted: read the document
+// anew.
+//
 // A person. With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that
 // they may not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then
 // be short, or empty with a nextPageToken. unreadFor leaves out what that user may not see.
@@ -380,11 +386,11 @@ func (o Notifications) AddV1(ctx context.Context, request *NotificationsAddV1Req
 // other. An error ends the items.
 //
 // Those of a user are, by time, the user's own notifications, and those to everyone that the user did not cause and wants. The
-// user need not be a member. Headlines are filled in for this user. Without a userId it returns all notifications of the document,
-// without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left out, as is what is of a
-// document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the text that it
-// has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
-// pageToken, too.
+// user need not be a member. What came in the last second may be missing. Headlines are filled in for this user. Without a userId
+// it returns all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what
+// does not exist is left out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may
+// not see by now. A comment has the text that it has by now. A page may have fewer notifications than asked for, even none, and
+// have a nextPageToken, which is answered as pageToken, too.
 //
 // NOT_FOUND when the organization does not exist, or without a userId the document; FAILED_PRECONDITION when one of them is
 // disabled.
@@ -1348,14 +1354,18 @@ type CommentAnnotationsGetRequest struct {
 	MentionedUserIDs []string `json:"mentionedUserIds,omitzero"`
 	// Those that this user resolved: see resolvedByUserId
 	ResolvedBy string `json:"resolvedBy,omitzero"`
-	// Those with comments that this user has not seen: see read/set
+	// Each annotation says as unread whether it has comments that this user has not seen: see read/set
 	UnreadFor string `json:"unreadFor,omitzero"`
+	// Those alone that are unread; with unreadFor
+	UnreadOnly bool `json:"unreadOnly,omitzero"`
 	// By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above
 	Order Order `json:"order,omitzero"`
 	// Last updated then or later
 	UpdatedAfter time.Time `json:"updatedAfter,omitzero"`
 	// Last updated then or earlier
 	UpdatedBefore time.Time `json:"updatedBefore,omitzero"`
+	// What was deleted since updatedAfter, too: see Deleted above. Only with documentId alone and updatedAfter
+	IncludeDeleted bool `json:"includeDeleted,omitzero"`
 	// Created then or later
 	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// Created then or earlier
@@ -1446,8 +1456,10 @@ type Annotation struct {
 	LastUpdated time.Time `json:"lastUpdated"`
 	// By comment id
 	Comments []Comment `json:"comments"`
-	// True with unreadFor
+	// With unreadFor: whether it has comments that this user has not seen
 	Unread bool `json:"unread,omitzero"`
+	// With includeDeleted: it is gone
+	Deleted bool `json:"deleted,omitzero"`
 	// True where the thread is larger than a response: read its further comments by comments/get
 	CommentsTruncated bool `json:"commentsTruncated,omitzero"`
 }
@@ -2195,6 +2207,8 @@ type NotificationsGetRequest struct {
 	LocationID string `json:"locationId,omitzero"`
 	// These alone; those that do not exist are left out; at most 30
 	NotificationIDs []string `json:"notificationIds,omitzero"`
+	// Made then or later
+	CreatedAfter time.Time `json:"createdAfter,omitzero"`
 	// By time: asc for the earliest first, desc for the newest first, also where it is left out
 	Order Order `json:"order,omitzero"`
 	// The most items to answer; 1,000 where it is left out

@@ -134,8 +134,9 @@ type Thread struct {
 	Document string
 	Annotation
 	Comments  []Comment
-	Unread    bool // the query asked for unread threads: see AnnotationQuery.UnreadFor
-	Truncated bool // the thread is larger than a page: its last comments are missing
+	Unread    *bool // nil unless the query asked: see AnnotationQuery.UnreadFor
+	Deleted   bool  // it is gone, and has no comments
+	Truncated bool  // the thread is larger than a page: its last comments are missing
 }
 
 // ThreadPart names some comments of a thread.
@@ -157,7 +158,8 @@ type AnnotationQuery struct {
 	Statuses      []string
 	Mentioned     []string // tagged in a comment
 	ResolvedBy    []string
-	UnreadFor     string  // id of a user: only threads with comments that this user has not seen
+	UnreadFor     string  // id of a user: threads say whether they have comments that this user has not seen
+	UnreadOnly    bool    // only those that have
 	Order         Order   // by lastUpdated; "" is the order that the other fields imply, and IDs have theirs
 	UpdatedAfter  *Millis // bounds are inclusive
 	UpdatedBefore *Millis

@@ -148,6 +148,7 @@ type NotificationQuery struct {
 	NotificationFilter
 	Of       DocumentRef // where there is no user
 	IDs      []string    // these alone; nil for all
+	After    Millis      // those made then or later
 	Earliest bool        // first, not the newest
 }
 

@@ -71,6 +71,17 @@ func SeenOf(doc collab.DocumentRef, ann string) string { return SeenPartition(do
 // SeenBy is the sort key of a SeenThread item in index st, below the birth mark that it holds for.
 func SeenBy(birth, user string) string { return Join(birth, user) }
 
+// GonePartition holds what left a document lately: see AnnotationGone.
+func GonePartition(doc collab.DocumentRef) string { return DocumentPartition(doc) + "#LEFT" }
+
+// AnnotationGone says that an annotation was deleted at a time, or shown to fewer people from then on.
+func AnnotationGone(doc collab.DocumentRef, ms int64, ann string) Key {
+	return Key{GonePartition(doc), UpdatedInDocument(ms, ann)}
+}
+
+// ParseAnnotationGone reads the sort key of an AnnotationGone. It fails on text that is none.
+func ParseAnnotationGone(sk string) (ms int64, ann string, err error) { return ParseListed(sk) }
+
 // AnnotationID is the look-up item that finds an annotation id without its document.
 func AnnotationID(doc collab.DocumentRef, ann string) Key {
 	return Key{AnnotationIDPartition(doc.OrganizationRef, ann), documentPart(doc)}

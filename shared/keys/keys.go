@@ -36,6 +36,7 @@
 //	  for the organization          A#<acct>#O#<org>                  CFG#<user>
 //	what a user has seen of it      A#<acct>#O#<org>#D#<doc>#SEEN     <user>
 //	  of an annotation in it        the same                          <user>#<ann>
+//	annotation that is gone         A#<acct>#O#<org>#D#<doc>#LEFT     <15 digits time>#<ann>
 //	notification                    A#<acct>#O#<org>#NTF#<id>         NTF
 //	  more of whom it was for       the same                          TO#<15 digits time>#<the first user>
 //	  in a user's list              A#<acct>#O#<org>#U#<user>         <15 digits time>#<id>

@@ -67,6 +67,8 @@ func longest(fill string) map[string]Key {
 		"Preference":             Preference(org, doc.Document, id),
 		"Seen":                   Seen(doc, id),
 		"SeenThread":             SeenThread(doc, id, id),
+		"GonePartition":          {PK: GonePartition(doc)},
+		"AnnotationGone":         AnnotationGone(doc, ms, id),
 		"SeenOf":                 {PK: SeenOf(doc, id), SK: SeenBy(strings.Repeat("m", 26), id)},
 		"SeenBy":                 {SK: SeenBy(strings.Repeat("m", 26), id)},
 		"OrganizationPreference": OrganizationPreference(org, id),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,18 @@ func (t *Table) GetAll(ctx context.Context, itemKeys []keys.Key, strong bool) (m
 		}
 		return nil
 	})
+	return found, err
+}
+
+// GetSettled is GetAll eventually consistent, but that it reads what is missing once more, strongly consistent: what was added is there,
+// and changes of the last second may be missing.
+func (t *Table) GetSettled(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]Item, error) {
+	found, err := t.GetAll(ctx, itemKeys, false)
+	if err != nil {
+		return nil, err
+	}
+	late, err := t.GetAll(ctx, slices.DeleteFunc(slices.Clone(itemKeys), func(k keys.Key) bool { return found[k] != nil }), true)
+	maps.Copy(found, late)
 	return found, err
 }
 

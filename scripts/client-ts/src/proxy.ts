@@ -70,7 +70,11 @@ const ANNOTATIONS_PAGE = 250; // of a document, in an answer
 const INBOX_PAGE = 30; // notifications of an answer
 const MAX_PEOPLE = 1000; // of the organization, and of the document, who may be mentioned
 const MAX_MENTIONS = 30; // people whom a comment mentions, and for whom alone a thread is begun
+const MAX_CONNECTED = 30; // documents of one connection
+const NO_CONNECTIONS = 3600; // s before a page asks for one again where the deployment has none
+const NO_CONNECTION = 300; // s, where this page gets none
 const OVERLAP = 30_000; // ms that a look for what is new goes back behind the last one: a time is the start of a request, not the moment at which its data can be read
+const DELAY = 300_000; // ms that a look at an inbox goes back before the last one: it takes some time until people are told
 
 const HTTP: Record<Code, number> = {
   INVALID_ARGUMENT: 400, FAILED_PRECONDITION: 400, UNAUTHENTICATED: 401, PERMISSION_DENIED: 403, NOT_FOUND: 404, ALREADY_EXISTS: 409,
@@ -138,6 +142,7 @@ type Fields = Record<string, unknown>;
 const TYPES = {
   documentId: '', annotationId: '', commentId: 0, requestId: '', text: '', targetElement: {elementId: '', targetText: '', occurrence: 0},
   visibility: {type: '', people: [{userId: '', name: '', photoUrl: ''}]}, resolved: false, read: false, since: 0, pageToken: '', notificationIds: [''], clicked: false, config: {inbox: '', email: ''},
+  documentIds: [''], inbox: false,
 };
 
 type Body = Partial<typeof TYPES> & {documentId: string};
@@ -176,7 +181,7 @@ const USER = {...PERSON, email: 1}; // as the service gets one
 const ANNOTATION = {
   annotationId: 1, targetElement: {elementId: 1, targetText: 1, occurrence: 1}, status: {id: 1, name: 1, type: 1}, resolvedByUserId: 1, createdAt: 1, lastUpdated: 1,
   visibility: {type: 1, userIds: 1}, comments: {commentId: 1, commentText: 1, commentHtml: 1, from: PERSON, taggedUserContacts: {userId: 1, contact: PERSON}, createdAt: 1, lastUpdated: 1},
-  commentsTruncated: 1,
+  commentsTruncated: 1, unread: 1,
 };
 const NOTIFICATION = {
   notificationId: 1, documentId: 1, annotationId: 1, actionUser: PERSON, displayHeadlineMessage: 1, displayBodyMessage: 1, createdAt: 1, read: 1,
@@ -241,26 +246,21 @@ class Exchange {
     return item;
   }
 
-  async threads({documentId, since, pageToken}: Body) {
-    const next = Date.now() - OVERLAP;
-    const selected = {documentId, asUserId: this.who.user.userId, pageSize: ANNOTATIONS_PAGE, ...(since && {updatedAfter: since})};
-    const page = await this.find('/v2/commentannotations/get', {...selected, ...(pageToken && {pageToken})});
+  /** The newest threads of a document, older ones by pageToken, what changed since a time, or one thread. */
+  async threads({documentId, annotationId, since, pageToken}: Body) {
+    let next = Date.now() - OVERLAP;
+    const {userId} = this.who.user;
     const canWrite = await this.who.canWrite(documentId);
-    return {
-      threads: await this.shown(documentId, page?.data ?? []), nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite,
-      ...(!pageToken && {unread: await this.unread(selected)}),
-    };
-  }
-
-  /** The ids of those of the selected threads that have comments which the caller has not seen. */
-  async unread(selected: Fields): Promise<string[]> {
-    const ids: string[] = [];
-    for (let pageToken = ''; ; ) {
-      const page = await this.find('/v2/commentannotations/get', {...selected, unreadFor: this.who.user.userId, ...(pageToken && {pageToken})});
-      ids.push(...(page?.data ?? []).map((a: any) => a.annotationId));
-      pageToken = page?.nextPageToken;
-      if (!pageToken) return ids;
-    }
+    const newest = since ? {updatedAfter: since, includeDeleted: true} : {order: 'desc'};
+    const selected = {documentId, asUserId: userId, unreadFor: userId, ...(annotationId ? {annotationIds: [annotationId]} : {...newest, pageSize: ANNOTATIONS_PAGE})};
+    const page = await this.call('/v2/commentannotations/get', {...selected, ...(pageToken && {pageToken})}).catch((e) => {
+      if (!is(e, 'NOT_FOUND') && !(since && is(e, 'FAILED_PRECONDITION'))) throw e;
+      next = 0; // what the browser knows is void
+    });
+    const found = ((page?.data ?? []) as ({annotationId: string; deleted?: boolean} | null)[]).filter((t) => !!t);
+    const deleted = found.filter((t) => t.deleted).map((t) => t.annotationId);
+    const threads = await this.shown(documentId, found.filter((t) => !t.deleted));
+    return {threads, deleted, nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON), canWrite};
   }
 
   /** A thread that the caller sees. One that they may not see fails as one that does not exist, with the same words. */
@@ -400,16 +400,39 @@ class Exchange {
     return {};
   }
 
-  /** A page of the caller's notifications, newest first, without those of documents that the caller may not read. */
-  async inbox({pageToken}: Body) {
+  /** A page of the caller's notifications, newest first, those alone that were made since a time where there is one, and without those of documents that the caller may not read. */
+  async inbox({since, pageToken}: Body) {
     const {userId} = this.who.user;
-    const page = await this.find('/v2/notifications/get', {userId, pageSize: INBOX_PAGE, ...(pageToken && {pageToken})});
+    const next = Date.now() - DELAY;
+    const page = await this.find('/v2/notifications/get', {userId, pageSize: INBOX_PAGE, ...(since && {createdAfter: since}), ...(pageToken && {pageToken})});
     const readable = new Map<string, boolean>();
     for (const {documentId} of page?.data ?? []) {
       if (!readable.has(documentId)) readable.set(documentId, await this.who.canRead(documentId));
     }
     const notifications = pick((page?.data ?? []).filter((n: any) => readable.get(n.documentId)), NOTIFICATION);
-    return {notifications, nextPageToken: page?.nextPageToken ?? '', user: pick(this.who.user, PERSON)};
+    return {notifications, nextPageToken: page?.nextPageToken ?? '', since: next, user: pick(this.who.user, PERSON)};
+  }
+
+  /**
+   * The address of a connection by which the service tells of changes, of those documents that the caller may read; an empty one, and after how
+   * many seconds to ask again, where there is none.
+   */
+  async connect({documentIds = [], inbox = false}: Body) {
+    if (documentIds.length > MAX_CONNECTED) throw new Refusal('INVALID_ARGUMENT', `documentIds must be at most ${MAX_CONNECTED}`);
+    const readable: string[] = [];
+    for (const id of documentIds) if (await this.who.canRead(id)) readable.push(id);
+    if (!inbox && !readable.length) return {url: '', retryAfter: NO_CONNECTION};
+    const data = {userId: this.who.user.userId, inbox, ...(readable.length && {documentIds: readable})};
+    try {
+      const {url} = (await this.call('/v2/live/tickets/add', data)).data;
+      return {url, retryAfter: 0};
+    } catch (e) {
+      const {code, retryAfter} = e as {code?: Code; retryAfter?: number};
+      if (code === 'FAILED_PRECONDITION') return {url: '', retryAfter: NO_CONNECTIONS};
+      if (code === 'NOT_FOUND' || code === 'PERMISSION_DENIED') return {url: '', retryAfter: NO_CONNECTION};
+      if (code === 'RESOURCE_EXHAUSTED') return {url: '', retryAfter: Math.max(NO_CONNECTION, Math.ceil((retryAfter ?? 0) / 1000))};
+      throw e;
+    }
   }
 
   /** Marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over. */
@@ -460,7 +483,7 @@ interface Asked {
 
 /** The requests by name. */
 const REQUESTS: Record<string, Asked> = {
-  'threads': {fields: ['documentId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
+  'threads': {fields: ['documentId', 'annotationId', 'since', 'pageToken'], right: 'canRead', do: (x, b) => x.threads(b)},
   'add-thread': {fields: ['documentId', 'requestId', 'text', 'targetElement', 'visibility'], right: 'canWrite', writes: true, do: (x, b) => x.addThread(b)},
   'add-comment': {fields: ['documentId', 'annotationId', 'requestId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.addComment(b)},
   'edit-comment': {fields: ['documentId', 'annotationId', 'commentId', 'text'], right: 'canWrite', writes: true, do: (x, b) => x.editComment(b)},
@@ -469,7 +492,8 @@ const REQUESTS: Record<string, Asked> = {
   'read-thread': {fields: ['documentId', 'annotationId', 'read'], right: 'canRead', writes: true, do: (x, b) => x.readThread(b)},
   'people': {fields: ['documentId'], right: 'canRead', do: (x, b) => x.people(b)},
   'preferences': {fields: ['documentId', 'config'], right: 'canRead', do: (x, b) => x.preferences(b)},
-  'inbox': {fields: ['pageToken'], do: (x, b) => x.inbox(b)},
+  'inbox': {fields: ['since', 'pageToken'], do: (x, b) => x.inbox(b)},
+  'connect': {fields: ['documentIds', 'inbox'], do: (x, b) => x.connect(b)},
   'read-inbox': {fields: ['notificationIds', 'clicked'], writes: true, do: (x, b) => x.readInbox(b)},
 };
 

@@ -33,6 +33,11 @@ test('the Retry-After of the service reaches the browser, and is not waited for'
   assert.deepEqual([answer.status, answer.headers.get('Retry-After'), calls()], [429, '60', 1]);
 });
 
+test('a page that gets no connection is told when to ask for one again', async () => {
+  const {ask} = await application(429);
+  assert.deepEqual(await (await ask('connect', {inbox: true})).json(), {url: '', retryAfter: 300});
+});
+
 test('a browser waits for at most ten seconds, for the service or for the application', async () => {
   mock.timers.enable({apis: ['setTimeout']});
   try {

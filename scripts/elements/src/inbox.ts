@@ -4,6 +4,7 @@ import {repeat} from 'lit/directives/repeat.js';
 
 import {avatar} from './avatar.js';
 import {focused, KeepFocus} from './focus.js';
+import {liveOf} from './live.js';
 import {Poll} from './poll.js';
 import {ask, type Notification} from './protocol.js';
 import {base} from './styles.js';
@@ -11,6 +12,7 @@ import {texts, whyOf} from './texts.js';
 import {timeOf} from './time.js';
 
 const AT_ONCE = 30; // ids that one request marks
+const FRESH = 3_600_000; // ms after which the first page is read again, for what changed in it
 
 /**
  * The reader's inbox: a button with a badge, and the list of notifications.
@@ -30,7 +32,10 @@ export class InboxElement extends LitElement {
   @state() private loaded = false;
   @query('.panel') private panel!: HTMLElement;
   @query('.bell') private bell!: HTMLElement;
-  #poll = new Poll(() => this.#look(), () => this.requestUpdate());
+  #poll = new Poll((asked) => this.#look(asked), () => this.requestUpdate());
+  #deaf: (() => void) | undefined; // ends hearing of changes
+  #since = 0;
+  #fresh = 0; // when the first page was read
   #read = new Set<string>(); // what was marked here, until the server says so, too
   #older: Notification[] = [];
 
@@ -72,24 +77,38 @@ export class InboxElement extends LitElement {
   override connectedCallback(): void {
     super.connectedCallback();
     this.#poll.start();
+    this.#deaf = liveOf(this.endpoint).watch({topic: '', hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
     addEventListener('resize', this.#place);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#poll.stop();
+    this.#deaf?.();
     removeEventListener('resize', this.#place);
   }
 
-  /** Reads the first page again; older ones stay as they were. */
-  async #look(): Promise<void> {
-    const page = await ask(this.endpoint, 'inbox', {});
+  /** Reads the first page again where that is asked for, else what is new; older ones stay as they were. */
+  async #look(asked: boolean): Promise<boolean> {
+    const whole = asked || !this.#since || Date.now() - this.#fresh > FRESH;
+    const page = await ask(this.endpoint, 'inbox', whole ? {} : {since: this.#since});
     const ids = new Set(page.notifications.map((n) => n.notificationId));
-    if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
-    if (!this.#older.length) this.next = page.nextPageToken;
-    const list = [...page.notifications, ...this.#older.filter((n) => !ids.has(n.notificationId))];
-    if (JSON.stringify(list) !== JSON.stringify(this.list)) this.list = list;
+    const others = (list: Notification[]) => list.filter((n) => !ids.has(n.notificationId));
+    if (!whole && page.nextPageToken) return this.#look(true);
+    this.#since = page.since;
+    let list: Notification[];
+    if (whole) {
+      this.#fresh = Date.now();
+      if (!this.#older.some((n) => ids.has(n.notificationId))) this.#older = []; // more came than a page holds: what is between is not known
+      if (!this.#older.length) this.next = page.nextPageToken;
+      list = [...page.notifications, ...others(this.#older)];
+    } else {
+      list = [...page.notifications, ...others(this.list)].sort((a, b) => (a.createdAt < b.createdAt ? 1 : a.createdAt > b.createdAt ? -1 : 0));
+    }
+    const changed = JSON.stringify(list) !== JSON.stringify(this.list);
+    if (changed) this.list = list;
     this.loaded = true;
+    return changed;
   }
 
   #isRead(n: Notification): boolean {

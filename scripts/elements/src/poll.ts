@@ -1,9 +1,16 @@
 import {Failure} from './protocol.js';
 
 const PAUSE = 5_000; // ms between the end of a look and the next
+const QUIET = 120_000; // ms without a change after which the pauses grow
+const QUIET_PAUSE = 30_000; // ms, where nothing changes
+const LIVE_PAUSE = 300_000; // ms, where hints come
 const LONGEST = 60_000; // ms, where looks fail one after the other
+const APART = 2_000; // ms between two looks that hints ask for
 
-/** Looks for what is new every five seconds while the page is seen, and not at all while it is hidden. */
+/**
+ * Looks for what is new while the page is seen: every five minutes where hints come, else every five seconds, and more seldom where nothing
+ * changes; never while the page is hidden.
+ */
 export class Poll {
   /** Why the last look failed. */
   failure: Failure | undefined;
@@ -11,11 +18,18 @@ export class Poll {
   #current: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #on = false;
-  #pause = PAUSE;
+  #live = false;
+  #failing = 0; // ms of the next pause, where looks fail
+  #quiet = 0; // ms of the last pause, where nothing changed
+  #changed = 0; // when a look last found something
+  #began = 0; // the last look
   #notBefore = 0;
 
-  /** look rejects with a Failure: then the pauses grow, to what it asks for at least. changed is called when failure has changed. */
-  constructor(readonly look: () => Promise<void>, readonly changed: () => void) {}
+  /**
+   * look resolves to whether anything changed; asked says that somebody or something wants to know, and not just the clock. It rejects with a
+   * Failure: then the pauses grow, to what it asks for at least. changed is called when failure has changed.
+   */
+  constructor(readonly look: (asked: boolean) => Promise<boolean>, readonly changed: () => void) {}
 
   start(): void {
     this.#on = true;
@@ -31,8 +45,23 @@ export class Poll {
     clearTimeout(this.#timer);
   }
 
+  /** Says whether hints come from now on. Then it looks: some may have been missed. */
+  live(on: boolean): void {
+    if (on === this.#live) return;
+    this.#live = on;
+    this.#changed = Date.now();
+    void this.now();
+  }
+
+  /** Looks soon: at once, or a little later where hint comes after hint. */
+  hint(): void {
+    const wait = this.#began + APART - Date.now();
+    if (wait > 0) this.#in(wait, true);
+    else void this.now();
+  }
+
   /** Looks at once, after the look that is under way, or once the server lets it; not while the page is hidden. It resolves after the look. */
-  now(): Promise<void> {
+  now(asked = true): Promise<void> {
     if (this.#current) {
       this.#next ??= this.#current.then(() => {
         this.#next = undefined;
@@ -44,33 +73,41 @@ export class Poll {
     if (!this.#on || document.hidden) return Promise.resolve();
     const wait = this.#notBefore - Date.now();
     if (wait > 0) {
-      this.#in(wait);
+      this.#in(wait, asked);
       return Promise.resolve();
     }
-    this.#current = this.#run().finally(() => {
+    this.#current = this.#run(asked).finally(() => {
       this.#current = undefined;
-      if (!this.#next) this.#in(this.#pause);
+      if (!this.#next) this.#in(this.#pause());
     });
     return this.#current;
   }
 
-  async #run(): Promise<void> {
+  async #run(asked: boolean): Promise<void> {
     const before = this.failure;
+    this.#began = Date.now();
+    this.#changed ||= this.#began;
     try {
-      await this.look();
+      if (await this.look(asked)) this.#changed = Date.now();
       this.failure = undefined;
-      this.#pause = PAUSE;
+      this.#failing = 0;
     } catch (e) {
       this.failure = e as Failure;
-      this.#pause = Math.min(this.#pause * 2, LONGEST);
+      this.#failing = Math.min((this.#failing || PAUSE) * 2, LONGEST);
       this.#notBefore = Date.now() + (this.failure.retryAfter || 0);
     }
     if (before?.status !== this.failure?.status) this.changed();
   }
 
-  #in(ms: number): void {
+  #pause(): number {
+    if (this.#failing) return this.#failing;
+    if (this.#live) return LIVE_PAUSE;
+    return (this.#quiet = Date.now() - this.#changed < QUIET ? PAUSE : Math.min(this.#quiet * 2, QUIET_PAUSE));
+  }
+
+  #in(ms: number, asked = false): void {
     clearTimeout(this.#timer);
-    if (this.#on && !document.hidden) this.#timer = setTimeout(() => void this.now(), ms);
+    if (this.#on && !document.hidden) this.#timer = setTimeout(() => void this.now(asked), ms);
   }
 
   #seen = (): void => {

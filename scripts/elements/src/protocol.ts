@@ -44,6 +44,7 @@ export interface Thread {
   visibility?: Visibility;
   comments: Comment[];
   commentsTruncated?: boolean;
+  unread?: boolean;
 }
 
 export interface Notification {
@@ -64,7 +65,7 @@ export interface Channels {
 }
 
 export interface Answers {
-  'threads': {threads: Thread[]; unread?: string[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
+  'threads': {threads: Thread[]; deleted: string[]; nextPageToken: string; since: number; user: Person; canWrite: boolean};
   'add-thread': {thread: Thread};
   'add-comment': {thread: Thread};
   'edit-comment': {thread: Thread};
@@ -73,8 +74,9 @@ export interface Answers {
   'read-thread': object;
   'people': {people: Person[]};
   'preferences': {config: Channels};
-  'inbox': {notifications: Notification[]; nextPageToken: string; user: Person};
+  'inbox': {notifications: Notification[]; nextPageToken: string; since: number; user: Person};
   'read-inbox': object;
+  'connect': {url: string; retryAfter: number};
 }
 
 /** Why a request failed: a status of the service, UNAVAILABLE where there was no answer, OFFLINE where the browser says so. */

@@ -1,10 +1,11 @@
 import {draftOf, Drafts} from './drafts.js';
 import {added, later, overlay, type Pending, type ShownThread} from './overlay.js';
+import {liveOf} from './live.js';
 import {Poll} from './poll.js';
 import {ask, type Answers, type Failure, type Person, type Thread} from './protocol.js';
 import {texts, whyOf} from './texts.js';
 
-const WHOLE = 60; // looks after which the whole document is read again, to miss nothing that was deleted
+const FRESH = 3_600_000; // ms after which the newest threads are read anew, for what changed without a time: who may see them, what was read elsewhere
 const PEOPLE_AGE = 60_000; // ms for which the people to mention are remembered
 const WAIT = 15_000; // ms that are waited where the server asks for it, before the reader is asked
 const TRIES = 5; // of one request that the server asks to send later
@@ -37,8 +38,9 @@ export class Store {
   #pending: Pending[] = [];
   #sending = Promise.resolve();
   #underWay = 0;
-  #looks = 0;
-  #since = 0;
+  #since = 0; // 0: the newest threads are to be read
+  #fresh = 0; // when they were
+  #older = ''; // leads to older ones
   #people: {at: number; list: Promise<Person[]>} | undefined;
   readonly #poll: Poll;
   readonly #watchers = new Set<() => void>();
@@ -74,12 +76,30 @@ export class Store {
   /** Tells a watcher of every change, until the function that it returns is called. */
   watch(watcher: () => void): () => void {
     this.#watchers.add(watcher);
-    if (this.#watchers.size === 1) this.#poll.start();
+    if (this.#watchers.size === 1) {
+      this.#poll.start();
+      this.#hear();
+    }
     return () => {
       this.#watchers.delete(watcher);
-      if (!this.#watchers.size) this.#poll.stop();
+      if (this.#watchers.size) return;
+      this.#poll.stop();
+      this.#hear();
     };
   }
+
+  /** Hears of changes, while somebody watches and the service knows the document. */
+  #hear(): void {
+    const wanted = this.#watchers.size > 0 && this.#since > 0;
+    if (wanted) {
+      this.#deaf ??= liveOf(this.endpoint).watch({topic: this.documentId, hint: () => this.#poll.hint(), live: (on) => this.#poll.live(on)});
+    } else {
+      this.#deaf?.();
+      this.#deaf = undefined;
+    }
+  }
+
+  #deaf: (() => void) | undefined; // ends hearing
 
   #tell(): void {
     for (const watcher of this.#watchers) watcher();
@@ -211,16 +231,34 @@ export class Store {
     for (const p of people) if (p.name) this.#names.set(p.userId, p);
   }
 
-  /** Reads what is new; the whole document the first time, and now and then. */
-  async #look(): Promise<void> {
-    const whole = this.#looks % WHOLE === 0;
-    const seen = new Set<string>();
+  /** Whether there are older threads than those that are known. */
+  get more(): boolean {
+    return !!this.#older;
+  }
+
+  /** Reads older threads. It rejects with a Failure. */
+  async older(): Promise<void> {
+    const pageToken = this.#older;
+    const page = await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, pageToken}));
+    this.#show(page);
+    if (this.#older === pageToken) this.#older = page.nextPageToken;
+    this.#tell();
+  }
+
+  /** Reads one thread, however old. It rejects with a Failure. */
+  async find(annotationId: string): Promise<void> {
+    if (this.#show(await patient(() => ask(this.endpoint, 'threads', {documentId: this.documentId, annotationId})))) this.#tell();
+  }
+
+  /** Reads what changed; the newest threads the first time, and now and then. */
+  async #look(): Promise<boolean> {
     const {documentId} = this;
+    const whole = !this.#since || Date.now() - this.#fresh > FRESH;
     let since = 0;
-    let unread = new Set<string>();
+    let changed = !this.loaded;
     for (let pageToken = ''; ; ) {
       let page: Answers['threads'];
-      if (this.#underWay) return; // what comes may be what is being sent
+      if (this.#underWay) return true; // what comes may be what is being sent
       const body = {documentId, ...(!whole && {since: this.#since}), ...(pageToken && {pageToken})};
       try {
         // A walk that the server holds up goes on where it is.
@@ -229,46 +267,69 @@ export class Store {
         if (/^(PERMISSION_DENIED|UNAUTHENTICATED|FAILED_PRECONDITION)$/.test((e as Failure).status)) this.#forget();
         throw e;
       }
-      if (this.#underWay) return;
-      let changed = !this.loaded || this.canWrite !== page.canWrite || this.user.userId !== page.user.userId;
-      this.user = page.user;
-      this.canWrite = page.canWrite;
-      this.#know(page.user);
-      this.drafts.of(page.user.userId);
+      if (this.#underWay) return true;
+      if (!whole && !page.since) {
+        this.#since = 0;
+        return this.#look();
+      }
+      if (whole && this.#begin(page)) changed = true;
+      if (this.#show(page)) changed = true;
       since ||= page.since;
-      if (page.unread) unread = new Set(page.unread);
-      for (const {annotationId: id} of page.threads) {
-        if (this.#unread.has(id) === unread.has(id)) continue;
-        unread.has(id) ? this.#unread.add(id) : this.#unread.delete(id);
-        changed = true;
-      }
-      for (const thread of page.threads) {
-        seen.add(thread.annotationId);
-        if (this.#take(thread)) changed = true;
-      }
-      pageToken = page.nextPageToken;
-      if (!pageToken && whole) {
-        for (const id of this.#threads.keys()) {
-          const key = this.#keys.get(id) ?? id;
-          if (seen.has(id) || this.#pending.some((p) => p.thread === key)) continue;
-          this.#threads.delete(id);
-          changed = true;
-        }
-      }
+      pageToken = whole ? '' : page.nextPageToken;
       if (!pageToken) break;
       if (changed) this.#tell();
     }
     this.#since = since;
-    this.#looks++;
     this.loaded = true;
-    this.#tell();
+    this.#hear();
+    if (changed) this.#tell();
+    return changed;
+  }
+
+  /** Forgets the threads that would be on a page of the newest ones and are not, and older ones where some between may not be known. */
+  #begin({threads, nextPageToken, since}: Answers['threads']): boolean {
+    const oldest = threads.at(-1);
+    const joined = !!oldest && this.#threads.has(oldest.annotationId);
+    if (!joined || !nextPageToken) this.#older = nextPageToken;
+    const there = new Set(threads.map((t) => t.annotationId));
+    const settled = since ? new Date(since).toISOString() : '~'; // what is later may not be found yet
+    this.#fresh = Date.now();
+    return [...this.#threads.values()].filter(({annotationId: id, lastUpdated: at}) =>
+      !there.has(id) && at < settled && (!joined || !nextPageToken || at > oldest.lastUpdated) && this.#drop(id)).length > 0;
+  }
+
+  /** Shows what an answer has. It is true where that changes anything. */
+  #show({threads, deleted, user, canWrite}: Answers['threads']): boolean {
+    let changed = this.canWrite !== canWrite || this.user.userId !== user.userId;
+    this.user = user;
+    this.canWrite = canWrite;
+    this.#know(user);
+    this.drafts.of(user.userId);
+    for (const id of deleted) if (this.#drop(id)) changed = true;
+    for (const {unread, ...thread} of threads) {
+      const id = thread.annotationId;
+      if (this.#unread.has(id) !== !!unread) {
+        unread ? this.#unread.add(id) : this.#unread.delete(id);
+        changed = true;
+      }
+      if (this.#take(thread)) changed = true;
+    }
+    return changed;
+  }
+
+  /** Forgets a thread that is gone, unless something of it is being sent. */
+  #drop(id: string): boolean {
+    const key = this.#keys.get(id) ?? id;
+    return !this.#pending.some((p) => p.thread === key) && this.#threads.delete(id);
   }
 
   /** The reader may see nothing any more. */
   #forget(): void {
     this.#threads.clear();
     this.loaded = this.canWrite = false;
-    this.#looks = 0;
+    this.#since = 0;
+    this.#older = '';
+    this.#hear();
     this.#tell();
   }
 }

@@ -85,8 +85,13 @@ export class ThreadElement extends LitElement {
     if (!this.document) return;
     this.store = storeOf(this.endpoint, this.document);
     this.open = true;
+    let sought = false;
     const take = () => {
       this.shown = this.store!.threads.find((t) => t.annotationId === this.thread);
+      if (!this.shown && this.store!.more && !sought) {
+        sought = true;
+        void this.store!.find(this.thread).catch(() => (sought = false));
+      }
       this.requestUpdate(); // what the store says of itself may have changed, too
     };
     this.#end = this.store.watch(take);

@@ -41,6 +41,7 @@ export class ThreadsElement extends LitElement {
   @state() private draft: {target?: Target | undefined} | undefined;
   @state() private selected: Target | null = null;
   @state() private said = '';
+  @state() private reading = false; // older threads
   @state() private missing = false; // a thread that was asked for is not there
   @query('collab-composer.new') private composer?: Composer;
   @query('.float') private float!: HTMLElement;
@@ -148,7 +149,7 @@ export class ThreadsElement extends LitElement {
       this.#known ??= new Set();
       for (const c of fresh) this.#known.add(`${c.commentId}`);
     }
-    if (this.#wanted && store.loaded) this.missing = !this.open(this.#wanted);
+    if (this.#wanted && store.loaded) this.open(this.#wanted);
     this.requestUpdate(); // what the store says of itself may have changed, too
   }
 
@@ -184,14 +185,15 @@ export class ThreadsElement extends LitElement {
     const gone = visible.filter((t) => this.#places.get(t.key) === null);
     const list = visible.filter((t) => this.#places.get(t.key) !== null).sort((a, b) => this.#order(a, b));
     const all = this.shown.filter(isResolved).length;
+    const more = store.more ? '+' : '';
     return html`
       <section part="panel" aria-label=${texts.comments} @collab-goto=${(e: CustomEvent) => this.#goto(e.detail.thread)}
         @collab-opened=${(e: CustomEvent) => this.#activate(e.detail.thread.key)} @keydown=${this.#key}>
         <header class="row" part="header">
           <h2>${texts.comments}</h2>
           ${store.loaded ? html`<div class="row filter" role="group" aria-label=${texts.comments}>
-            <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}</button>
-            <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}</button>
+            <button type="button" aria-pressed=${!this.resolved} @click=${() => (this.resolved = false)}>${texts.open(this.shown.length - all)}${more}</button>
+            <button type="button" aria-pressed=${this.resolved} @click=${() => (this.resolved = true)}>${texts.resolved(all)}${more}</button>
           </div>` : nothing}
           ${store.canWrite ? html`<button type="button" class="main" part="comment" @mousedown=${keep} @click=${() => this.compose(this.selected ?? undefined)}>${texts.comment}</button>` : nothing}
         </header>
@@ -203,6 +205,7 @@ export class ThreadsElement extends LitElement {
           : html`<p class="note">${this.resolved ? texts.noneResolved : texts.noneOpen}</p>`}
         <ol role="list" part="list">${repeat(list, (t) => t.key, (t) => this.#item(t, store))}</ol>
         ${gone.length ? html`<details part="gone" open><summary>${texts.gone(gone.length)}</summary><ol role="list">${repeat(gone, (t) => t.key, (t) => this.#item(t, store))}</ol></details>` : nothing}
+        ${store.more ? html`<button type="button" class="line" part="older" ?disabled=${this.reading} @click=${this.#older}>${texts.older}</button>` : nothing}
         ${store.loaded ? html`<collab-preferences endpoint=${this.endpoint} document=${this.document} exportparts="preferences"></collab-preferences>` : nothing}
       </section>
       <button type="button" class="main float" part="comment" ?hidden=${!this.selected || !store.canWrite || !!this.draft} aria-label=${texts.commentOnSelection}
@@ -233,6 +236,12 @@ export class ThreadsElement extends LitElement {
     if (this.draft && newThread(this.draft.target) === newThread(target)) return nothing;
     return html`<button type="button" class="line kept" @click=${() => this.compose(target)}>${texts.continueDraft(text.trim())}</button>`;
   }
+
+  #older = async (): Promise<void> => {
+    this.reading = true;
+    await this.#store!.older().catch(() => this.#store!.look()); // which says that it fails
+    this.reading = false;
+  };
 
   /** Ends the writing of a thread. The focus goes back to where it began. */
   #close = (): void => {
@@ -271,12 +280,20 @@ export class ThreadsElement extends LitElement {
     });
   }
 
-  /** Opens the thread of an id and shows it, once it is there. It is false where the threads are known, and it is not among them. */
+  /** Opens the thread of an id and shows it, once it is there; one that is not among those loaded is asked for. It is false where there is no such thread. */
   open(annotationId: string): boolean {
+    this.#wanted = this.#store?.loaded ? '' : annotationId;
+    if (this.#show(annotationId)) return true;
+    if (this.#store?.more) void this.#want(annotationId);
+    else this.missing = !this.#wanted;
+    return !this.missing;
+  }
+
+  /** Shows a thread, where it is known. */
+  #show(annotationId: string): boolean {
     const thread = this.shown.find((t) => t.annotationId === annotationId);
-    if (thread) this.missing = false;
-    this.#wanted = thread || this.#store?.loaded ? '' : annotationId;
-    if (!thread) return !!this.#wanted;
+    if (!thread) return false;
+    this.missing = false;
     this.resolved = isResolved(thread);
     this.#activate(thread.key);
     this.#goto(thread);
@@ -310,9 +327,12 @@ export class ThreadsElement extends LitElement {
 
   /** Opens a thread that was asked for from elsewhere, or says that it is not there, after a look. It resolves to whether it is. */
   async #want(annotationId: string): Promise<boolean> {
-    if (this.open(annotationId)) return true;
-    await this.#store!.look();
-    if (!this.#store!.failure) this.missing = !this.open(annotationId);
+    if (this.#show(annotationId)) return true;
+    if (!this.#store?.loaded) return this.open(annotationId);
+    await this.#store.find(annotationId).then(
+      () => (this.missing = !this.#show(annotationId)),
+      () => this.#store!.look(), // which says that it fails
+    );
     return !this.missing;
   }
 

@@ -34,7 +34,8 @@ type Annotation struct {
 	CreatedAt             collab.Timestamp       `json:"createdAt"`
 	LastUpdated           collab.Timestamp       `json:"lastUpdated" doc:"The latest of its own and of every comment written"`
 	Comments              []Comment              `json:"comments"`
-	Unread                bool                   `json:"unread,omitzero" doc:"True with unreadFor"`
+	Unread                *bool                  `json:"unread,omitzero" doc:"With unreadFor: whether it has comments that this user has not seen"`
+	Deleted               bool                   `json:"deleted,omitzero" doc:"With includeDeleted: it is gone"`
 	CommentsTruncated     bool                   `json:"commentsTruncated,omitzero"`
 }
 
@@ -222,6 +223,7 @@ func (r reader) thread(t *collab.Thread) *Annotation {
 		Comments:         make([]Comment, len(t.Comments)),
 
 		Unread:            t.Unread,
+		Deleted:           t.Deleted,
 		CommentsTruncated: t.Truncated,
 	}
 	decodeKept(t.Kept, a)

@@ -59,6 +59,7 @@ type Threads interface {
 	Select(ctx context.Context, doc collab.DocumentRef, sel collab.Selector, most int) ([]string, error)
 	Walk(ctx context.Context, org collab.OrganizationRef, q collab.AnnotationQuery, from []byte, most int,
 		take func(id string, t *collab.Thread) bool) (next []byte, err error)
+	Gone(ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int) ([]*collab.Thread, error)
 }
 
 // Target is the document that a request is about.

@@ -22,10 +22,12 @@ type GetRequest struct {
 	StatusIDs         []string       `json:"statusIds" rule:"notnull,nonempty,max=100,each=id" doc:"Those in any of these statuses"`
 	MentionedUserIDs  []string       `json:"mentionedUserIds" rule:"notnull,nonempty,max=30,each=id" doc:"Those in which a comment tags any of these users"`
 	ResolvedBy        *string        `json:"resolvedBy" rule:"notnull,id" doc:"Those that this user resolved: see resolvedByUserId"`
-	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" doc:"Those with comments that this user has not seen: see read/set"`
+	UnreadFor         *string        `json:"unreadFor" rule:"notnull,id" doc:"Each annotation says as unread whether it has comments that this user has not seen: see read/set"`
+	UnreadOnly        bool           `json:"unreadOnly" doc:"Those alone that are unread; with unreadFor"`
 	Order             *collab.Order  `json:"order" rule:"notnull" doc:"By lastUpdated, the earliest first (asc) or the latest first (desc); where it is left out, see Order above"`
 	UpdatedAfter      *collab.Millis `json:"updatedAfter" rule:"notnull,time" doc:"Last updated then or later"`
 	UpdatedBefore     *collab.Millis `json:"updatedBefore" rule:"notnull,time" doc:"Last updated then or earlier"`
+	IncludeDeleted    bool           `json:"includeDeleted" doc:"What was deleted since updatedAfter, too: see Deleted above. Only with documentId alone and updatedAfter"`
 	CreatedAfter      *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Created then or later"`
 	CreatedBefore     *collab.Millis `json:"createdBefore" rule:"notnull,time" doc:"Created then or earlier"`
 	rpc.PageRequest
@@ -40,6 +42,12 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 	}
 	if len(union(r.StatusID, r.StatusIDs)) > maxStatuses {
 		m.Add("statusIds", "must have at most %d ids together with statusId", maxStatuses)
+	}
+	if r.UnreadOnly && r.UnreadFor == nil {
+		m.Add("unreadOnly", "needs unreadFor")
+	}
+	if r.IncludeDeleted && (r.DocumentID == nil || r.DocumentIDs != nil || r.FolderID != nil || r.UpdatedAfter == nil) {
+		m.Add("includeDeleted", "needs documentId, without documentIds and folderId, and updatedAfter")
 	}
 	if r.UpdatedAfter != nil && r.UpdatedBefore != nil && *r.UpdatedAfter > *r.UpdatedBefore {
 		m.Add("updatedAfter", "must not be later than updatedBefore")
@@ -60,6 +68,7 @@ func (r *GetRequest) query() collab.AnnotationQuery {
 		Mentioned:     rpc.Distinct(r.MentionedUserIDs),
 		ResolvedBy:    union(r.ResolvedBy, nil),
 		UnreadFor:     collab.Deref(r.UnreadFor),
+		UnreadOnly:    r.UnreadOnly,
 		Order:         collab.Deref(r.Order),
 		UpdatedAfter:  r.UpdatedAfter,
 		UpdatedBefore: r.UpdatedBefore,
@@ -94,6 +103,11 @@ document id and annotation id. Generated ids sort by time. Comments are by comme
 **Pages.** A page also ends at about 5 MB, or when much had to be searched for little. A thread that is larger than that by itself stands
 alone on its page, with commentsTruncated: read the rest by comments/get. mentionedUserIds looks at the comments that a page holds of a
 thread.
+
+**Deleted.** With includeDeleted the first page begins with the annotations that were deleted at updatedAfter or later, and, with asUserId,
+those that this person saw before and may not see now, whatever the other filters say: each with deleted true, without its content, and with
+the time of that as lastUpdated. They count as items. So who keeps a copy of a document learns of all that changed. FAILED_PRECONDITION when
+updatedAfter is more than 24 hours ago, or more than pageSize were deleted: read the document anew.
 
 **A person.** With asUserId the response has what that person may see: see Who may see what. A document of documentId alone that they may
 not see is NOT_FOUND, an id of annotationIds that they may not see is null, and all else is left out. A page may then be short, or empty
@@ -135,6 +149,11 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		GroupedPage: list.Group(req.GroupByDocumentID), grouped: req.GroupByDocumentID,
 		reader: reader{call.APIKey, req.OrganizationID, collab.Deref(req.AsUserID)},
 	}
+	if req.IncludeDeleted && from == nil {
+		if err := s.addGone(ctx, q, &p); err != nil {
+			return nil, err
+		}
+	}
 	next, err := s.Threads.Walk(ctx, org, q, from, p.Most(), p.take)
 	if alone && req.AsUserID != nil && err == nil {
 		err = checkDocument(ctx, q.Sight, q.Found[0])
@@ -146,6 +165,17 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 		p.Next(next)
 	}
 	return p.GroupedPage, nil
+}
+
+// addGone adds to a page what left the document of a query.
+func (s *Service) addGone(ctx context.Context, q collab.AnnotationQuery, p *page) error {
+	gone, err := s.Threads.Gone(ctx, q.Found[0], *q.UpdatedAfter, q.Sight, p.Most())
+	for _, t := range gone {
+		if !p.take(t.ID, t) {
+			return collab.Errorf(collab.FailedPrecondition, "more was deleted since updatedAfter than an answer holds: read all anew")
+		}
+	}
+	return err
 }
 
 // GetV1Request is the data of POST /v1/commentannotations/get.

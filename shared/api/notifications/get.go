@@ -10,12 +10,13 @@ import (
 
 // GetRequest is the data of POST /v2/notifications/get.
 type GetRequest struct {
-	OrganizationID  string       `json:"organizationId" rule:"required,id"`
-	DocumentID      string       `json:"documentId" rule:"notnull,docid" doc:"Those of this document; required unless userId is there"`
-	UserID          string       `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user; required unless documentId is there"`
-	LocationID      string       `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
-	NotificationIDs []string     `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone; those that do not exist are left out"`
-	Order           collab.Order `json:"order" rule:"notnull" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
+	OrganizationID  string         `json:"organizationId" rule:"required,id"`
+	DocumentID      string         `json:"documentId" rule:"notnull,docid" doc:"Those of this document; required unless userId is there"`
+	UserID          string         `json:"userId" rule:"notnull,id" doc:"Those in the inbox of this user; required unless documentId is there"`
+	LocationID      string         `json:"locationId" rule:"notnull,id" doc:"Those at this location alone"`
+	NotificationIDs []string       `json:"notificationIds" rule:"notnull,nonempty,max=30,each=id" doc:"These alone; those that do not exist are left out"`
+	CreatedAfter    *collab.Millis `json:"createdAfter" rule:"notnull,time" doc:"Made then or later"`
+	Order           collab.Order   `json:"order" rule:"notnull" doc:"By time: asc for the earliest first, desc for the newest first, also where it is left out"`
 	rpc.PageRequest
 }
 
@@ -54,12 +55,6 @@ type Notification struct {
 	ReadAt           collab.Timestamp       `json:"readAt,omitzero" doc:"When the user first read it"`
 	Clicked          *bool                  `json:"clicked,omitempty" doc:"Whether the user clicked it; none without a user"`
 	ClickedAt        collab.Timestamp       `json:"clickedAt,omitzero" doc:"When the user first clicked it"`
-}
-
-// reader is the user whose inbox is read; the zero reader is a back end, from which nothing is hidden.
-type reader struct {
-	collab.User
-	member bool // of the organization
 }
 
 // show returns an entry as it is answered to a request; recipient is the user who has it, without an id for none.
@@ -108,7 +103,7 @@ func Get() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v2/notifications/get", Grants: rpc.ReadTable | rpc.ReadProviders,
 		Operation: rpc.Method((*Service).Get), Requires: collab.AdvancedQueries, Description: `
 Lists notifications of a user or of a document, in pages. Those of a user are, by time, the user's own notifications, and those to everyone
-that the user did not cause and wants. The user need not be a member. Headlines are filled in for this user. Without a userId it returns
+that the user did not cause and wants. The user need not be a member. What came in the last second may be missing. Headlines are filled in for this user. Without a userId it returns
 all notifications of the document, without read and clicked. documentId, locationId and notificationIds narrow; what does not exist is left
 out, as is what is of a document, thread or comment that was deleted, and of a thread that the user may not see by now. A comment has the
 text that it has by now. A page may have fewer notifications than asked for, even none, and have a nextPageToken, which is answered as
@@ -129,33 +124,24 @@ func (s *Service) Get(ctx context.Context, call *rpc.Call, req *GetRequest) (*rp
 	page.BothTokens()
 	q := collab.NotificationQuery{
 		NotificationFilter: collab.NotificationFilter{Document: req.DocumentID, Location: req.LocationID, User: req.UserID},
-		IDs:                rpc.Distinct(req.NotificationIDs), Earliest: req.Order == collab.Ascending,
+		IDs:                rpc.Distinct(req.NotificationIDs), Earliest: req.Order == collab.Ascending, After: collab.Deref(req.CreatedAfter),
 	}
 	if req.UserID == "" {
 		if q.Of, err = s.Directory.OpenDocument(ctx, call.Account, req.OrganizationID, req.DocumentID, collab.CreateFlags{}); err != nil {
 			return nil, err
 		}
-		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, reader{}, at)
+		return page, s.fill(ctx, call, page, q.Of.OrganizationRef, q, at)
 	}
 	org, err := s.Directory.OpenOrganization(ctx, call.Account, req.OrganizationID)
 	if err != nil {
 		return nil, err
 	}
-	members, err := s.Directory.Members(ctx, org, []string{req.UserID})
-	if err != nil {
-		return nil, err
-	}
-	of := reader{User: collab.User{UserID: req.UserID}}
-	if m, ok := members[req.UserID]; ok {
-		of = reader{m.User, m.Holds(call.Millis())}
-	}
-	return page, s.fill(ctx, call, page, org, q, of, at)
+	return page, s.fill(ctx, call, page, org, q, at)
 }
 
 // fill fills a page with the notifications after a position. It may end earlier where many in a row are not meant, or not to be seen.
 func (s *Service) fill(
-	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery,
-	of reader, at string,
+	ctx context.Context, call *rpc.Call, page *rpc.Page[Notification], org collab.OrganizationRef, q collab.NotificationQuery, at string,
 ) error {
 	call.Message = "Notification(s) retrieved successfully."
 	for looked, ahead := 0, 0; ; {
@@ -163,12 +149,12 @@ func (s *Service) fill(
 		if err != nil {
 			return err
 		}
-		entries, err := s.asItIs(ctx, call, org, found, of)
+		entries, recipient, err := s.asItIs(ctx, call, org, found, q.User)
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if !page.Add(show(call, org.Organization, e, of.User)) {
+			if !page.Add(show(call, org.Organization, e, recipient)) {
 				page.Next(at)
 				return nil
 			}

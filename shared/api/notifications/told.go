@@ -12,10 +12,14 @@ import (
 )
 
 // asItIs returns entries as they are to be read now: without those of threads and comments that are gone, and those of comments with their
-// texts as they are. Threads that the reader may not see by now are hidden.
+// texts as they are; with a user, for this reader, from whom threads are hidden that they may not see by now. It returns the reader, too, as
+// they are known where they are a member of the organization.
 func (s *Service) asItIs(
-	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, of reader,
-) ([]collab.InboxEntry, error) {
+	ctx context.Context, call *rpc.Call, org collab.OrganizationRef, entries []collab.InboxEntry, user string,
+) (list []collab.InboxEntry, reader collab.User, err error) {
+	if len(entries) == 0 {
+		return nil, reader, nil
+	}
 	var parts []collab.ThreadPart
 	var documents []collab.DocumentRef
 	for _, e := range entries {
@@ -24,28 +28,35 @@ func (s *Service) asItIs(
 		}
 		doc := e.Document(org)
 		parts = append(parts, collab.ThreadPart{Document: doc, Annotation: e.AnnotationID, Comments: e.CommentIDs, At: e.CreatedAt})
-		if of.UserID != "" && !slices.Contains(documents, doc) {
+		if user != "" && !slices.Contains(documents, doc) {
 			documents = append(documents, doc)
 		}
 	}
-	if len(parts) == 0 {
-		return entries, nil
-	}
 	var threads []*collab.Thread
 	var viewers [][]collab.Viewer
+	member := false
 	g, within := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		threads, err = s.Threads.Parts(within, parts, false)
 		return err
 	})
-	g.Go(func() (err error) {
-		viewers, err = s.Access.Viewers(within, call.Settings, documents, []string{of.UserID}, false)
-		return err
-	})
-	if err := g.Wait(); err != nil {
-		return nil, err
+	if user != "" {
+		g.Go(func() (err error) {
+			viewers, err = s.Access.Viewers(within, call.Settings, documents, []string{user}, false)
+			return err
+		})
+		g.Go(func() error {
+			members, err := s.Directory.Members(within, org, []string{user})
+			reader.UserID = user
+			if m, ok := members[user]; ok {
+				reader, member = m.User, m.Holds(call.Millis())
+			}
+			return err
+		})
 	}
-	var list []collab.InboxEntry
+	if err := g.Wait(); err != nil {
+		return nil, reader, err
+	}
 	for _, e := range entries {
 		if e.AnnotationID == "" {
 			list = append(list, e)
@@ -56,9 +67,9 @@ func (s *Service) asItIs(
 		if thread == nil || len(e.CommentIDs) > 0 && len(thread.Comments) == 0 {
 			continue
 		}
-		if of.UserID != "" {
+		if user != "" {
 			viewer := viewers[slices.Index(documents, e.Document(org))][0]
-			viewer.Member = of.member
+			viewer.Member = member
 			if !viewer.Sees(thread.Visibility, thread.CreatorID) {
 				continue
 			}
@@ -68,5 +79,5 @@ func (s *Service) asItIs(
 		}
 		list = append(list, e)
 	}
-	return list, nil
+	return list, reader, nil
 }

@@ -1,7 +1,10 @@
 package proxy_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,6 +17,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"collabdata/shared/client"
 	"collabdata/shared/client/proxy"
@@ -83,7 +88,7 @@ func TestRequests(t *testing.T) {
 			test.config.Client = client.New(client.Config{BaseURL: service, APIKey: proxytest.Key, AuthToken: proxytest.Token})
 			server := httptest.NewServer(proxy.New(test.config))
 			t.Cleanup(server.Close)
-			proxytest.Run(t, server.URL)
+			proxytest.Run(t, server.URL, service)
 			if named := proxytest.DocumentName(t, service); named != test.named {
 				t.Errorf("the document is called %q, want %q", named, test.named)
 			}
@@ -94,6 +99,7 @@ func TestRequests(t *testing.T) {
 // service answers every call with the same status, after a while.
 type service struct {
 	status int
+	code   client.Code // RESOURCE_EXHAUSTED where it is left out
 	after  time.Duration
 	calls  int
 }
@@ -102,7 +108,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.calls++
 	body := `{"result":{"data":[]}}`
 	if s.status != http.StatusOK {
-		body = `{"error":{"status":"RESOURCE_EXHAUSTED","message":"later"}}`
+		body = fmt.Sprintf(`{"error":{"status":%q,"message":"later"}}`, cmp.Or(s.code, client.CodeResourceExhausted))
 	}
 	select {
 	case <-time.After(s.after):
@@ -178,6 +184,25 @@ func TestLimits(t *testing.T) {
 					t.Error("and another one is accepted, too")
 				}
 			})
+		})
+	}
+}
+
+// TestNoConnection holds when a page that gets no connection is to ask for one again.
+func TestNoConnection(t *testing.T) {
+	for code, want := range map[client.Code]string{
+		client.CodeFailedPrecondition: `{"retryAfter":3600,"url":""}`,
+		client.CodePermissionDenied:   `{"retryAfter":300,"url":""}`,
+		client.CodeResourceExhausted:  `{"retryAfter":300,"url":""}`,
+		client.CodeUnauthenticated:    `{"error":{"message":"internal error","status":"INTERNAL"}}`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ask := application(&service{status: code.HTTPStatus(), code: code}, proxy.Limits{})
+			var got, wanted any
+			err := errors.Join(json.Unmarshal(ask("ann", "connect", `{"inbox":true}`).Body.Bytes(), &got), json.Unmarshal([]byte(want), &wanted))
+			if diff := gocmp.Diff(wanted, got); diff != "" || err != nil {
+				t.Errorf("%s: %v (-want +got):\n%s", code, err, diff)
+			}
 		})
 	}
 }

@@ -2,6 +2,8 @@ package proxy
 
 import (
 	"context"
+	"errors"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,11 +16,15 @@ const (
 	annotationsPage = 250  // of a document, in an answer
 	inboxPage       = 30   // notifications of an answer
 	maxPeople       = 1000 // of the organization, and of the document, who may be mentioned
+	maxConnected    = 30   // documents of one connection
 	maxMentions     = 30   // people whom a comment mentions, and for whom alone a thread is begun
 
 	// overlap is how far a look for what is new goes back before the last one: a time is the start of a request, not the moment at which
 	// its data can be read.
 	overlap = 30 * time.Second
+
+	// delay is how far a look at an inbox goes back before the last one: it takes some time until people are told.
+	delay = 5 * time.Minute
 )
 
 // request is what a browser may send. Each request takes the fields that requests lists for it.
@@ -37,6 +43,8 @@ type request struct {
 	NotificationIDs []string       `json:"notificationIds"`
 	Clicked         bool           `json:"clicked"`
 	Config          *channels      `json:"config"`
+	DocumentIDs     []string       `json:"documentIds"`
+	Inbox           bool           `json:"inbox"`
 }
 
 // requests are the requests by name, with their fields and the right that each needs on its document, if it has one.
@@ -46,7 +54,7 @@ var requests = map[string]struct {
 	right  func(*Caller) func(context.Context, string) (bool, error)
 	do     func(*exchange, *request) (any, error)
 }{
-	"threads":        {"documentId since pageToken", false, read, (*exchange).threads},
+	"threads":        {"documentId annotationId since pageToken", false, read, (*exchange).threads},
 	"add-thread":     {"documentId requestId text targetElement visibility", true, write, (*exchange).addThread},
 	"add-comment":    {"documentId annotationId requestId text", true, write, (*exchange).addComment},
 	"edit-comment":   {"documentId annotationId commentId text", true, write, (*exchange).editComment},
@@ -55,7 +63,8 @@ var requests = map[string]struct {
 	"read-thread":    {"documentId annotationId read", true, read, (*exchange).readThread},
 	"people":         {"documentId", false, read, (*exchange).people},
 	"preferences":    {"documentId config", false, read, (*exchange).preferences},
-	"inbox":          {"pageToken", false, nil, (*exchange).inbox},
+	"inbox":          {"since pageToken", false, nil, (*exchange).inbox},
+	"connect":        {"documentIds inbox", false, nil, (*exchange).connect},
 	"read-inbox":     {"notificationIds clicked", true, nil, (*exchange).readInbox},
 }
 
@@ -91,6 +100,8 @@ type (
 		} `json:"visibility"`
 		Comments          []comment `json:"comments"`
 		CommentsTruncated bool      `json:"commentsTruncated,omitzero"`
+		Unread            *bool     `json:"unread,omitempty"`
+		Deleted           bool      `json:"deleted,omitzero"` // such a one does not reach the browser
 	}
 	// visibility says who sees a thread. In a request only the ids of the people count.
 	visibility struct {
@@ -127,49 +138,45 @@ type (
 
 func (u User) person() person { return person{u.ID, u.Name, u.PhotoURL} }
 
+// threads answers the newest threads of a document, older ones by pageToken, what changed since a time, or one thread.
 func (x *exchange) threads(r *request) (any, error) {
 	since := time.Now().Add(-overlap).UnixMilli()
 	canWrite, err := x.who.CanWrite(x.ctx, r.DocumentID)
 	if err != nil {
 		return nil, err
 	}
-	data := fields{"documentId": r.DocumentID, "asUserId": x.who.User.ID, "pageSize": annotationsPage}
-	if r.Since != 0 {
-		data["updatedAfter"] = r.Since
+	data := fields{"documentId": r.DocumentID, "asUserId": x.who.User.ID, "unreadFor": x.who.User.ID}
+	switch {
+	case r.AnnotationID != "":
+		data["annotationIds"] = []string{r.AnnotationID}
+	case r.Since != 0:
+		data["updatedAfter"], data["includeDeleted"], data["pageSize"] = r.Since, true, annotationsPage
+	default:
+		data["order"], data["pageSize"] = "desc", annotationsPage
 	}
 	if r.PageToken != "" {
 		data["pageToken"] = r.PageToken
 	}
-	threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
+	list, next, err := call[[]*annotation](x, "/v2/commentannotations/get", data)
+	if code := client.CodeOf(err); code == client.CodeNotFound || code == client.CodeFailedPrecondition && r.Since != 0 {
+		since, err = 0, nil // what the browser knows is void
+	}
+	threads, deleted := []annotation{}, []string{}
+	for _, a := range list {
+		switch {
+		case a == nil: // the one that was asked for
+		case a.Deleted:
+			deleted = append(deleted, a.AnnotationID)
+		default:
+			threads = append(threads, *a)
+		}
+	}
 	if err == nil {
 		err = x.nameSeers(r.DocumentID, threads)
 	}
-	if err != nil {
-		return nil, err
-	}
-	answer := fields{"threads": threads, "nextPageToken": next, "since": since, "user": x.who.User.person(), "canWrite": canWrite}
-	if r.PageToken == "" {
-		answer["unread"], err = x.unread(data)
-	}
-	return answer, err
-}
-
-// unread returns the ids of those of the selected threads that have comments which the caller has not seen.
-func (x *exchange) unread(data fields) ([]string, error) {
-	ids := []string{}
-	for data["unreadFor"] = x.who.User.ID; ; {
-		threads, next, err := find[[]annotation](x, "/v2/commentannotations/get", data)
-		if err != nil {
-			return nil, err
-		}
-		for _, a := range threads {
-			ids = append(ids, a.AnnotationID)
-		}
-		if next == "" {
-			return ids, nil
-		}
-		data["pageToken"] = next
-	}
+	return fields{
+		"threads": threads, "deleted": deleted, "nextPageToken": next, "since": since, "user": x.who.User.person(), "canWrite": canWrite,
+	}, err
 }
 
 // thread returns a thread that the caller sees. One that they may not see fails as one that does not exist, with the same words.
@@ -440,9 +447,13 @@ func (x *exchange) readThread(r *request) (any, error) {
 	return fields{}, err
 }
 
-// inbox answers a page of the caller's notifications, newest first, without those of documents that the caller may not read.
+// inbox answers a page of the caller's notifications, newest first, those alone that were made since a time where there is one, and without those of documents that the caller may not read.
 func (x *exchange) inbox(r *request) (any, error) {
+	since := time.Now().Add(-delay).UnixMilli()
 	data := fields{"userId": x.who.User.ID, "pageSize": inboxPage}
+	if r.Since != 0 {
+		data["createdAfter"] = r.Since
+	}
 	if r.PageToken != "" {
 		data["pageToken"] = r.PageToken
 	}
@@ -464,7 +475,53 @@ func (x *exchange) inbox(r *request) (any, error) {
 			shown = append(shown, n)
 		}
 	}
-	return fields{"notifications": shown, "nextPageToken": next, "user": x.who.User.person()}, nil
+	return fields{"notifications": shown, "nextPageToken": next, "since": since, "user": x.who.User.person()}, nil
+}
+
+// How long a page waits before it asks for a connection once more.
+const (
+	noConnections = time.Hour       // where the deployment has none
+	noConnection  = 5 * time.Minute // where this page gets none
+)
+
+// connect answers the address of a connection by which the service tells of changes, of those documents that the caller may read; an empty
+// one, and after how many seconds to ask again, where there is none.
+func (x *exchange) connect(r *request) (any, error) {
+	if len(r.DocumentIDs) > maxConnected {
+		return nil, mistake("documentIds", "must be at most %d", maxConnected)
+	}
+	ticket := client.LiveAddTicketsRequest{OrganizationID: x.who.OrganizationID, UserID: x.who.User.ID, Inbox: r.Inbox}
+	for _, id := range r.DocumentIDs {
+		may, err := x.who.CanRead(x.ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if may {
+			ticket.DocumentIDs = append(ticket.DocumentIDs, id)
+		}
+	}
+	none := func(after time.Duration) (any, error) {
+		return fields{"url": "", "retryAfter": int(math.Ceil(after.Seconds()))}, nil
+	}
+	if !r.Inbox && ticket.DocumentIDs == nil {
+		return none(noConnection)
+	}
+	answer, err := x.Client.Live.AddTickets(x.ctx, &ticket)
+	switch client.CodeOf(err) {
+	case client.CodeFailedPrecondition:
+		return none(noConnections)
+	case client.CodeNotFound, client.CodePermissionDenied:
+		return none(noConnection)
+	case client.CodeResourceExhausted:
+		e, _ := errors.AsType[*client.Error](err)
+		return none(max(noConnection, e.RetryAfter))
+	case client.CodeUnauthenticated:
+		return nil, &client.Error{Code: client.CodeInternal, Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fields{"url": answer.URL, "retryAfter": 0}, nil
 }
 
 // readInbox marks notifications of the caller's as read, or as clicked, too. Those that the caller does not have are passed over.

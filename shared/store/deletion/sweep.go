@@ -158,6 +158,7 @@ func (s *Store) sweepDocument(ctx context.Context, doc collab.DocumentRef) (n in
 		}},
 		{keys.MailPartition(doc), store.Everything, nil},
 		{keys.SeenPartition(doc), store.Everything, nil},
+		{keys.GonePartition(doc), store.Everything, nil},
 		{keys.RemovedFromPartition(doc), store.Everything, nil},
 	} {
 		swept, done, err := s.empty(ctx, of.pk, of.keys, of.before)

@@ -2,7 +2,6 @@ package directory
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -69,33 +68,15 @@ func (s *Store) seek(
 	if !cached {
 		ask = append(ask[:len(ask):len(ask)], itself)
 	}
-	if found, err = s.find(ctx, ask); err != nil || cached {
+	if found, err = s.GetSettled(ctx, ask); err != nil || cached {
 		return org, found, err
 	}
 	if incarnation, err = s.open(found[itself], organizationNamed(id), now); err != nil || seen && incarnation == likely {
 		return org, found, err
 	}
 	org.Incarnation = incarnation
-	found, err = s.find(ctx, itemKeys(org))
+	found, err = s.GetSettled(ctx, itemKeys(org))
 	return org, found, err
-}
-
-// find reads items, those that are missing twice: the second look is strongly consistent.
-func (s *Store) find(ctx context.Context, itemKeys []keys.Key) (map[keys.Key]store.Item, error) {
-	if len(itemKeys) == 0 {
-		return nil, nil
-	}
-	found, err := s.GetAll(ctx, itemKeys, false)
-	if err != nil {
-		return nil, err
-	}
-	missing := slices.DeleteFunc(slices.Clone(itemKeys), func(k keys.Key) bool { return found[k] != nil })
-	if len(missing) == 0 {
-		return found, nil
-	}
-	late, err := s.GetAll(ctx, missing, true)
-	maps.Copy(found, late)
-	return found, err
 }
 
 // OpenOrganization returns an organization that exists and is enabled. It fails with NOT_FOUND or FAILED_PRECONDITION; it may take CacheTTL

@@ -70,9 +70,10 @@ type pointer struct {
 }
 
 // Notifications returns at most most notifications of the organization that q means, in the order of their times, and by id where these are
-// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer
-// to have none such of the document. Notifications of documents that do not exist are left out. next is the position of the next page, ""
-// when the list ends. A page may hold fewer than most, even none, and still have a next one.
+// equal, after a position ("" for the first). Notifications to all are in the list of every user but the sender, and but users who prefer to
+// have none such of the document. Notifications of documents that do not exist are left out. Those of a user are read eventually consistent,
+// but for what the user did with them. next is the position of the next page, "" when the list ends. A page may hold fewer than most, even
+// none, and still have a next one.
 func (s *Store) Notifications(
 	ctx context.Context, org collab.OrganizationRef, q collab.NotificationQuery, position string, most int,
 ) (list []collab.InboxEntry, next string, err error) {
@@ -110,9 +111,11 @@ func (s *Store) pointers(
 	if q.IDs != nil {
 		items, more, err = s.named(ctx, org, pks, q, position, most)
 	} else {
-		scan := store.Scan{Keys: store.Everything.Before(position), Limit: most + 1, Newest: !q.Earliest, Strong: true}
+		scan := store.Scan{Keys: store.Span{From: keys.Time(q.After)}, Limit: most + 1, Newest: !q.Earliest, Strong: q.User == ""}
 		if q.Earliest {
-			scan.Keys = store.Everything.After(position)
+			scan.Keys = scan.Keys.After(position)
+		} else {
+			scan.Keys = scan.Keys.Before(position)
 		}
 		items, more, err = s.QueryMerged(ctx, pks, scan, most)
 	}
@@ -194,9 +197,12 @@ func (s *Store) entries(
 		states map[string]store.Item
 	)
 	err := store.Each(ctx, 2, func(ctx context.Context, i int) (err error) {
-		if i == 0 {
+		switch {
+		case i == 0 && q.User == "":
 			found, err = s.GetAll(ctx, itemKeys, true)
-		} else {
+		case i == 0:
+			found, err = s.GetSettled(ctx, itemKeys)
+		default:
 			states, err = s.states(ctx, org, q.User, pointers)
 		}
 		return err

@@ -171,7 +171,9 @@ func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab
 		of.Describe(collab.AnnotationDeleted, &a)
 		ev = &of
 	}
-	_, err = s.Outbox.Commit(ctx, req, []store.Write{store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID))}, ev)
+	_, err = s.Outbox.Commit(ctx, req, []store.Write{
+		store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID)), s.goneWrite(doc, &a),
+	}, ev)
 	return err
 }
 

@@ -307,7 +307,7 @@ func TestSeenOfDeleted(t *testing.T) {
 	w := newWriting(t, storetest.New(t))
 	unread := func(user string) (ids []string, counted int64) {
 		t.Helper()
-		q := collab.AnnotationQuery{Found: []collab.DocumentRef{w.doc}, Documents: []string{w.doc.Document}, UnreadFor: user}
+		q := collab.AnnotationQuery{Found: []collab.DocumentRef{w.doc}, Documents: []string{w.doc.Document}, UnreadFor: user, UnreadOnly: true}
 		_, err := w.Walk(t.Context(), w.doc.OrganizationRef, q, nil, 10, func(id string, _ *collab.Thread) bool {
 			ids = append(ids, id)
 			return true

@@ -63,7 +63,7 @@ func mentions(t *collab.Thread, user string) bool {
 
 // sifts reports whether a query has a filter without an index: then only the threads show which annotations pass.
 func sifts(q *collab.AnnotationQuery) bool {
-	return q.UnreadFor != "" || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
+	return q.UnreadOnly || slices.ContainsFunc(filters[:], func(f *filter) bool { return f.list == nil && f.asked(q) != nil })
 }
 
 // holds reports whether a thread passes the filter of a query.

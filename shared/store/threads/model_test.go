@@ -101,7 +101,7 @@ func (m *model) matches(t *collab.Thread, q *collab.AnnotationQuery) bool {
 	if !m.viewers(t.Document).See(&t.Annotation) {
 		return false
 	}
-	unread := q.UnreadFor == "" || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
+	unread := !q.UnreadOnly || t.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, t))
 	return unread && mentioned && has(q.ResolvedBy, t.ResolvedBy) && has(q.Locations, t.LocationID) && has(q.Creators, t.CreatorID) && has(q.Statuses, t.StatusID) &&
 		in(t.CreatedAt, q.CreatedAfter, q.CreatedBefore) &&
 		in(t.LastUpdated, q.UpdatedAfter, q.UpdatedBefore)
@@ -232,6 +232,7 @@ func (m *model) drawQuery(t *rapid.T) collab.AnnotationQuery {
 	}
 	q.Mentioned, q.ResolvedBy = drawSome(t, someUsers, "mentioned"), drawSome(t, someUsers[:1], "resolved by")
 	q.UnreadFor = rapid.SampledFrom([]string{"", "", "", someUsers[0], someUsers[2]}).Draw(t, "unread for")
+	q.UnreadOnly = q.UnreadFor != "" && rapid.Bool().Draw(t, "unread only")
 	q.Order = rapid.SampledFrom([]collab.Order{"", "", collab.Ascending, collab.Descending}).Draw(t, "order")
 	q.UpdatedAfter, q.UpdatedBefore = m.drawTime(t, "updated after"), m.drawTime(t, "updated before")
 	q.CreatedAfter, q.CreatedBefore = m.drawTime(t, "created after"), m.drawTime(t, "created before")
@@ -438,10 +439,10 @@ func testModel(t *testing.T, s *Store) {
 					next, err := s.Walk(ctx, org, opened(ctx, s.Directory, org, q), from, rapid.SampledFrom([]int{1, 2, 3, 10, 1000}).Draw(t, "page"),
 						func(id string, th *collab.Thread) bool {
 							if th != nil {
-								if th.Unread != (q.UnreadFor != "") {
-									t.Fatalf("%+v: %q says that unread is %v", q, id, th.Unread)
+								if want := th.UnreadBy(q.UnreadFor, m.seenBefore(q.UnreadFor, th)); (th.Unread != nil) != (q.UnreadFor != "") || th.Unread != nil && *th.Unread != want {
+									t.Fatalf("%+v: %q says that unread is %v, want %v", q, id, th.Unread, want)
 								}
-								th.Unread = false
+								th.Unread = nil
 							}
 							got = append(got, th)
 							return true

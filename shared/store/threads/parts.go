@@ -2,7 +2,6 @@ package threads
 
 import (
 	"context"
-	"maps"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -20,22 +19,15 @@ func (s *Store) Parts(ctx context.Context, parts []collab.ThreadPart, strong boo
 			itemKeys = append(itemKeys, commentKey(p.Document, p.Annotation, id))
 		}
 	}
-	found, err := s.GetAll(ctx, itemKeys, strong)
+	get := s.GetSettled
+	if strong {
+		get = func(ctx context.Context, k []keys.Key) (map[keys.Key]store.Item, error) {
+			return s.GetAll(ctx, k, true)
+		}
+	}
+	found, err := get(ctx, itemKeys)
 	if err != nil {
 		return nil, err
-	}
-	if !strong {
-		var missing []keys.Key
-		for _, k := range itemKeys {
-			if found[k] == nil {
-				missing = append(missing, k)
-			}
-		}
-		late, err := s.GetAll(ctx, missing, true)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(found, late)
 	}
 	list := make([]*collab.Thread, len(parts))
 	for i, p := range parts {

@@ -3,7 +3,7 @@ package threads
 import (
 	"context"
 	"iter"
-	"slices"
+	"maps"
 	"sync"
 
 	"collabdata/shared/collab"
@@ -203,7 +203,16 @@ func readSeen(it store.Item) (v seenItem, err error) {
 type seenBy struct {
 	document seenItem
 	threads  map[string]seenItem // by annotation id
-	bytes    int                 // read for it
+	all      bool                // threads has all of the document that the user has said something of
+	units    float64             // read for it
+}
+
+// threadsOf are the threads of b, none of nil.
+func (b *seenBy) threadsOf() map[string]seenItem {
+	if b == nil {
+		return nil
+	}
+	return b.threads
 }
 
 // seenBefore is collab.SeenBefore for the thread of a head. It ignores what was said of a deleted thread that had the same id.
@@ -222,7 +231,8 @@ func (b *seenBy) before(id string, head store.Item) collab.Millis {
 // seenBy reads what a user has said of a document. Eventually consistent.
 func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string) (*seenBy, error) {
 	k := keys.Seen(doc, user)
-	b := &seenBy{threads: map[string]seenItem{}}
+	b := &seenBy{threads: map[string]seenItem{}, all: true}
+	bytes := 0
 	for it, err := range s.Items(ctx, store.Scan{PK: k.PK, Keys: store.Span{From: k.SK, To: k.SK + keys.AfterChildren}}) {
 		if err != nil {
 			return nil, err
@@ -231,13 +241,36 @@ func (s *Store) seenBy(ctx context.Context, doc collab.DocumentRef, user string)
 		if err != nil {
 			return nil, err
 		}
-		b.bytes += it.Size()
+		bytes += it.Size()
 		if parts, err := keys.Split(it.Text(keys.SK)); err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		} else if len(parts) == 2 {
 			b.threads[parts[1]] = v
 		} else {
 			b.document = v
+		}
+	}
+	b.units = readUnits(bytes)
+	return b, nil
+}
+
+// seenIn is seenBy for threads of some ids alone. An id of which the user has said nothing has a zero item.
+func (s *Store) seenIn(ctx context.Context, doc collab.DocumentRef, user string, ids []string) (*seenBy, error) {
+	itemKeys := []keys.Key{keys.Seen(doc, user)}
+	for _, id := range ids {
+		itemKeys = append(itemKeys, keys.SeenThread(doc, user, id))
+	}
+	found, err := s.GetAll(ctx, itemKeys, false)
+	if err != nil {
+		return nil, err
+	}
+	b := &seenBy{threads: make(map[string]seenItem, len(ids)), units: float64(len(itemKeys)) / 2}
+	if b.document, err = readSeen(found[itemKeys[0]]); err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		if b.threads[id], err = readSeen(found[itemKeys[1+i]]); err != nil {
+			return nil, err
 		}
 	}
 	return b, nil
@@ -379,37 +412,53 @@ func (s *Store) unreadIn(
 	return false, false, nil
 }
 
-// prepareUnread reads what the user of UnreadFor has seen of the documents of entries.
+// fewSeen is up to how many threads of a document are looked up one by one: half a unit each, where all that a user said of the document may
+// be many.
+const fewSeen = 20
+
+// prepareUnread reads what the user of UnreadFor has seen of the documents and threads of entries.
 func (w *walk) prepareUnread(ctx context.Context, entries []entry) error {
 	if w.q.UnreadFor == "" {
 		return nil
 	}
+	asked := map[collab.DocumentRef][]string{} // ids that are not known yet
 	var docs []collab.DocumentRef
 	for _, e := range entries {
-		if _, known := w.seen[e.document]; !known && !slices.Contains(docs, e.document) {
+		b := w.seen[e.document]
+		if _, known := b.threadsOf()[e.id]; known || b != nil && b.all {
+			continue
+		}
+		if asked[e.document] == nil {
 			docs = append(docs, e.document)
 		}
+		asked[e.document] = append(asked[e.document], e.id)
 	}
 	found := make([]*seenBy, len(docs))
 	err := store.Each(ctx, len(docs), func(ctx context.Context, i int) (err error) {
-		found[i], err = w.seenBy(ctx, docs[i], w.q.UnreadFor)
+		if ids := asked[docs[i]]; len(ids) > fewSeen {
+			found[i], err = w.seenBy(ctx, docs[i], w.q.UnreadFor)
+		} else {
+			found[i], err = w.seenIn(ctx, docs[i], w.q.UnreadFor, ids)
+		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for i, doc := range docs {
+		maps.Copy(found[i].threads, w.seen[doc].threadsOf())
 		w.seen[doc] = found[i]
-		w.sifted += readUnits(found[i].bytes)
+		w.sifted += found[i].units
 	}
 	return nil
 }
 
-// isUnread reports whether a thread passes UnreadFor.
+// isUnread marks a thread with what UnreadFor asks, and reports whether it passes UnreadOnly.
 func (w *walk) isUnread(doc collab.DocumentRef, head store.Item, t *collab.Thread) bool {
 	if w.q.UnreadFor == "" {
 		return true
 	}
-	t.Unread = t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID, head))
-	return t.Unread
+	unread := t.UnreadBy(w.q.UnreadFor, w.seen[doc].before(t.ID, head))
+	t.Unread = &unread
+	return unread || !w.q.UnreadOnly
 }

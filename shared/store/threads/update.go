@@ -102,6 +102,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	if err != nil {
 		return nil, err
 	}
+	was := a
 	if u.events, err = u.c.Head(u.n, &a, commentsChanged); err != nil {
 		return nil, err
 	}
@@ -115,6 +116,9 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 		return nil, err
 	}
 	writes := append(comments, u.write(before, after, same...))
+	if narrows(&was, &a) {
+		writes = append(writes, u.s.goneWrite(u.doc, &was))
+	}
 	outbox, err := u.s.Outbox.Record(ctx, u.events...)
 	return append(writes, outbox...), err
 }

@@ -43,7 +43,7 @@ func Serve(t *testing.T) string {
 	}
 	s := app.New(app.Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
-		Log: slog.New(slog.DiscardHandler),
+		LiveURL: "ws://127.0.0.1/live", Log: slog.New(slog.DiscardHandler),
 	})
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
@@ -84,6 +84,7 @@ type exchange struct {
 	What    string            `json:"what"`    // the sentence that it holds
 	As      string            `json:"as"`      // whose cookie it carries; "" for nobody's
 	Request string            `json:"request"` // the last element of the path
+	Service string            `json:"service"` // in place of who and request: the path of an operation that the application's server calls
 	Method  string            `json:"method"`  // POST where it is left out
 	Headers map[string]string `json:"headers"` // beside those of a page of the application; "" takes one away
 	Body    json.RawMessage   `json:"body"`    // with $name for what was kept; a string is sent as it is
@@ -96,20 +97,28 @@ type exchange struct {
 // Run sends the requests to an application that serves a proxy at the URL. Its people are known by the cookie user: ann, bob and cleo of
 // the organization acme, with addresses at example.com and their names in capitals, eve of the organization other. In the document plan of
 // their organization ann, bob and eve may write, cleo may read; nobody may do anything in others. Nobody may be mentioned but ann, bob and
-// cleo, in acme. The handler has no limits.
-func Run(t *testing.T, url string) {
+// cleo, in acme. The handler has no limits. The service is what Serve returned.
+func Run(t *testing.T, url, service string) {
 	var list []exchange
 	if err := json.Unmarshal(requests, &list); err != nil {
 		t.Fatal(err)
 	}
 	kept := map[string]string{}
 	for _, e := range list {
-		t.Run(e.What, func(t *testing.T) { e.run(t, url, kept) })
+		t.Run(e.What, func(t *testing.T) { e.run(t, url, service, kept) })
 	}
 }
 
-func (e *exchange) run(t *testing.T, url string, kept map[string]string) {
+func (e *exchange) run(t *testing.T, url, service string, kept map[string]string) {
 	body := string(e.Body)
+	if e.Service != "" {
+		c := client.New(client.Config{BaseURL: service, APIKey: Key, AuthToken: Token})
+		answer, err := c.Send(t.Context(), http.MethodPost, e.Service, nil, []byte(`{"data":`+fill(body, kept)+`}`))
+		if err != nil || answer.Status != http.StatusOK {
+			t.Fatalf("%v %+v", err, answer)
+		}
+		return
+	}
 	if text := ""; json.Unmarshal(e.Body, &text) == nil {
 		body = text
 	}

@@ -1,0 +1,84 @@
+package notifications_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"collabdata/shared/api/rpc"
+	"collabdata/shared/collab"
+	"collabdata/shared/testing/storetest"
+)
+
+// TestInboxUnits holds what looks at an inbox cost whose organization and documents are known: one that finds nothing new, and a page of 20
+// comments on ten threads.
+func TestInboxUnits(t *testing.T) {
+	f := newFixture(t)
+	log := &bytes.Buffer{}
+	f.server.Log = slog.New(slog.NewJSONHandler(log, nil))
+	for i := range 10 {
+		th := &collab.Thread{Annotation: collab.Annotation{ID: fmt.Sprint("a", i), Status: collab.JSON(`{"id":"OPEN"}`), StatusID: "OPEN"}}
+		for n := range 2 {
+			text := "hello"
+			th.Comments = append(th.Comments, collab.Comment{
+				ID: int64(n + 1), Text: &text, From: collab.JSON(`{"userId":"bob"}`), AuthorID: "bob", CreatedAt: 1, LastUpdated: 1,
+			})
+		}
+		if err := f.threads.AddAnnotation(t.Context(), storetest.Request(noon), org.Document("doc"), th, collab.NewAnnotation{}); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 2 {
+			note := collab.Notification{
+				ID: fmt.Sprintf("n%02d", 2*i+n), DocumentID: "doc", AnnotationID: th.ID, CommentIDs: []int64{int64(n + 1)}, Headline: "x",
+				ActionUser: collab.User{UserID: "bob"}, CreatedAt: noon.Add(time.Duration(2*i+n) * time.Minute).UnixMilli(),
+			}
+			_, err := f.inbox.AddAudience(t.Context(), org, note, note.ID, "ann")
+			if err == nil {
+				err = f.inbox.AddToInbox(t.Context(), org, note, []string{"ann"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const page = 20
+	for _, test := range []struct {
+		name, data string
+		items      int
+		units      float64 // at most
+	}{
+		{"nobody's", `"userId":"eve"`, 0, 1},
+		{"nothing new", fmt.Sprintf(`"userId":"ann","createdAfter":%d`, noon.Add(time.Hour).UnixMilli()), 0, 1},
+		{"a page", fmt.Sprintf(`"userId":"ann","pageSize":%d`, page), page, 29},
+	} {
+		for _, known := range []bool{false, true} {
+			r := httptest.NewRequest(http.MethodPost, "/v2/notifications/get", strings.NewReader(`{"data":{"organizationId":"org",`+test.data+`}}`))
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			ctx := collab.WithIdentity(t.Context(), collab.Identity{Account: "acct", APIKey: "key"})
+			log.Reset()
+			rpc.Handle(f.server, f.Get, rpc.Options{}).ServeHTTP(w, r.WithContext(ctx))
+			var answer struct{ Result struct{ Data []any } }
+			if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Result.Data) != test.items {
+				t.Fatalf("%s: %v %s", test.name, err, w.Body)
+			}
+			var line struct {
+				Units float64 `json:"read_units"`
+				Calls int     `json:"calls"`
+			}
+			if err := json.Unmarshal(log.Bytes(), &line); err != nil || line.Calls == 0 {
+				t.Fatalf("%v: %s", err, log)
+			}
+			t.Logf("%s: %.1f units, %d calls", test.name, line.Units, line.Calls)
+			if known && line.Units > test.units {
+				t.Errorf("%s: %.1f units, want at most %.1f", test.name, line.Units, test.units)
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package threads
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+)
+
+// GoneFor is how long the table says which annotations left a document.
+const GoneFor = 24 * time.Hour
+
+// gone is what the table says of an annotation that was deleted, or shown to fewer people: as its head was before, without content.
+type gone struct {
+	Status     collab.JSON        `dynamodbav:"sts"`
+	CreatedAt  collab.Millis      `dynamodbav:"ca"`
+	CreatorID  string             `dynamodbav:"cr,omitempty"`
+	StatusID   string             `dynamodbav:"si"`
+	Visibility *collab.Visibility `dynamodbav:"vis,omitempty"` // those who saw it
+	Expires    int64              `dynamodbav:"ttl"`
+}
+
+// goneWrite says that an annotation leaves now whoever sees it as it was. It is of the transaction by which it does.
+func (s *Store) goneWrite(doc collab.DocumentRef, was *collab.Annotation) store.Write {
+	now := s.Millis()
+	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{
+		Status: was.Status, CreatedAt: was.CreatedAt, CreatorID: was.CreatorID, StatusID: was.StatusID, Visibility: was.Visibility,
+		Expires: (now + GoneFor.Milliseconds()) / 1000,
+	}))
+}
+
+// narrows reports whether there may be people who saw an annotation, and do not see it as it is now.
+func narrows(was, is *collab.Annotation) bool {
+	return is.Visibility != nil && !reflect.DeepEqual(was.Visibility, is.Visibility)
+}
+
+// Gone returns the annotations of a document that were deleted at a time or later, or from then on are not shown to those for whom sight is
+// asked, nil for nobody: without comments, the earliest first. Those that the people did not see before are not among them, nor those that
+// are there again. It fails with FAILED_PRECONDITION where there are more than most, or after is more than GoneFor ago. Eventually consistent.
+func (s *Store) Gone(
+	ctx context.Context, doc collab.DocumentRef, after collab.Millis, sight collab.Sight, most int,
+) ([]*collab.Thread, error) {
+	if after < s.Millis()-GoneFor.Milliseconds() {
+		return nil, collab.Errorf(collab.FailedPrecondition, "updatedAfter is longer ago than it is known what was deleted: read all anew")
+	}
+	items, more, err := s.QueryPage(ctx, store.Scan{PK: keys.GonePartition(doc), Keys: store.Span{From: keys.Time(after)}, Limit: most + 1})
+	switch {
+	case err != nil || len(items) == 0:
+		return nil, err
+	case more || len(items) > most:
+		return nil, collab.Errorf(collab.FailedPrecondition, "more than %d annotations were deleted since updatedAfter: read all anew", most)
+	}
+	var viewers collab.Viewers
+	if sight != nil {
+		of, err := sight(ctx, []collab.DocumentRef{doc})
+		if err != nil {
+			return nil, err
+		}
+		viewers = of[doc]
+	}
+	latest := map[string]int{} // by id, the place in list
+	var list []*collab.Thread
+	for _, it := range items {
+		var g gone
+		err := it.Decode(&g)
+		t := &collab.Thread{Document: doc.Document, Deleted: true, Annotation: collab.Annotation{
+			Status: g.Status, CreatedAt: g.CreatedAt, CreatorID: g.CreatorID, StatusID: g.StatusID, Visibility: g.Visibility,
+		}}
+		if err == nil {
+			t.LastUpdated, t.ID, err = keys.ParseAnnotationGone(it.Text(keys.SK))
+		}
+		if err != nil {
+			return nil, store.Unreadable(it.Key(), err)
+		}
+		if !viewers.See(&t.Annotation) {
+			continue
+		}
+		if i, again := latest[t.ID]; again {
+			list[i] = t
+			continue
+		}
+		latest[t.ID] = len(list)
+		list = append(list, t)
+	}
+	return s.stillGone(ctx, doc, list, viewers)
+}
+
+// stillGone returns the annotations that are not there, or that not all viewers may see.
+func (s *Store) stillGone(ctx context.Context, doc collab.DocumentRef, list []*collab.Thread, viewers collab.Viewers) ([]*collab.Thread, error) {
+	heads, err := s.GetAll(ctx, collab.Map(list, func(t *collab.Thread) keys.Key { return headKey(doc, t.ID) }), false)
+	if err != nil {
+		return nil, err
+	}
+	var still []*collab.Thread
+	for _, t := range list {
+		head := heads[headKey(doc, t.ID)]
+		if head != nil {
+			a, err := readHead(head)
+			if err != nil {
+				return nil, store.Unreadable(head.Key(), err)
+			}
+			if viewers.See(&a) {
+				continue
+			}
+		}
+		still = append(still, t)
+	}
+	return still, nil
+}

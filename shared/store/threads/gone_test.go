@@ -1,0 +1,102 @@
+package threads
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/testing/storetest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestGone deletes threads, narrows them and brings them back: those who saw one and see it no more are answered its id, and nobody else.
+func TestGone(t *testing.T) {
+	w := newWriting(t, storetest.New(t))
+	began := time.Now().UnixMilli()
+	private := func(users ...string) *collab.Visibility {
+		return &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: users}
+	}
+	add := func(id string, v *collab.Visibility) {
+		th := thread(id, "ann", 1)
+		th.Visibility = v
+		w.must(w.AddAnnotation(t.Context(), newRequest(0), w.doc, th, collab.NewAnnotation{}))
+	}
+	show := func(id string, v *collab.Visibility) {
+		r := newRequest(0)
+		w.must(w.UpdateAnnotations(t.Context(), r, w.doc, []string{id}, collab.AnnotationChange{
+			Head: func(_ int, a *collab.Annotation, _ bool) ([]*collab.Event, error) {
+				a.Visibility, a.LastUpdated = v, r.Millis()
+				return nil, nil
+			},
+		})[0])
+	}
+	gone := func(id string) {
+		_, errs := w.delete(newRequest(0), id)
+		w.must(errs[0])
+	}
+	add("deleted", nil)
+	gone("deleted")
+	add("deleted, bob's", private("bob"))
+	gone("deleted, bob's")
+	add("deleted, members'", &collab.Visibility{Type: collab.VisibilityOrganizationPrivate})
+	gone("deleted, members'")
+	add("added again", nil)
+	gone("added again")
+	add("added again", nil)
+	add("narrowed", nil)
+	show("narrowed", private("bob"))
+	show("narrowed", private("bob", "cleo"))
+	add("narrowed from eve", private("bob", "eve"))
+	show("narrowed from eve", private("bob"))
+	add("narrowed, shown again", nil)
+	show("narrowed, shown again", private("bob"))
+	show("narrowed, shown again", nil)
+	add("narrowed, deleted", private("eve"))
+	show("narrowed, deleted", private("cleo"))
+	gone("narrowed, deleted")
+
+	for _, test := range []struct {
+		user  string
+		sight collab.Sight
+		want  []string
+	}{
+		{"nobody", nil, []string{"deleted", "deleted, bob's", "deleted, members'", "narrowed, deleted"}},
+		{"eve", seenAs("eve"), []string{"deleted", "narrowed", "narrowed from eve", "narrowed, deleted"}},
+		{"bob", seenAs("bob"), []string{"deleted", "deleted, bob's"}},
+		{"cleo", seenAs("cleo"), []string{"deleted", "narrowed, deleted"}},
+		{"ann, who began them", seenAs("ann"), []string{"deleted", "deleted, bob's", "narrowed, deleted"}},
+	} {
+		list, err := w.Gone(t.Context(), w.doc, began, test.sight, 20)
+		w.must(err)
+		ids := []string{}
+		for _, th := range list {
+			ids = append(ids, th.ID)
+			if !th.Deleted || th.LastUpdated < began || th.Status == nil || th.Comments != nil {
+				t.Errorf("%+v", th)
+			}
+		}
+		slices.Sort(ids)
+		if diff := cmp.Diff(test.want, ids); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.user, diff)
+		}
+	}
+	if list, err := w.Gone(t.Context(), w.doc, time.Now().UnixMilli()+1, nil, 20); err != nil || list != nil {
+		t.Errorf("later: %v, %v", list, err)
+	}
+	for name, after := range map[string]collab.Millis{"more than asked for": began, "longer ago": began - GoneFor.Milliseconds() - 1} {
+		if _, err := w.Gone(t.Context(), w.doc, after, nil, 5); collab.CodeOf(err) != collab.FailedPrecondition {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	items, err := w.Query(t.Context(), store.Scan{PK: keys.GonePartition(w.doc), Keys: store.Everything})
+	w.must(err)
+	for _, it := range items {
+		if expires := it.Number(keys.Expires); expires < (began+GoneFor.Milliseconds())/1000 || expires > (time.Now().UnixMilli()+GoneFor.Milliseconds())/1000 {
+			t.Errorf("an item expires at %d", expires)
+		}
+	}
+}
