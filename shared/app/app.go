@@ -94,7 +94,7 @@ func New(c Config) *Service {
 	d := directory.New(t)
 	o := outbox.New(t)
 	in := inbox.New(o, d)
-	th := threads.New(t, d, o)
+	th := threads.New(d, o)
 	guard := webhook.NewGuard(c.PrivateRanges)
 	return &Service{
 		Accounts:  a,

@@ -104,7 +104,7 @@ func (w *world) open(cfg aws.Config) tables {
 	d := directory.New(t)
 	o := outbox.New(t)
 	in := inbox.New(o, d)
-	th := threads.New(t, d, o)
+	th := threads.New(d, o)
 	return tables{accounts.New(t), d, th, o, in, hooks.New(o), deletion.New(th, in, time.Hour)}
 }
 

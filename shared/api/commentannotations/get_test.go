@@ -40,7 +40,7 @@ func newReader(t testing.TB, documents ...string) *reader {
 	t.Helper()
 	s := storetest.New(t)
 	d := directory.New(s)
-	th := threads.New(s, d, outbox.New(s))
+	th := threads.New(d, outbox.New(s))
 	r := &reader{
 		threads: th,
 		service: &commentannotations.Service{Directory: d, Threads: th},

@@ -56,7 +56,7 @@ func newFixture(t *testing.T, settings collab.Settings) *fixture {
 	o := outbox.New(s)
 	f := &fixture{outbox: o, identity: collab.Identity{Account: "acct", Settings: settings}}
 	asked := access.New(d, accounts.New(s), webhook.NewGuard(nil), webhook.ClientOptions{}, time.Now, slog.New(slog.DiscardHandler))
-	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(s, d, o), Access: asked}
+	f.Service = &commentannotations.Service{Directory: d, Threads: threads.New(d, o), Access: asked}
 	f.server = &rpc.Server{Now: time.Now, Random: rand.Reader, Log: slog.New(slog.NewJSONHandler(&f.log, nil)), Send: f.send}
 	if err := storetest.AddDocuments(t.Context(), d, collab.OrganizationRef{Account: "acct", Organization: "org"}, "doc"); err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func newFixture(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	a := accounts.New(table)
-	f := &fixture{accounts: a, directory: d, outbox: o, inbox: in, threads: threads.New(table, d, o), server: &rpc.Server{
+	f := &fixture{accounts: a, directory: d, outbox: o, inbox: in, threads: threads.New(d, o), server: &rpc.Server{
 		Now: func() time.Time { return noon }, Random: rand.Reader, Log: slog.New(slog.DiscardHandler), Idempotency: a,
 	}}
 	f.server.Send = f.send

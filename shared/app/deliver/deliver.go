@@ -52,7 +52,7 @@ func New(c Config) (*delivery.Deliverer, error) {
 	t := store.New(c.DynamoDB, c.Table, c.Now, rand.Reader)
 	d := directory.New(t)
 	pending := outbox.New(t)
-	threads, inboxes := threads.New(t, d, pending), inbox.New(pending, d)
+	threads, inboxes := threads.New(d, pending), inbox.New(pending, d)
 	o := delivery.Options{
 		Accounts: accounts.New(t), Directory: d, Threads: threads, Jobs: deletion.New(threads, inboxes, 0),
 		Outbox: pending, Hooks: hooks.New(pending), Inbox: inboxes,

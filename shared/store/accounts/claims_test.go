@@ -35,8 +35,8 @@ func newClaim(key int, body byte, start time.Time) request.Claim {
 	return c
 }
 
-// TestJudge holds what becomes of an attempt, for each state that a key can be in.
-func TestJudge(t *testing.T) {
+// TestDecide holds what becomes of an attempt, for each state that a key can be in.
+func TestDecide(t *testing.T) {
 	const lease, expiry = request.ClaimLease, request.KeyExpiry
 	first := newClaim(1, 1, noon)
 	held := newKeptRequest(first, noon)

@@ -34,7 +34,7 @@ func newProcess(t *testing.T, tb *store.Table, now func() time.Time, undelete ti
 	tb = tb.At(now)
 	d := directory.New(tb)
 	o := outbox.New(tb)
-	th := threads.New(tb, d, o)
+	th := threads.New(d, o)
 	return &process{t, deletion.New(th, inbox.New(o, d), undelete), th, undelete}
 }
 

@@ -33,10 +33,10 @@ type Store struct {
 	skew        time.Duration // store.ClockSkew, but in tests
 }
 
-// New returns the annotations of a table.
-func New(t *store.Table, d *directory.Store, o *outbox.Store) *Store {
+// New returns the annotations in the table of a directory.
+func New(d *directory.Store, o *outbox.Store) *Store {
 	return &Store{
-		Table: t, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy),
+		Table: d.Table, Directory: d, Outbox: o, busy: cache.New[keys.Key, collab.Millis](mostBusy),
 		mostDeleted: collab.MaxDeleted, skew: store.ClockSkew,
 	}
 }

@@ -23,7 +23,7 @@ import (
 // on returns the annotations of a table.
 func on(t *store.Table) *Store {
 	d := directory.New(t)
-	return New(t, d, outbox.New(t))
+	return New(d, outbox.New(t))
 }
 
 // writing is an annotation to write to, and its document, read back item by item.
