@@ -90,7 +90,6 @@ const throttled = "too many requests; try again later"
 func gatewayErrors() []gatewayError {
 	const (
 		denied      = "the credentials are not valid"
-		notFound    = "there is no such operation; every operation is a POST"
 		internal    = "internal error"
 		unavailable = "the service does not answer; try again"
 	)
@@ -100,8 +99,8 @@ func gatewayErrors() []gatewayError {
 		{"INVALID_API_KEY", "403", collab.PermissionDenied, denied, ""},
 		{"INVALID_SIGNATURE", "403", collab.PermissionDenied, denied, ""},
 		{"EXPIRED_TOKEN", "403", collab.PermissionDenied, denied, ""},
-		{"MISSING_AUTHENTICATION_TOKEN", "404", collab.NotFound, notFound, ""}, // API Gateway's name for a path or method it does not have
-		{"RESOURCE_NOT_FOUND", "404", collab.NotFound, notFound, ""},
+		{"MISSING_AUTHENTICATION_TOKEN", "404", collab.NotFound, rpc.NoOperation, ""}, // API Gateway's name for a path or method it does not have
+		{"RESOURCE_NOT_FOUND", "404", collab.NotFound, rpc.NoOperation, ""},
 		{"BAD_REQUEST_BODY", "400", collab.InvalidArgument, "the body is not valid", ""},
 		{"BAD_REQUEST_PARAMETERS", "400", collab.InvalidArgument, "the parameters are not valid", ""},
 		{"REQUEST_TOO_LARGE", "413", collab.InvalidArgument, rpc.BodyRule, ""},

@@ -383,7 +383,7 @@ func TestCall(t *testing.T) {
 	}{
 		{2, "data.organizationIds", "/v2/organizations/get", `{"data": {"organizationIds": [1]}}`},
 		{2, "the body is not valid JSON", "/v2/organizations/get", `not JSON`},
-		{1, "there is no operation at this path", "/v2/nothing", `{}`},
+		{1, "there is no such operation", "/v2/nothing", `{}`},
 		{2, "must be the path of an operation", "organizations/get", `{}`},
 		{1, `/v2/organizations/delete of account "acme" deletes what is named here: {"data"`, "/v2/organizations/delete", body},
 	} {

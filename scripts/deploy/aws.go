@@ -70,7 +70,7 @@ func (d *deployment) toAWS(ctx context.Context) error {
 The service answers at %s
 
 Make the first account, whose token is shown once:
-  go run ./scripts/admin --stack %s account create ID
+  make admin && .local/bin/admin --stack %s account create ID
 `, outputs["BaseUrl"], name)
 	if outputs["AlarmTopicArn"] != "" && settings["alarmMail"] == "" {
 		fmt.Fprintf(d.progress, `
@@ -161,11 +161,21 @@ func gatewayLogRole(ctx context.Context, cfg aws.Config, stack string) (string, 
 	return "existing", nil
 }
 
+// enoughMails is the quota of mails in 24 hours below which a stage with mail is short of them.
+const enoughMails = 1_000
+
 // fewMails is what to tell who deploys a stage with mail, "" for nothing.
 func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
 	account, err := sesv2.NewFromConfig(cfg).GetAccount(ctx, nil)
-	if err != nil || account.SendQuota == nil || account.ProductionAccessEnabled {
+	switch {
+	case err != nil || account.SendQuota == nil || account.ProductionAccessEnabled && account.SendQuota.Max24HourSend >= enoughMails:
 		return "", err
+	case account.ProductionAccessEnabled:
+		return fmt.Sprintf(`
+SES takes %.0f mails in 24 hours in %s: those beyond it wait until it takes more. Ask AWS for more:
+  aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %s
+
+`, account.SendQuota.Max24HourSend, cfg.Region, cfg.Region), nil
 	}
 	return fmt.Sprintf(`
 SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:

@@ -97,38 +97,66 @@ func s3Endpoint(endpoint string) string {
 	return u.String()
 }
 
-// cloudName asks the local cloud what it is.
-func cloudName(ctx context.Context) string {
+// cloud is what a local cloud says of itself.
+type cloud struct {
+	name     string            // "unknown" where it does not say
+	services map[string]string // what each is: available, running, disabled …; nil where it does not say
+}
+
+// askCloud asks the local cloud what it is.
+func askCloud(ctx context.Context) cloud {
 	if localstack.Answers(ctx, localEndpoint()+"/_ministack/health") {
-		return "MiniStack"
+		return cloud{name: "MiniStack"}
 	}
+	unknown := cloud{name: "unknown"}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, localEndpoint()+"/_localstack/health", nil)
 	if err != nil {
-		return "unknown"
+		return unknown
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return "unknown"
+		return unknown
 	}
 	defer res.Body.Close()
-	var health struct{ Edition, Version string }
-	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&health) != nil || health.Version == "" {
-		return "unknown"
+	var health struct {
+		Edition, Version string
+		Services         map[string]string
 	}
-	return strings.TrimSpace("LocalStack " + health.Version + " " + health.Edition)
+	if json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&health) != nil || health.Version == "" {
+		return unknown
+	}
+	return cloud{strings.TrimSpace("LocalStack " + health.Version + " " + health.Edition), health.Services}
 }
 
-// untried says what is known of a cloud of that name, "" for all.
-func untried(name string, settings map[string]string) string {
-	if name == "MiniStack" {
+// needed are the services that a deployment to a local cloud uses, by LocalStack's names.
+func needed(settings map[string]string) []string {
+	list := []string{
+		"apigateway", "cloudformation", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "s3", "sns", "sqs", "ssm", "sts",
+	}
+	if settings["firewall"] == "on" {
+		list = append(list, "wafv2")
+	}
+	if settings["mailFrom"] != "" {
+		list = append(list, "sesv2")
+	}
+	return list
+}
+
+// untried says what is known of a cloud, and what it misses of what the settings ask for; "" for all.
+func (c cloud) untried(settings map[string]string) string {
+	if c.name == "MiniStack" {
 		return ""
 	}
 	text := "The whole was never deployed there: localstack/README.md says what is known.\n"
-	if settings["firewall"] == "on" {
-		text += "firewall=on needs WAFv2, which LocalStack has in its plan Ultimate.\n"
-	}
-	if settings["mailFrom"] != "" {
-		text += "mailFrom needs SES v2, which LocalStack has from its plan Base on.\n"
+	for _, service := range needed(settings) {
+		switch state := c.services[service]; {
+		case state != "available" && state != "running" && c.services != nil:
+			text += fmt.Sprintf("It has no %s, or has it switched off.\n", service)
+		case c.services == nil && service == "wafv2":
+			text += "firewall=on needs WAFv2, which LocalStack has in its plan Ultimate.\n"
+		case c.services == nil && service == "sesv2":
+			text += "mailFrom needs SES v2, which LocalStack has from its plan Base on.\n"
+		}
 	}
 	return text
 }
@@ -148,8 +176,8 @@ func (d *deployment) toLocal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name := cloudName(ctx)
-	fmt.Fprintf(d.progress, "At %s is: %s\n%s", localEndpoint(), name, untried(name, contextArguments(d.args)))
+	at := askCloud(ctx)
+	fmt.Fprintf(d.progress, "At %s is: %s\n%s", localEndpoint(), at.name, at.untried(contextArguments(d.args)))
 	if err := c.bootstrapLocal(ctx, cfg); err != nil {
 		return err
 	}
@@ -179,8 +207,9 @@ The service is up on the local cloud after %.0f s. Try:
 
 The operator's commands, among them members, settings and dead letters:
 
+  make admin
   AWS_ENDPOINT_URL=%s AWS_REGION=%s AWS_ACCESS_KEY_ID=%s AWS_SECRET_ACCESS_KEY=%s \
-    go run ./scripts/admin --stack %s --help
+    .local/bin/admin --stack %s --help
 
 make destroy-local removes it.
 `, time.Since(start).Seconds(), localURL(outputs["BaseUrl"]), devKey, devToken,

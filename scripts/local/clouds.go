@@ -47,6 +47,8 @@ func (c *cloud) url(variable string) string {
 type clouds struct {
 	dynamoDB, sqs cloud
 	ses           *cloud // nil: there is none
+	kept          string // file of the mails sent before, "" where a stand-in that the environment names has them
+	earlier       []localstack.Mail
 }
 
 // startClouds starts the stand-ins that the environment does not name. After an error, stop stops those that had started.
@@ -70,15 +72,21 @@ func startClouds(ctx context.Context, data string, out io.Writer) (*clouds, erro
 	case os.Getenv("AWS_ENDPOINT_URL_SESV2") != "" || os.Getenv("AWS_ENDPOINT_URL") != "":
 		c.ses = &cloud{}
 		return c, c.ses.find(ctx, "AWS_ENDPOINT_URL_SESV2", nil)
-	case c.sqs.server != nil: // MiniStack is both
-		c.ses = &c.sqs
+	case c.sqs.server != nil: // MiniStack is both, and forgets the mails when it stops
+		c.ses, c.kept = &c.sqs, filepath.Join(data, "mails.json")
+		var err error
+		c.earlier, err = readMails(c.kept)
+		return c, err
 	}
 	return c, nil
 }
 
-// stop stops what was started.
+// stop stops what was started, and keeps the mails.
 func (c *clouds) stop() error {
 	var errs []error
+	if c.kept != "" {
+		errs = append(errs, c.keepMails())
+	}
 	for _, s := range []*localstack.Server{c.dynamoDB.server, c.sqs.server} {
 		if s != nil {
 			errs = append(errs, s.Stop())

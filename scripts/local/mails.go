@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +40,7 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	if c.ses == nil {
 		return nil, errNoMailService
 	}
-	list, err := localstack.Mails(r.Context(), c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
+	list, err := c.all(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +54,45 @@ func (c *clouds) sent(r *http.Request) ([]mail, error) {
 	}
 	slices.Reverse(mails)
 	return mails, nil
+}
+
+// all returns the mails that were sent, oldest first.
+func (c *clouds) all(ctx context.Context) ([]localstack.Mail, error) {
+	list, err := localstack.Mails(ctx, c.ses.url("AWS_ENDPOINT_URL_SESV2"), localstack.Account)
+	return append(slices.Clip(c.earlier), list...), err
+}
+
+// maxKept is how many mails are kept between runs, the latest.
+const maxKept = 1_000
+
+// keepMails writes the mails for the next run.
+func (c *clouds) keepMails() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	list, err := c.all(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(list[max(0, len(list)-maxKept):])
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.kept, text, 0o600)
+}
+
+// readMails reads what keepMails wrote; nothing where it never did.
+func readMails(file string) (list []localstack.Mail, err error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil {
+		err = fmt.Errorf("reading the mails of earlier runs: %w", err)
+	}
+	return list, err
 }
 
 // plain returns a sender as readers see it: the plain address where it has no name.
@@ -120,7 +162,7 @@ func (p *pages) mail(w http.ResponseWriter, r *http.Request) (mail, bool) {
 	}
 	number, err := strconv.Atoi(r.PathValue("number"))
 	if err != nil || number < 1 || number > len(mails) {
-		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail of this number: they are numbered anew when the server starts.")
+		p.problem(w, http.StatusNotFound, "No such mail", "There is no mail of this number.")
 		return mail{}, false
 	}
 	return mails[len(mails)-number], true

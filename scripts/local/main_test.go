@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -150,7 +151,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("the second account got %s", got)
 		}
 		const notify = `{"data": {"organizationId": "acme", "documentId": "plan", "notificationId": "lunch", "actionUser": {"userId": "ann"},
-			"displayHeadlineMessageTemplate": "Lunch", "notifyAll": false, "notifyUsers": [{"userId": "bob"}]}}`
+			"displayHeadlineMessageTemplate": "Lunch", "notifyAll": false, "notifyUsers": [{"userId": "bob", "email": "bob@example.com"}]}}`
 		if got := s.post(t, "dev-key", "dev-token", "/v2/notifications/add", notify); !strings.Contains(got, `"success":true`) {
 			t.Errorf("a notification gave %s", got)
 		}
@@ -162,6 +163,11 @@ func TestRun(t *testing.T) {
 			t.Errorf("the notification is not in the inbox: %s", inbox)
 		}
 		s.live(t)
+		for !s.showsMail(t, "Lunch") {
+			if time.Now().After(deadline) {
+				t.Fatal("no mail was sent")
+			}
+		}
 		if six, err := net.Listen("tcp6", "[::1]:0"); err == nil {
 			six.Close()
 			on6 := &server{url: strings.Replace(s.url, "127.0.0.1", "[::1]", 1)}
@@ -186,7 +192,25 @@ func TestRun(t *testing.T) {
 		if got := s.post(t, "dev-key", "dev-token", get, `{"data": {"organizationId": "acme"}}`); !strings.Contains(got, annotation) {
 			t.Errorf("the annotation is not in %s", got)
 		}
+		if !s.showsMail(t, "Lunch") {
+			t.Error("the mail is forgotten")
+		}
 	})
+}
+
+// showsMail reports whether the list of mails has one with these words.
+func (s *server) showsMail(t *testing.T, words string) bool {
+	t.Helper()
+	page, err := http.Get(s.url + "/mail?q=" + words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	text, err := io.ReadAll(page.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(text), `href="/mail/`)
 }
 
 // TestExamplesWork holds that each example that the reference fills in works on a server that was just started.

@@ -202,10 +202,13 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 	})
 }
 
+// NoOperation says to callers that a path, or another method than POST at one, leads nowhere.
+const NoOperation = "there is no such operation; every operation is a POST"
+
 // NotFound answers every request with NOT_FOUND, for the paths that no endpoint has.
 func (s *Server) NotFound() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.Fail(w, r, collab.Errorf(collab.NotFound, "there is no operation at this path"))
+		s.Fail(w, r, collab.Errorf(collab.NotFound, NoOperation))
 	})
 }
 
