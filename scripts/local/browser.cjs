@@ -72,6 +72,12 @@ async function tryReference(context) {
   await docs.getByRole('heading', {name: "Sets users' notification preferences"}).waitFor();
   await check(docs, 'docs-operation', {whole: false});
   await docs.getByRole('button', {name: /Test Request.*v2\/notifications\/config\/set/}).click();
+  const over = await docs.evaluate(() => {
+    const boxes = [...document.querySelectorAll('.response-card .scalar-card-header-tabs :is(button, label)')].map((e) => [e.innerText, e.getBoundingClientRect()]);
+    const lie = ([, a], [, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1 && b.top < a.bottom - 1;
+    return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => lie(a, b)).map((b) => `${a[0]} over ${b[0]}`));
+  });
+  if (over.length > 0) problems.add(`/docs: ${over.slice(0, 3)}`);
   const keys = [];
   for (const which of ['first', 'second']) {
     const [request] = await Promise.all([

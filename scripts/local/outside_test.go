@@ -190,9 +190,8 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// inPython adds a thread, reads it and makes a mistake, by the client that is made as the README says.
+// inPython adds a thread, reads it and makes a mistake, by the client that is made as the README says, after the README's example.
 const inPython = `
-import sys
 from collaboration_data_service_client import Client
 from collaboration_data_service_client.api.commentannotations import (
     comment_annotations_add, comment_annotations_get, comment_annotations_get_comments)
@@ -231,8 +230,9 @@ func (n *newcomer) pythonEnvironment(t *testing.T) *outside {
 	here := &outside{dir: n.dir, env: append(n.environment(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"))}
 	here.do(t, "sh", "-c", string(line[1])+" --fail-on-warning")
 	made := filepath.Join(n.dir, "collaboration-data-service-client")
+	program := "import sys\nURL = sys.argv[1]\n" + n.block(t, filepath.Join(n.dir, "README.md"), "python") + inPython
 	return &outside{
 		dir: t.TempDir(), env: append(n.environment(), "PYTHONPATH="+made), want: "Is this final? Ann default True\nNOT_FOUND\n",
-		run: []string{python, "-c", strings.TrimSpace(inPython), "http://127.0.0.1:" + n.port},
+		run: []string{python, "-c", program, "http://127.0.0.1:" + n.port},
 	}
 }

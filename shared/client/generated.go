@@ -335,7 +335,8 @@ func (o Organizations) GetPage(ctx context.Context, request *OrganizationsGetReq
 	return &Page[Organization]{Items: data, NextPageToken: next}, nil
 }
 
-// GetFoldersV1 lists the folders of an organization, or one with its subfolders, by POST /v1/organizations/folders/get.
+// GetFoldersV1 lists the folders of an organization in version 1, or one with its subfolders, by POST
+// /v1/organizations/folders/get.
 //
 // Without folderId the response has all folders by id, without subFolders; else, in an array of one, the folder of folderId with
 // the folders directly in it by id. Folders are made by the operator. NOT_FOUND when the organization or the folder does not exist
@@ -1152,8 +1153,7 @@ type TaggedUser struct {
 	Contact *User `json:"contact,omitzero"`
 }
 
-// Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
-// among visibleToUserIds.
+// Progress is the value of progress: replaced whole.
 type Progress struct {
 	// Any value of your own
 	State json.RawMessage `json:"state,omitzero"`

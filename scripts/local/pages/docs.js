@@ -7,7 +7,7 @@ Scalar.createApiReference(place, {
     preferredSecurityScheme: [['apiKey', 'authToken']],
     securitySchemes: {apiKey: {value: place.dataset.key}, authToken: {value: place.dataset.token}},
   },
-  operationTitleSource: 'path',
+  operationTitleSource: 'summary',
   modelsSectionLabel: 'Schemas',
   documentDownloadType: 'json',
   defaultHttpClient: {targetKey: 'shell', clientKey: 'curl'},

@@ -189,6 +189,9 @@ func (op *operation) post(s *schemas) object {
 		description = strings.TrimSpace(description + fmt.Sprintf("\n\nFAILED_PRECONDITION where the setting %q of the account is off.", op.Requires))
 	}
 	post := obj("operationId", lower(name), "tags", []string{op.noun}, "summary", summary, "description", description)
+	if strings.HasPrefix(op.Path, "/v1/") {
+		post = with(post, "x-badges", []object{obj("name", "version 1")}) // Scalar shows it
+	}
 	if op.Idempotent() {
 		post = with(post, "parameters", []object{ref("parameters/IdempotencyKey")})
 	}

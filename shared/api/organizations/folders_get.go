@@ -180,8 +180,8 @@ func folderFields(org collab.OrganizationRef, f collab.Folder) FolderFields {
 func FoldersGetV1() rpc.Endpoint {
 	return rpc.Endpoint{Path: "/v1/organizations/folders/get", Grants: rpc.ReadTable | rpc.ReadIndexes,
 		Operation: rpc.Method((*Service).FoldersGetV1), Requires: collab.AdvancedQueries, Description: `
-Lists the folders of an organization, or one with its subfolders. Without folderId the response has all folders by id, without subFolders;
-else, in an array of one, the folder of folderId with the folders directly in it by id. Folders are made by the operator. NOT_FOUND when
+Lists the folders of an organization in version 1, or one with its subfolders. Without folderId the response has all folders by id, without
+subFolders; else, in an array of one, the folder of folderId with the folders directly in it by id. Folders are made by the operator. NOT_FOUND when
 the organization or the folder does not exist (root is none); FAILED_PRECONDITION when the organization is disabled, or when one response
 of 5 MB does not hold the folders.`}
 }
