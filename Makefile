@@ -1,7 +1,7 @@
 # Every command of the project. Works with GNU make 3.81 and later.
 
 .DEFAULT_GOAL := help
-.PHONY: help check run seed admin openapi test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename clean distclean
+.PHONY: help check run seed admin openapi test e2e lint fuzz bench build deploy deploy-local destroy destroy-local rename release clean distclean
 
 LOCAL    := .local
 GOLEAST  := 1.26
@@ -123,6 +123,9 @@ destroy-local: check ## remove what deploy-local deployed
 
 rename: check ## give the Go module the path of your repository (MODULE=github.com/you/collabdata), so that go get finds it
 	@go run ./scripts/rename $(MODULE)
+
+release: check ## make the release of this checkout in .local/release, with its tag (VERSION=0.1.0); nothing is published
+	@go run ./scripts/release '$(VERSION)'
 
 clean: ## remove data, logs and builds, keep the installed tools
 	@if [ -e $(LOCAL)/cloud ]; then echo 'The local cloud is running: make destroy-local first.' >&2; exit 1; fi

@@ -1,0 +1,104 @@
+//go:build e2e
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"collabdata/localstack"
+	"collabdata/shared/version"
+)
+
+// TestRelease makes a release in a fresh clone, and uses what it consists of in projects outside: in Go from the sources, from npm's
+// archives, and in Python from the document.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, t.TempDir())
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.url, "http://"), ":")
+	n := &newcomer{dir: clone(t, root), port: port}
+	git(t, "-C", n.dir, "add", "--all")
+	git(t, "-C", n.dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "--allow-empty", "--message=release")
+	here := &outside{dir: n.dir, env: append(n.environment(),
+		"GIT_AUTHOR_NAME=test", "GIT_AUTHOR_EMAIL=test@example.com", "GIT_COMMITTER_NAME=test", "GIT_COMMITTER_EMAIL=test@example.com")}
+	if printed := here.do(t, "make", "release", "VERSION="+version.Release); !strings.Contains(printed, "Nothing is published") {
+		t.Errorf("it printed %s", printed)
+	}
+	tag := "v" + version.Release
+	if notes := git(t, "-C", n.dir, "tag", "--list", "--format=%(contents)", tag); !strings.Contains(notes, "### ") {
+		t.Errorf("the tag says %q", notes)
+	}
+	if changed := git(t, "-C", n.dir, "status", "--porcelain"); changed != "" {
+		t.Errorf("it changed %s", changed)
+	}
+	made := &outside{dir: filepath.Join(n.dir, ".local", "release", version.Release), env: n.environment()}
+	if checked := made.do(t, "sha256sum", "--check", "SHA256SUMS"); strings.Count(checked, ": OK") != 6 {
+		t.Errorf("the checksums are of %s", checked)
+	}
+	archive := func(name string) string { return filepath.Join(made.dir, name+"-"+version.Release) }
+
+	t.Run("Go", func(t *testing.T) {
+		app := &outside{dir: t.TempDir(), env: n.environment()}
+		app.do(t, "tar", "-xzf", archive("collabdata")+".tar.gz")
+		module, _, _ := strings.Cut(strings.TrimPrefix(n.read(t, "go.mod"), "module "), "\n")
+		app.do(t, "go", "mod", "init", "example.com/app")
+		app.do(t, "go", "mod", "edit", "-require="+module+"@v0.0.0", "-replace="+module+"=./collabdata-"+version.Release)
+		app.write(t, "main.go", n.block(t, filepath.Join(n.dir, "shared", "client", "README.md"), "go"))
+		app.do(t, "go", "mod", "tidy")
+		app.prints(t, "true\n", "go", "run", ".")
+	})
+	t.Run("npm", func(t *testing.T) {
+		app := &outside{dir: t.TempDir(), env: n.environment()}
+		app.do(t, "npm", "init", "--yes")
+		app.do(t, "npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
+			archive("collabdata-client")+".tgz", archive("collabdata-elements")+".tgz")
+		app.write(t, "main.mjs", `import {Client} from 'collabdata-client';
+import 'collabdata-client/proxy';
+import {existsSync} from 'node:fs';
+import {fileURLToPath} from 'node:url';
+const client = new Client({baseURL: process.env.COLLABDATA_URL, apiKey: 'dev-key', authToken: 'dev-token'});
+console.log((await client.call('/v2/organizations/get', {organizationIds: ['acme']})).data[0].id);
+console.log(existsSync(fileURLToPath(import.meta.resolve('collabdata-elements'))));
+`)
+		app.prints(t, "acme\ntrue\n", "node", "main.mjs")
+	})
+	t.Run("Python", func(t *testing.T) {
+		generator, err := localstack.CheckTool(t.Context(), "openapi-python-client", os.Stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		python, err := localstack.CheckTool(t.Context(), "python", os.Stderr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		app := &outside{dir: t.TempDir(), env: append(n.environment(), "PATH="+filepath.Dir(python)+":"+os.Getenv("PATH"))}
+		app.do(t, generator, "generate", "--fail-on-warning", "--path", filepath.Join(made.dir, "openapi-clients.json"))
+		app.env = append(app.env, "PYTHONPATH="+filepath.Join(app.dir, "collaboration-data-service-client"))
+		app.write(t, "main.py", "URL = '"+s.url+"'\n"+n.block(t, filepath.Join(n.dir, "README.md"), "python"))
+		app.prints(t, "'acme', 'globex', 'initech']\n", python, "main.py")
+	})
+}
+
+// read returns a file of the clone.
+func (n *newcomer) read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(n.dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// prints holds the end of what a command of the project prints.
+func (o *outside) prints(t *testing.T, end, name string, args ...string) {
+	t.Helper()
+	if got := o.do(t, name, args...); !strings.HasSuffix(got, end) {
+		t.Errorf("%s printed %q, want %q at its end", name, got, end)
+	}
+}
