@@ -1153,7 +1153,8 @@ type TaggedUser struct {
 	Contact *User `json:"contact,omitzero"`
 }
 
-// Progress is the value of progress: replaced whole.
+// Progress is the value of progress: how far what it is about has come; left out of what a person reads (asUserId) who is not
+// among visibleToUserIds.
 type Progress struct {
 	// Any value of your own
 	State json.RawMessage `json:"state,omitzero"`

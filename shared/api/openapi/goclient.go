@@ -279,7 +279,9 @@ func (g *goClient) fieldsOf(component string) (fields []string, says string) {
 		for _, p := range members {
 			if g.refersTo(p.Value, g.goName(component)) {
 				description, _ := p.Value.(object).Get("description")
-				of[p.Key] = description.(string)
+				if says := description.(string); len(says) > len(of[p.Key]) { // of several the longest, whatever their order
+					of[p.Key] = says
+				}
 			}
 		}
 	}
