@@ -239,6 +239,9 @@ func TestPages(t *testing.T) {
 	} {
 		w.call(t, "/v2/organizations/"+call[0], call[1])
 	}
+	const gone = `"organizationId": "org", "documentId": "doc", `
+	w.call(t, "/v2/commentannotations/add", gone+`"commentAnnotations": [{"annotationId": "gone-thread", "commentData": []}]`)
+	w.call(t, "/v2/commentannotations/delete", gone+`"annotationIds": ["gone-thread"]`)
 	const org, doc = "account=acct&organization=org", "account=acct&organization=org&document=doc"
 	seen := map[string]bool{}
 	for _, test := range []struct {
@@ -347,6 +350,7 @@ func TestPages(t *testing.T) {
 		"/document?" + org + "&document=gone-doc":          "does not exist: it was deleted at 20",
 		"/folder?" + org + "&folder=gone-folder":           "does not exist: it was deleted at 20",
 		"/document?" + org + "&document=x":                 "document &#34;x&#34; does not exist", "/thread?" + doc + "&annotation=x": "does not exist",
+		"/thread?" + doc + "&annotation=gone-thread":  ": it was deleted at 20",
 		"/folder?" + org + "&folder=x":                "folder &#34;x&#34; does not exist",
 		"/delivery?account=acct&webhook=hook&event=x": "has no delivery of event",
 	} {

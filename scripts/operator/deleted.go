@@ -111,12 +111,17 @@ func article(kind collab.Thing) string {
 	return "a"
 }
 
+// deleted says when and by which request something was deleted.
+func deleted(at collab.Millis, request string) string {
+	if request == "" {
+		return "deleted at " + Time(at).String()
+	}
+	return "deleted at " + Time(at).String() + " by request " + request
+}
+
 // howDeleted says when and by which request something was deleted, and until when it can be restored.
 func (r *Run) howDeleted(d directory.Deleted) string {
-	says := "deleted at " + Time(d.DeletedAt).String()
-	if d.Request != "" {
-		says += " by request " + d.Request
-	}
+	says := deleted(d.DeletedAt, d.Request)
 	if d.Restorable(r.directory.Millis()) {
 		return says + ", which can be restored until " + Time(d.Until).String()
 	}

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,8 +62,14 @@ func (r *Run) openThread(ctx context.Context, p *inThread) (a collab.Annotation,
 		return a, doc, err
 	}
 	r.Above = append(r.Above, r.thread(doc.Document, string(p.Annotation)))
-	a, err = r.threads.Head(ctx, doc, string(p.Annotation))
-	return a, doc, err
+	if a, err = r.threads.Head(ctx, doc, string(p.Annotation)); collab.CodeOf(err) != collab.NotFound {
+		return a, doc, err
+	}
+	at, request, failed := r.threads.FindDeleted(ctx, doc, string(p.Annotation))
+	if at != 0 {
+		err = collab.Errorf(collab.NotFound, "%s: it was %s", Cause(err), deleted(at, request))
+	}
+	return a, doc, cmp.Or(failed, err)
 }
 
 func showThread(ctx context.Context, r *Run, p *inThread) error {

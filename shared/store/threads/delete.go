@@ -172,7 +172,7 @@ func (s *Store) deleteHead(ctx context.Context, req *request.Request, doc collab
 		ev = &of
 	}
 	_, err = s.Outbox.Commit(ctx, req, []store.Write{
-		store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID)), s.goneWrite(doc, &a),
+		store.DeleteRead(head, keys.AddedBy), store.Delete(keys.AnnotationID(doc, a.ID)), s.goneWrite(ctx, doc, &a, true),
 	}, ev)
 	return err
 }

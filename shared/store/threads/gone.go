@@ -20,21 +20,45 @@ type gone struct {
 	CreatorID  string             `dynamodbav:"cr,omitempty"`
 	StatusID   string             `dynamodbav:"si"`
 	Visibility *collab.Visibility `dynamodbav:"vis,omitempty"` // those who saw it
+	Deleted    bool               `dynamodbav:"del,omitempty"`
+	Request    string             `dynamodbav:"rid,omitempty"` // id of the request, as the log has it
 	Expires    int64              `dynamodbav:"ttl"`
 }
 
-// goneWrite says that an annotation leaves now whoever sees it as it was. It is of the transaction by which it does.
-func (s *Store) goneWrite(doc collab.DocumentRef, was *collab.Annotation) store.Write {
+// goneWrite says that an annotation leaves now whoever sees it as it was, as it is deleted or narrowed. It is of the transaction by which it
+// does.
+func (s *Store) goneWrite(ctx context.Context, doc collab.DocumentRef, was *collab.Annotation, deleted bool) store.Write {
 	now := s.Millis()
 	return store.Put(store.ItemOf(keys.AnnotationGone(doc, now, was.ID), gone{
 		Status: was.Status, CreatedAt: was.CreatedAt, CreatorID: was.CreatorID, StatusID: was.StatusID, Visibility: was.Visibility,
-		Expires: (now + GoneFor.Milliseconds()) / 1000,
+		Deleted: deleted, Request: collab.RequestIDOf(ctx), Expires: (now + GoneFor.Milliseconds()) / 1000,
 	}))
 }
 
 // narrows reports whether there may be people who saw an annotation, and do not see it as it is now.
 func narrows(was, is *collab.Annotation) bool {
 	return is.Visibility != nil && !reflect.DeepEqual(was.Visibility, is.Visibility)
+}
+
+// mostGoneLooked is how many annotations that left a document FindDeleted looks through.
+const mostGoneLooked = 2000
+
+// FindDeleted returns when an annotation of a document was deleted, and the id of the request, as the log has it; 0 where it is not among the
+// latest 2,000 that left the document within GoneFor. Eventually consistent.
+func (s *Store) FindDeleted(ctx context.Context, doc collab.DocumentRef, id string) (at collab.Millis, request string, err error) {
+	q := store.Scan{PK: keys.GonePartition(doc), Keys: store.Everything, Newest: true, Limit: mostGoneLooked}
+	items, _, err := s.QueryPage(ctx, q)
+	for _, it := range items {
+		var g gone
+		if at, ann, err := keys.ParseAnnotationGone(it.Text(keys.SK)); err != nil || ann != id {
+			continue
+		} else if err := it.Decode(&g); err != nil {
+			return 0, "", store.Unreadable(it.Key(), err)
+		} else if g.Deleted {
+			return at, g.Request, nil
+		}
+	}
+	return 0, "", err
 }
 
 // Gone returns the annotations of a document that were deleted at a time or later, or from then on are not shown to those for whom sight is

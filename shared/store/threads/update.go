@@ -117,7 +117,7 @@ func (u *update) changeHead(ctx context.Context, before store.Item, commentsChan
 	}
 	writes := append(comments, u.write(before, after, same...))
 	if narrows(&was, &a) {
-		writes = append(writes, u.s.goneWrite(u.doc, &was))
+		writes = append(writes, u.s.goneWrite(ctx, u.doc, &was, false))
 	}
 	outbox, err := u.s.Outbox.Record(ctx, u.events...)
 	return append(writes, outbox...), err
