@@ -28,10 +28,14 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	})
 	functions := map[string]awslambda.Function{}
 	for _, e := range endpoints {
-		functions[e.Path] = s.addFunction(function{
+		f := function{
 			name: strings.TrimPrefix(e.Path, "/"), does: "POST " + e.Path, timeout: functionSeconds, memoryMB: 512,
 			rights: s.rights(e.Grants),
-		})
+		}
+		if e.Grants&rpc.AddTickets != 0 && s.settings.Writes {
+			f.environment = map[string]*string{"LIVE_URL": s.liveURL}
+		}
+		functions[e.Path] = s.addFunction(f)
 	}
 
 	gateway := awsapigateway.NewSpecRestApi(s.stack, jsii.String("Api"), s.gatewayProps(s.definition(endpoints, authorizer, functions)))

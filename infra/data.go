@@ -15,7 +15,7 @@ func (s *service) addTable() {
 	text := func(name string) *awsdynamodb.Attribute {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: awsdynamodb.AttributeType_STRING}
 	}
-	t := awsdynamodb.NewTable(s.stack, jsii.String("Table"), &awsdynamodb.TableProps{
+	props := &awsdynamodb.TableProps{
 		PartitionKey:                     text(keys.PK),
 		SortKey:                          text(keys.SK),
 		TimeToLiveAttribute:              jsii.String(keys.Expires),
@@ -24,7 +24,11 @@ func (s *service) addTable() {
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{PointInTimeRecoveryEnabled: jsii.Bool(true)},
 		DeletionProtection:               jsii.Bool(!s.settings.Local()),
 		RemovalPolicy:                    s.settings.removal(),
-	})
+	}
+	if s.settings.Live {
+		props.Stream = awsdynamodb.StreamViewType_KEYS_ONLY
+	}
+	t := awsdynamodb.NewTable(s.stack, jsii.String("Table"), props)
 	for _, index := range keys.Indexes() {
 		t.AddGlobalSecondaryIndex(&awsdynamodb.GlobalSecondaryIndexProps{
 			IndexName:        jsii.String(index.Name),
@@ -36,7 +40,11 @@ func (s *service) addTable() {
 	}
 	s.table = t
 	if s.settings.RestoredTable != "" {
-		s.table = awsdynamodb.Table_FromTableName(s.stack, jsii.String("RestoredTable"), jsii.String(s.settings.RestoredTable))
+		restored := &awsdynamodb.TableAttributes{TableName: jsii.String(s.settings.RestoredTable)}
+		if s.settings.RestoredStream != "" {
+			restored.TableStreamArn = jsii.String(s.settings.RestoredStream)
+		}
+		s.table = awsdynamodb.Table_FromTableAttributes(s.stack, jsii.String("RestoredTable"), restored)
 	}
 	s.output("TableName", "The table that the functions use", s.table.TableName())
 }

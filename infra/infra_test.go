@@ -99,6 +99,13 @@ func synthesize(t *testing.T, context map[string]any, endpoints []rpc.Endpoint, 
 	return m
 }
 
+// polls are the mappings of the queues to the functions that take their messages.
+func (m made) polls() map[string]resource {
+	polls := m.ofType("AWS::Lambda::EventSourceMapping")
+	maps.DeleteFunc(polls, func(_ string, r resource) bool { return r.Properties["StartingPosition"] != nil }) // the table's stream
+	return polls
+}
+
 // production is the stack with default settings, made once.
 func production(t *testing.T) made {
 	t.Helper()
@@ -324,7 +331,7 @@ func TestRetention(t *testing.T) {
 // A queue shows a message again no earlier than AWS advises: six times the time-out of the function that takes it.
 func TestVisibilityTimeout(t *testing.T) {
 	m := production(t)
-	for id, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+	for id, source := range m.polls() {
 		q := m.resources[source.Properties["EventSourceArn"].(map[string]any)["Fn::GetAtt"].([]any)[0].(string)]
 		f := m.resources[source.Properties["FunctionName"].(map[string]any)["Ref"].(string)]
 		if again, timeout := q.Properties["VisibilityTimeout"].(float64), f.Properties["Timeout"].(float64); again < 6*timeout {
@@ -357,7 +364,7 @@ func TestDeliverLeavesRoom(t *testing.T) {
 			m = synthesize(t, map[string]any{"concurrency": concurrency}, api.Endpoints()[:1])
 		}
 		sum := 0.0
-		for _, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+		for _, source := range m.polls() {
 			sum += source.Properties["ScalingConfig"].(map[string]any)["MaximumConcurrency"].(float64)
 		}
 		if sum != want {

@@ -111,6 +111,13 @@ func (s *service) alarms(gateway awsapigateway.RestApiBase) []alarm {
 		{"OrganizationThrottles", "An organization writes more than its partition of the index by lastUpdated takes",
 			s.tableMetric("WriteThrottleEvents", keys.IndexOrg), 1, 5, 3, quiet},
 	}
+	if s.hints != nil {
+		alarms = append(alarms,
+			alarm{"HintsLate", "Pages are told of changes ten seconds late, or more",
+				s.hints.Metric(jsii.String("IteratorAge"), every(1, "Maximum")), 10_000, 5, 3, quiet},
+			alarm{"HintsFailing", "Pages are not told of changes, as function hints fails", s.hints.MetricErrors(every(1, "Sum")), 1, 5, 3, quiet},
+		)
+	}
 	if s.settings.MailFrom != "" {
 		alarms = append(alarms,
 			alarm{"MailsBounce", "Three of a hundred mails of this AWS account come back: at five SES looks into it, at ten it may stop sending",
@@ -215,6 +222,11 @@ func (s *service) addDashboard(gateway awsapigateway.RestApiBase, deliver awslam
 			graph("Capacity of the table", s.tableMetric("ConsumedReadCapacityUnits", ""), s.tableMetric("ConsumedWriteCapacityUnits", "")),
 			graph("Throttled by the table", throttled...),
 		},
+	}
+	if s.hints != nil {
+		last := &rows[len(rows)-1]
+		*last = append(*last, graph("Hints to pages", s.hints.MetricInvocations(of("Sum", "runs")), s.hints.MetricErrors(of("Sum", "crashes")),
+			s.hints.Metric(jsii.String("IteratorAge"), of("Maximum", "milliseconds late"))))
 	}
 	dashboard := awscloudwatch.NewDashboard(
 		s.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: s.stack.StackName()},

@@ -192,8 +192,13 @@ func TestWorkerRights(t *testing.T) {
 	m := varied(t)
 	roles := m.roles(t)
 	configuration := slices.Collect(maps.Keys(m.ofType("AWS::SES::ConfigurationSet")))[0]
-	if got, want := len(production(t).roles(t)), len(api.Endpoints())+3; got != want {
+	if got, want := len(production(t).roles(t)), len(api.Endpoints())+5; got != want {
 		t.Errorf("%d functions, want %d", got, want)
+	}
+	watchers := read("A#* LIVE#* CONNECTION#* ACCOUNT#* PROVIDER#*")
+	for _, method := range []string{"POST", "DELETE"} {
+		watchers = append(watchers, `execute-api:ManageConnections on {"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":execute-api:",{"Ref":"AWS::Region"},":",`+
+			`{"Ref":"AWS::AccountId"},":",{"Ref":"Live"},"/prod/`+method+`/@connections/*"]]}`)
 	}
 	const mail = `{"Fn::Join":["",["arn:",{"Ref":"AWS::Partition"},":ses:",{"Ref":"AWS::Region"},":",{"Ref":"AWS::AccountId"},":`
 	for function, want := range map[string][]string{
@@ -208,6 +213,15 @@ func TestWorkerRights(t *testing.T) {
 				"sqs:ReceiveMessage on Events", "sqs:ReceiveMessage on Webhooks",
 				"sqs:SendMessage on Events", "sqs:SendMessage on Webhooks",
 			}),
+		"Takes the connections of pages and their messages": slices.Concat(
+			watchers, change("LIVE#* CONNECTION#*"), grantsOn("TICKET#*", "DeleteItem"),
+		),
+		"Tells pages of what was written": slices.Concat(watchers, grantsOn("LIVE#* CONNECTION#*", "DeleteItem", "UpdateItem"), []string{
+			`dynamodb:DescribeStream on {"Fn::GetAtt":["TableCD117FA1","StreamArn"]}`,
+			`dynamodb:GetRecords on {"Fn::GetAtt":["TableCD117FA1","StreamArn"]}`,
+			`dynamodb:GetShardIterator on {"Fn::GetAtt":["TableCD117FA1","StreamArn"]}`,
+			`dynamodb:ListStreams on "*"`,
+		}),
 		"Sends pending work to the queues again": slices.Concat(change("DUE#*"), []string{
 			"dynamodb:GetItem on Table if DUE#*", "dynamodb:Query on Table if DUE#*",
 			"sqs:GetQueueAttributes on Events", "sqs:GetQueueAttributes on Webhooks",
@@ -228,6 +242,7 @@ func TestWorkerRights(t *testing.T) {
 // Secrets are read by webhooks/*, the page to unsubscribe, the operations that ask who may see what, and deliver alone, each by those that need
 // them, and what the operator sets is written by nobody.
 func TestSecretsAndSettingsAreApart(t *testing.T) {
+	liveFunctions := []string{"Takes the connections of pages and their messages", "Tells pages of what was written"}
 	m := production(t)
 	asksProviders := []string{
 		"POST /v2/commentannotations/get", "POST /v2/commentannotations/comments/get", "POST /v2/commentannotations/count/get",
@@ -235,6 +250,7 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 		"POST /v2/commentannotations/add", "POST /v2/commentannotations/update", // verifyUserPermissions
 		"POST /v2/commentannotations/comments/add", "POST /v2/commentannotations/comments/update",
 	}
+	asksProviders = append(asksProviders, liveFunctions...)
 	for function, role := range m.roles(t) {
 		for _, grant := range m.grants(t, role) {
 			operation, partitions, _ := strings.Cut(grant, " if ")
@@ -256,8 +272,13 @@ func TestSecretsAndSettingsAreApart(t *testing.T) {
 						t.Errorf("%s may %s of permission providers", function, operation)
 					}
 				case "TICKET#*":
-					if function != "POST /v2/live/tickets/add" || reads {
+					adds, takes := function == "POST /v2/live/tickets/add", function == liveFunctions[0]
+					if !(adds && operation == "dynamodb:PutItem on Table") && !(takes && operation == "dynamodb:DeleteItem on Table") {
 						t.Errorf("%s may %s of tickets", function, operation)
+					}
+				case "CONNECTION#*":
+					if !slices.Contains(liveFunctions, function) {
+						t.Errorf("%s may %s of connections", function, operation)
 					}
 				case "A#*", "A#*#QUOTA", "DUE#*", "DUE#lane#*", "LIVE#*", "QUARANTINE":
 				default: // KEY#*, ACCOUNT#*

@@ -44,6 +44,7 @@ type Settings struct {
 	Alarms              bool   // alarms: on or off
 	AlarmMail           string // alarmMail: the address that alarms are mailed to, once its owner has agreed; "" for none
 	Dashboard           bool   // dashboard: on or off
+	Live                bool   // live: on or off: whether pages are told of changes
 	Tracing             bool   // tracing: on or off: whether X-Ray traces requests
 	Writes              bool   // writes: on or off: whether anything but the operator's commands may write the table
 	UndeleteHours       int    // undeleteHours: for how many hours deleted organizations, folders and documents may be restored
@@ -52,6 +53,7 @@ type Settings struct {
 	AllowedPrivateCIDRs []netip.Prefix
 	LogRetentionDays    int    // logRetentionDays: how long logs are kept
 	RestoredTable       string // restoredTable: a table restored from backup that the functions use instead of the stack's own
+	RestoredStream      string // restoredStream: the ARN of its stream; "" for none, then live is off
 	Version             string // version: what is deployed, as the output Version says
 }
 
@@ -94,6 +96,7 @@ func ReadSettings(context map[string]any) (Settings, error) {
 		Alarms:              r.toggle("alarms", true),
 		AlarmMail:           r.text("alarmMail", "", mailAddress, mailAddressRule),
 		Dashboard:           r.toggle("dashboard", true),
+		Live:                r.toggle("live", true),
 		Tracing:             r.toggle("tracing", false),
 		Writes:              r.toggle("writes", true),
 		UndeleteHours: r.number(
@@ -107,10 +110,17 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"a number of days that CloudWatch offers: "+retentionDays(),
 		),
 		RestoredTable: r.text("restoredTable", "", `[A-Za-z0-9_.-]{3,255}`, "the name of a DynamoDB table"),
-		Version:       r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+		RestoredStream: r.text(
+			"restoredStream", "", `arn:aws[a-z-]*:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_.-]+/stream/[0-9T:.-]+`,
+			"the ARN of the stream of a DynamoDB table",
+		),
+		Version: r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
 	}
 	if s.AlarmMail != "" && !s.Alarms {
 		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))
+	}
+	if s.RestoredStream != "" && s.RestoredTable == "" {
+		r.errs = append(r.errs, errors.New("setting restoredStream: there is no restoredTable"))
 	}
 	s.AllowedPrivateCIDRs = r.networks("allowedPrivateCidrs", s.Local())
 	if (s.CustomDomain == "") != (s.CertificateARN == "") {
@@ -275,6 +285,9 @@ func (s Settings) writes() string {
 	}
 	return "off"
 }
+
+// live says whether there is what tells pages of changes.
+func (s Settings) live() bool { return s.Live && (s.RestoredTable == "" || s.RestoredStream != "") }
 
 // usualUndelete is what functions take for undeleteHours where nothing is said.
 const usualUndelete = 24

@@ -18,7 +18,7 @@ func TestReadSettings(t *testing.T) {
 		{"all", map[string]any{"stage": "test2", "arch": "x86_64", "mailFrom": "no-reply@mail.example.com", "mailIdentity": "existing",
 			"mailFromName": "Collab & Co", "mailProduct": "Collab", "mailLink": "https://example.com/{documentId}",
 			"customDomain": "collab.example.com", "certificateArn": certificate, "wafRateLimit": "10", "logRetentionDays": "365",
-			"stageRate": "1", "wafAddressRateLimit": "2000000000", "firewall": "off", "alarms": "on", "alarmMail": "ops@example.com", "gatewayLogRole": "existing", "dashboard": "on",
+			"stageRate": "1", "wafAddressRateLimit": "2000000000", "firewall": "off", "alarms": "on", "alarmMail": "ops@example.com", "gatewayLogRole": "existing", "dashboard": "on", "live": "off",
 			"tracing": "on", "writes": "off", "undeleteHours": "168", "concurrency": "10", "restoredTable": "collabdata-2", "version": "0.1.0+5dbdd280c1f4.modified"}, nil},
 		{"numbers of cdk.json", map[string]any{"wafRateLimit": 2_000_000.0, "logRetentionDays": 7.0}, nil},
 		{"empty is not given", map[string]any{"stage": "", "mailFrom": " ", "wafRateLimit": "", "allowedPrivateCidrs": ""}, nil},

@@ -28,6 +28,8 @@ type service struct {
 	logs     []awslogs.LogGroup // of the functions
 	access   awslogs.LogGroup   // of the gateway
 	url      *string            // the {base_url} of the interface
+	liveURL  *string            // of connections, "" for none
+	hints    awslambda.Function // nil where live is off
 }
 
 // Program is a compiled function.
@@ -38,7 +40,7 @@ type Program struct {
 
 // Functions returns the functions of the stack, each by its folder below functions/, such as v2/commentannotations/add.
 func Functions(endpoints []rpc.Endpoint) []string {
-	functions := []string{"authorizer", "deliver", "relay"}
+	functions := []string{"authorizer", "deliver", "relay", "live", "hints"}
 	for _, e := range endpoints {
 		functions = append(functions, strings.TrimPrefix(e.Path, "/"))
 	}
@@ -56,9 +58,10 @@ func NewStack(scope constructs.Construct, settings Settings, endpoints []rpc.End
 	awscdk.Tags_Of(stack).Add(jsii.String("service"), jsii.String("collabdata"), nil)
 	awscdk.Tags_Of(stack).Add(jsii.String("stage"), jsii.String(settings.Stage), nil)
 
-	s := &service{stack: stack, settings: settings, programs: programs}
+	s := &service{stack: stack, settings: settings, programs: programs, liveURL: jsii.String("")}
 	s.addTable()
 	s.addQueues()
+	s.addLive()
 	gateway, functions := s.addAPI(endpoints)
 	deliver := s.addDelivery()
 	s.addMonitoring(gateway, deliver, functions)

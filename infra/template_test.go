@@ -20,16 +20,22 @@ import (
 // telling are the properties whose values a line of the golden file shows, by the resource's type. Tests of their own hold what else
 // matters: rights, the table, the gateway's definition, the firewall, retention of logs.
 var telling = map[string][]string{
-	"AWS::ApiGateway::Account":    {"CloudWatchRoleArn"},
-	"AWS::ApiGateway::Deployment": {"RestApiId"},
-	"AWS::ApiGateway::RestApi":    {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy"},
-	"AWS::ApiGateway::Stage":      {"StageName", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
+	"AWS::ApiGateway::Account":       {"CloudWatchRoleArn"},
+	"AWS::ApiGateway::Deployment":    {"RestApiId"},
+	"AWS::ApiGateway::RestApi":       {"Name", "EndpointConfiguration.Types.0", "SecurityPolicy"},
+	"AWS::ApiGateway::Stage":         {"StageName", "MethodSettings.0.ThrottlingRateLimit", "MethodSettings.0.ThrottlingBurstLimit"},
+	"AWS::ApiGatewayV2::Api":         {"ProtocolType", "RouteSelectionExpression"},
+	"AWS::ApiGatewayV2::Integration": {"IntegrationType", "CredentialsArn"},
+	"AWS::ApiGatewayV2::Route":       {"RouteKey", "AuthorizationType"},
+	"AWS::ApiGatewayV2::Stage": {
+		"StageName", "AutoDeploy", "DefaultRouteSettings.ThrottlingRateLimit", "DefaultRouteSettings.ThrottlingBurstLimit",
+	},
 	"AWS::CloudWatch::Alarm": {
 		"Namespace", "MetricName", "Statistic", "ExtendedStatistic", "Threshold", "Period", "DatapointsToAlarm", "EvaluationPeriods",
 		"TreatMissingData",
 	},
 	"AWS::CloudWatch::Dashboard":      {"DashboardName"},
-	"AWS::DynamoDB::Table":            {"BillingMode", "DeletionProtectionEnabled"},
+	"AWS::DynamoDB::Table":            {"BillingMode", "DeletionProtectionEnabled", "StreamSpecification.StreamViewType"},
 	"AWS::Events::Rule":               {"ScheduleExpression", "State", "Targets.0.Arn"},
 	"AWS::IAM::Role":                  {"AssumeRolePolicyDocument.Statement.0.Principal.Service"},
 	"AWS::Lambda::EventInvokeConfig":  {"FunctionName", "MaximumRetryAttempts"},
@@ -187,7 +193,7 @@ func TestDeadLetters(t *testing.T) {
 		}
 		dead[name] = true
 	}
-	for id, source := range m.ofType("AWS::Lambda::EventSourceMapping") {
+	for id, source := range m.polls() {
 		if got := at(source.Properties, "FunctionResponseTypes.0"); got != "ReportBatchItemFailures" {
 			t.Errorf("%s: one message that fails brings back all of its batch: %v", id, got)
 		}

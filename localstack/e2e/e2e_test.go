@@ -44,7 +44,7 @@ import (
 const stackName = "collabdata-local"
 
 // dear are the settings of a stage local with all that it can have: by default it has nothing that is in paid plans of LocalStack alone.
-var dear = []string{"-c", "firewall=on", "-c", "mailFrom=no-reply@example.com"}
+var dear = []string{"-c", "firewall=on", "-c", "live=on", "-c", "mailFrom=no-reply@example.com"}
 
 func TestDeployment(t *testing.T) {
 	guard := newGuard(t, func(call string) { t.Errorf("a function's role does not allow %s", call) })
@@ -68,6 +68,7 @@ func TestDeployment(t *testing.T) {
 
 	t.Run("gateway errors", d.gatewayErrors)
 	t.Run("rights", func(t *testing.T) { d.rights(t, guard) })
+	t.Run("live", d.live)
 	r := d.subscribe(t)
 	t.Run("a rebuild during delivery", func(t *testing.T) {
 		t.Run("delivery", func(t *testing.T) {

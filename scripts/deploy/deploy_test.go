@@ -134,7 +134,7 @@ func TestAskCloud(t *testing.T) {
 		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "off"}, []string{"never deployed", "no lambda"}},
 		{localStack.URL, "LocalStack 2026.8.3 pro", map[string]string{"firewall": "on", "mailFrom": "a@b.de"}, []string{"no lambda", "no wafv2"}},
 		{other.URL, "unknown", nil, []string{"never deployed"}},
-		{other.URL, "unknown", map[string]string{"firewall": "on", "mailFrom": "a@b.de"}, []string{"WAFv2", "SES v2"}},
+		{other.URL, "unknown", map[string]string{"firewall": "on", "live": "on", "mailFrom": "a@b.de"}, []string{"WAFv2", "WebSocket APIs", "SES v2"}},
 	} {
 		t.Setenv("AWS_ENDPOINT_URL", test.endpoint)
 		at := askCloud(t.Context())

@@ -52,7 +52,7 @@ func localSettings() []string {
 	if runtime.GOARCH == "arm64" {
 		arch = "arm64"
 	}
-	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
+	return []string{"-c", "stage=local", "-c", "arch=" + arch, "-c", "firewall=off", "-c", "live=off", "-c", "allowedPrivateCidrs=127.0.0.0/8"}
 }
 
 // localEndpoint is where the local cloud is.
@@ -136,6 +136,9 @@ func needed(settings map[string]string) []string {
 	if settings["firewall"] == "on" {
 		list = append(list, "wafv2")
 	}
+	if settings["live"] == "on" {
+		list = append(list, "apigatewayv2")
+	}
 	if settings["mailFrom"] != "" {
 		list = append(list, "sesv2")
 	}
@@ -154,6 +157,8 @@ func (c cloud) untried(settings map[string]string) string {
 			text += fmt.Sprintf("It has no %s, or has it switched off.\n", service)
 		case c.services == nil && service == "wafv2":
 			text += "firewall=on needs WAFv2, which LocalStack has in its plan Ultimate.\n"
+		case c.services == nil && service == "apigatewayv2":
+			text += "live=on needs WebSocket APIs, which LocalStack has from its plan Base on.\n"
 		case c.services == nil && service == "sesv2":
 			text += "mailFrom needs SES v2, which LocalStack has from its plan Base on.\n"
 		}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -71,18 +72,20 @@ func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 	return err
 }
 
-// Message takes a page's message, and returns the answer, "" for none. Whatever is no ping, or one too many, ends the connection.
-func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) (answer string) {
-	if !isPing(text) || !p.mayPing(id) {
-		if err := p.Gateway.Close(ctx, id); err != nil {
-			p.Log.LogAttrs(ctx, slog.LevelWarn, "a connection is not closed", slog.String("connection", id), slog.Any("cause", err))
+// Message answers a page's message. Whatever is no ping, or one too many, ends the connection.
+func (p *Pages) Message(ctx context.Context, id string, began time.Time, text string) {
+	var err error
+	if isPing(text) && p.mayPing(id) {
+		if p.Now().Sub(began) >= maxAge {
+			err = p.Gateway.Post(ctx, id, bye)
 		}
-		return ""
+		err = errors.Join(err, p.Gateway.Post(ctx, id, pong))
+	} else {
+		err = p.Gateway.Close(ctx, id)
 	}
-	if p.Now().Sub(began) >= maxAge {
-		_ = p.Gateway.Post(ctx, id, bye) // lost, the page notices the end
+	if err != nil && !errors.Is(err, ErrGone) { // the page notices that nothing comes
+		p.Log.LogAttrs(ctx, slog.LevelWarn, "a message is not answered", slog.String("connection", id), slog.Any("cause", err))
 	}
-	return pong
 }
 
 func isPing(text string) bool {

@@ -27,7 +27,7 @@ const (
 // Pages is what pages do with their connections: see live.Pages.
 type Pages interface {
 	Connect(ctx context.Context, id, ticket string) error
-	Message(ctx context.Context, id string, began time.Time, text string) (answer string)
+	Message(ctx context.Context, id string, began time.Time, text string)
 	Disconnect(ctx context.Context, id string)
 }
 
@@ -88,9 +88,7 @@ func (h *Hub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if kind != websocket.MessageText {
 			text = nil
 		}
-		if answer := h.Pages.Message(ctx, id, began, string(text)); answer != "" {
-			_ = h.Post(ctx, id, answer)
-		}
+		h.Pages.Message(ctx, id, began, string(text))
 	}
 }
 

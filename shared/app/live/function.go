@@ -67,8 +67,8 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 	return func(ctx context.Context, r events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
 		answer := events.APIGatewayProxyResponse{StatusCode: http.StatusOK}
-		switch of := r.RequestContext; of.RouteKey {
-		case "$connect":
+		switch of := r.RequestContext; of.EventType {
+		case "CONNECT":
 			if err := pages.Connect(ctx, of.ConnectionID, r.QueryStringParameters["ticket"]); err != nil {
 				answer.StatusCode = http.StatusForbidden
 				if code := collab.CodeOf(err); code == collab.Internal || code == collab.Unavailable || code == collab.DeadlineExceeded {
@@ -76,10 +76,10 @@ func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, events.A
 				}
 				log.LogAttrs(ctx, slog.LevelWarn, "a connection is refused", slog.Int("status", answer.StatusCode), slog.Any("cause", err))
 			}
-		case "$disconnect":
+		case "DISCONNECT":
 			pages.Disconnect(ctx, of.ConnectionID)
 		default:
-			answer.Body = pages.Message(ctx, of.ConnectionID, time.UnixMilli(of.ConnectedAt), r.Body)
+			pages.Message(ctx, of.ConnectionID, time.UnixMilli(of.ConnectedAt), r.Body)
 		}
 		return answer, nil
 	}

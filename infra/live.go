@@ -1,0 +1,101 @@
+package main
+
+import (
+	"collabdata/shared/keys"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambdaeventsources"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// addLive adds what tells pages of changes: the gateway of their connections with the function of its routes, and the function that takes the
+// table's stream.
+func (s *service) addLive() {
+	if !s.settings.live() {
+		return
+	}
+	gateway := awsapigatewayv2.NewCfnApi(s.stack, jsii.String("Live"), &awsapigatewayv2.CfnApiProps{
+		Name: jsii.String(*s.stack.StackName() + "-live"), ProtocolType: jsii.String("WEBSOCKET"),
+		RouteSelectionExpression: jsii.String("$request.body.action"), // there is none: every message takes $default
+	})
+	s.liveURL = awscdk.Fn_Join(jsii.String(""), jsii.Strings(
+		"https://", *gateway.Ref(), ".execute-api.", *s.stack.Region(), ".", *s.stack.UrlSuffix(), "/", s.settings.Stage,
+	))
+	environment := map[string]*string{"LIVE_URL": s.liveURL}
+	connection := func(method string) string {
+		return *s.stack.FormatArn(&awscdk.ArnComponents{
+			Service: jsii.String("execute-api"), Resource: gateway.Ref(),
+			ResourceName: jsii.String(s.settings.Stage + "/" + method + "/@connections/*"),
+		})
+	}
+	reads := s.allowItems(readItems, dataItems, liveItems, connections, accountItems, providerItems)
+	posts := allow([]string{"execute-api:ManageConnections"}, connection("POST"), connection("DELETE"))
+
+	routes := s.addFunction(function{
+		name: "live", does: "Takes the connections of pages and their messages", timeout: 15, memoryMB: 256, environment: environment,
+		rights: []awsiam.PolicyStatement{
+			reads, posts, s.allowItems(changeItems, liveItems, connections), s.allowItems([]string{"dynamodb:DeleteItem"}, tickets),
+		},
+	})
+	s.addRoutes(gateway, routes)
+
+	stream := *s.table.TableStreamArn()
+	s.hints = s.addFunction(function{
+		name: "hints", does: "Tells pages of what was written", timeout: 30, memoryMB: 256, environment: environment,
+		rights: []awsiam.PolicyStatement{
+			reads, posts, s.allowItems([]string{"dynamodb:DeleteItem", "dynamodb:UpdateItem"}, liveItems, connections),
+			allow([]string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, stream),
+			allow([]string{"dynamodb:ListStreams"}, "*"),
+		},
+	})
+	var filters []*map[string]any
+	for _, f := range keys.ChangeFilters() {
+		key := map[string]any{}
+		for name, patterns := range f {
+			key[name] = map[string]any{"S": patterns}
+		}
+		filters = append(filters, awslambda.FilterCriteria_Filter(&map[string]any{"dynamodb": map[string]any{"Keys": key}}))
+	}
+	// What fails three times is lost, and stands in nobody's way: pages look again. Writes of one document stay in their order, and one after
+	// the other, however many runs there are.
+	s.hints.AddEventSource(awslambdaeventsources.NewDynamoEventSource(s.table, &awslambdaeventsources.DynamoEventSourceProps{
+		StartingPosition:      awslambda.StartingPosition_LATEST,
+		BatchSize:             jsii.Number(500),
+		ParallelizationFactor: jsii.Number(s.settings.share(10)),
+		RetryAttempts:         jsii.Number(2),
+		MaxRecordAge:          awscdk.Duration_Minutes(jsii.Number(1)),
+		Enabled:               jsii.Bool(s.settings.Writes),
+		Filters:               &filters,
+	}))
+	for _, f := range []awslambda.Function{routes, s.hints} {
+		role := f.Node().Scope().Node().FindChild(jsii.String("Role"))
+		suppress(role, "AwsSolutions-IAM5", "Connections have no names before they begin; streams are listed without one.")
+	}
+}
+
+// addRoutes lets the gateway call the function, and nobody else: a connection begins with a ticket, which the function takes.
+func (s *service) addRoutes(gateway awsapigatewayv2.CfnApi, routes awslambda.Function) {
+	invoker := s.addRole(s.stack, "Gateway-live-routes", "apigateway.amazonaws.com",
+		[]awsiam.PolicyStatement{allow([]string{"lambda:InvokeFunction"}, *routes.FunctionArn())}).WithoutPolicyUpdates(nil)
+	integration := awsapigatewayv2.NewCfnIntegration(s.stack, jsii.String("LiveIntegration"), &awsapigatewayv2.CfnIntegrationProps{
+		ApiId: gateway.Ref(), IntegrationType: jsii.String("AWS_PROXY"), IntegrationUri: s.invocation(routes), CredentialsArn: invoker.RoleArn(),
+	})
+	stage := awsapigatewayv2.NewCfnStage(s.stack, jsii.String("LiveStage"), &awsapigatewayv2.CfnStageProps{
+		ApiId: gateway.Ref(), StageName: jsii.String(s.settings.Stage), AutoDeploy: jsii.Bool(true),
+		DefaultRouteSettings: &awsapigatewayv2.CfnStage_RouteSettingsProperty{
+			ThrottlingRateLimit: jsii.Number(s.settings.StageRate), ThrottlingBurstLimit: jsii.Number(2 * s.settings.StageRate),
+			DataTraceEnabled: jsii.Bool(false), // it would print tickets
+		},
+	})
+	suppress(stage, "AwsSolutions-APIG1", "The function logs whom it refuses, and why.")
+	for name, id := range map[string]string{"$connect": "LiveConnect", "$disconnect": "LiveDisconnect", "$default": "LiveMessage"} {
+		route := awsapigatewayv2.NewCfnRoute(s.stack, &id, &awsapigatewayv2.CfnRouteProps{
+			ApiId: gateway.Ref(), RouteKey: jsii.String(name), AuthorizationType: jsii.String("NONE"),
+			Target: jsii.String("integrations/" + *integration.Ref()),
+		})
+		suppress(route, "AwsSolutions-APIG4", "A connection begins with a ticket, which the function takes.")
+	}
+}

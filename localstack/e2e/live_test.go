@@ -1,0 +1,63 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// live holds that a page hears of a comment that somebody adds, by the gateway, the table's stream and their functions, that its ticket is
+// good once, and that it is ended when its document is disabled.
+func (d *deployment) live(t *testing.T) {
+	send := func(path, data string) answer {
+		t.Helper()
+		a := d.send(t, "POST", path, `{"data": `+data+`}`)
+		if a.status != 200 {
+			t.Fatal(a.body)
+		}
+		return a
+	}
+	send("/v2/organizations/add", `{"organizations": [{"organizationId": "live"}]}`)
+	send("/v2/organizations/documents/add", `{"organizationId": "live", "documents": [{"documentId": "plan"}]}`)
+	var ticket struct {
+		Result struct{ Data struct{ URL string } }
+	}
+	a := send("/v2/live/tickets/add", `{"organizationId": "live", "userId": "bob", "documentIds": ["plan"]}`)
+	if err := json.Unmarshal([]byte(a.body), &ticket); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	page, _, err := websocket.Dial(ctx, ticket.Result.Data.URL, nil)
+	if err != nil {
+		t.Fatal(ticket.Result.Data.URL, err)
+	}
+	defer page.CloseNow()
+	if _, _, err := websocket.Dial(ctx, ticket.Result.Data.URL, nil); err == nil {
+		t.Error("the ticket is good twice")
+	}
+	read := func(want string) {
+		t.Helper()
+		_, text, err := page.Read(ctx)
+		if (err != nil) != (want == "") || string(text) != want {
+			t.Errorf("read %q, %v; want %q", text, err, want)
+		}
+	}
+	if err := page.Write(ctx, websocket.MessageText, []byte(`{"ping": true}`)); err != nil {
+		t.Fatal(err)
+	}
+	read(`{"pong":true}`)
+	began := time.Now()
+	send("/v2/commentannotations/add", `{"organizationId": "live", "documentId": "plan", "commentAnnotations": [
+		{"commentData": [{"commentText": "Hello", "from": {"userId": "ann"}}]}]}`)
+	read(`{"changed":{"documentId":"plan"}}`)
+	t.Logf("the hint came after %v", time.Since(began))
+	send("/v2/organizations/documents/access/disablestate/update", `{"organizationId": "live", "documentIds": ["plan"], "disabled": true}`)
+	read(`{"bye":true}`)
+	read("")
+}
