@@ -46,9 +46,10 @@ func TestRelease(t *testing.T) {
 	t.Run("Go", func(t *testing.T) {
 		app := &outside{dir: t.TempDir(), env: n.environment()}
 		app.do(t, "tar", "-xzf", archive("collabdata")+".tar.gz")
-		module, _, _ := strings.Cut(strings.TrimPrefix(n.read(t, "go.mod"), "module "), "\n")
+		sources := &outside{dir: filepath.Join(app.dir, "collabdata-"+version.Release), env: app.env}
+		sources.do(t, "make", "rename", "MODULE=github.com/you/collabdata")
 		app.do(t, "go", "mod", "init", "example.com/app")
-		app.do(t, "go", "mod", "edit", "-require="+module+"@v0.0.0", "-replace="+module+"=./collabdata-"+version.Release)
+		app.do(t, "go", "mod", "edit", "-require=github.com/you/collabdata@v0.0.0", "-replace=github.com/you/collabdata="+sources.dir)
 		app.write(t, "main.go", n.block(t, filepath.Join(n.dir, "shared", "client", "README.md"), "go"))
 		app.do(t, "go", "mod", "tidy")
 		app.prints(t, "true\n", "go", "run", ".")
@@ -83,16 +84,6 @@ console.log(existsSync(fileURLToPath(import.meta.resolve('collabdata-elements'))
 		app.write(t, "main.py", "URL = '"+s.url+"'\n"+n.block(t, filepath.Join(n.dir, "README.md"), "python"))
 		app.prints(t, "'acme', 'globex', 'initech']\n", python, "main.py")
 	})
-}
-
-// read returns a file of the clone.
-func (n *newcomer) read(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(n.dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // prints holds the end of what a command of the project prints.

@@ -97,11 +97,13 @@ func TestCosts(t *testing.T) {
 		made      = `"createOrganization": true, "createDocument": true, "commentAnnotations": [{"annotationId": "a%d", "commentData": [`
 		toThread  = `"annotationId": "a%t", "commentData": [`
 		updated   = `"annotationIds": ["a%t"], "updatedData": {"context": {"n": %d}}`
+		resolved  = `"annotationIds": ["a%t"], "updatedData": {"status": {"id": "status %d"}}`
 		ofUpdates = `, "triggerNotification": true`
+		key       = "key" // as both clients send one with each write
 	)
-	add := of("add", made+text+"]}]", "")
-	comment := of("comments/add", toThread+text+"]", "")
-	change := of("update", updated, "")
+	add := of("add", made+text+"]}]", key)
+	comment := of("comments/add", toThread+text+"]", key)
+	change := of("update", updated, key)
 	// 20 annotations of 4 KB each.
 	long := strings.Repeat("x", 3_500)
 	for i := range 20 {
@@ -140,18 +142,19 @@ func TestCosts(t *testing.T) {
 	later := time.Now().Add(time.Hour).UnixMilli()
 	nobody := budget(t, "nobody")
 	told, grouped := budget(t, "one person, mail at once"), budget(t, "one person, mail grouped")
-	commentEvent := of("comments/add", toThread+event+"]", "").minus(comment)
+	commentEvent := of("comments/add", toThread+event+"]", key).minus(comment)
 	rows := []struct {
 		name string
 		units
 	}{
 		{"annotations added, with a comment each", add},
 		{"comments added", comment},
-		{"updates of one annotation", change},
-		{"what an `Idempotency-Key` adds to each of these", of("comments/add", toThread+text+"]", "key").minus(comment)},
+		{"updates of one annotation, but for its status", change},
+		{"updates of its status", of("update", resolved, key)},
+		{"of which the `Idempotency-Key` takes", comment.minus(of("comments/add", toThread+text+"]", ""))},
 		{"what an event adds to a comment", commentEvent},
-		{"what an event adds to an annotation", of("add", made+event+"]}]", "").minus(add)},
-		{"what an event adds to an update", of("update", updated+ofUpdates, "").minus(change)},
+		{"what an event adds to an annotation", of("add", made+event+"]}]", key).minus(add)},
+		{"what an event adds to an update", of("update", updated+ofUpdates, key).minus(change)},
 		{"pages of 80 KB, read by document", units{0, read.Read}},
 		{"what `asUserId` adds to one, where nobody set who sees the document", units{0, readAs.Read - read.Read}},
 		{"looks at a document as a person, where nothing changed", look("/v2/commentannotations/get", fmt.Sprintf(`{"data": {
