@@ -35,7 +35,7 @@ type world struct {
 	kept     connections.Store
 	handlers map[string]http.Handler // by account
 	hub      *sockets.Hub
-	gateway  *gateway
+	gateway  *faultyGateway
 	pages    *rules.Pages
 	hints    *rules.Hints
 	stream   *stream.Stream
@@ -60,15 +60,15 @@ func (c *clock) move(d time.Duration) {
 	c.ahead += d
 }
 
-// gateway is a hub that may fail to post, and notes what it is asked.
-type gateway struct {
+// faultyGateway is a hub that may fail to post, and notes what it is asked.
+type faultyGateway struct {
 	*sockets.Hub
 	mu     sync.Mutex
 	fail   func(id string) error
 	posted []string
 }
 
-func (g *gateway) Post(ctx context.Context, id, text string) error {
+func (g *faultyGateway) Post(ctx context.Context, id, text string) error {
 	g.mu.Lock()
 	fail := g.fail
 	g.posted = append(g.posted, text)
@@ -84,7 +84,7 @@ func (g *gateway) Post(ctx context.Context, id, text string) error {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{hub: &sockets.Hub{}, handlers: map[string]http.Handler{}, clock: &clock{}}
-	w.gateway = &gateway{Hub: w.hub}
+	w.gateway = &faultyGateway{Hub: w.hub}
 	server := httptest.NewServer(w.hub)
 	t.Cleanup(server.Close)
 	t.Cleanup(w.hub.End)
@@ -554,7 +554,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it; the write itself costs what it did.
+// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. What the write itself costs is in TestCosts
+// of package app.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}

@@ -1,0 +1,131 @@
+package live_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"collabdata/shared/app/live"
+	"collabdata/shared/keys"
+	rules "collabdata/shared/live"
+	"collabdata/shared/live/gateway"
+	"collabdata/shared/testing/localstacktest"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRoutes: the gateway's events begin, answer and end connections, and whoever has no ticket is refused.
+func TestRoutes(t *testing.T) {
+	w := newWorld(t)
+	route := live.Routes(w.pages, slog.New(slog.DiscardHandler))
+	call := func(event string) int {
+		t.Helper()
+		var r events.APIGatewayWebsocketProxyRequest
+		if err := json.Unmarshal([]byte(event), &r); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := route(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode
+	}
+	_, ticket, _ := strings.Cut(w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`), "=")
+	connect := `{"requestContext": {"eventType": "CONNECT", "routeKey": "$connect", "connectionId": "c1"}, "queryStringParameters": {"ticket": "` + ticket + `"}}`
+	for _, want := range []int{http.StatusOK, http.StatusForbidden} {
+		if got := call(connect); got != want {
+			t.Errorf("connecting gives %d, want %d", got, want)
+		}
+	}
+	if got := call(`{"requestContext": {"eventType": "CONNECT", "connectionId": "c2"}}`); got != http.StatusForbidden {
+		t.Errorf("connecting without a ticket gives %d", got)
+	}
+	if list := w.connections(t, "ann"); len(list) != 1 || list[0].ID != "c1" {
+		t.Errorf("kept are %+v", list)
+	}
+	if got := call(`{"requestContext": {"eventType": "MESSAGE", "connectionId": "c1", "connectedAt": 1}, "body": "{\"ping\": true}"}`); got != http.StatusOK {
+		t.Errorf("a ping gives %d", got)
+	}
+	if diff := cmp.Diff([]string{bye, pong}, w.gateway.posted); diff != "" {
+		t.Errorf("an old connection's ping is answered by (-want +got):\n%s", diff)
+	}
+	for range 2 { // the gateway may say so twice
+		if got := call(`{"requestContext": {"eventType": "DISCONNECT", "routeKey": "$disconnect", "connectionId": "c1"}}`); got != http.StatusOK {
+			t.Errorf("the end gives %d", got)
+		}
+	}
+	if list := w.connections(t, ""); len(list) != 0 {
+		t.Errorf("kept are %+v", list)
+	}
+}
+
+// TestWritten reads a batch of the stream as Lambda hands it over.
+func TestWritten(t *testing.T) {
+	var batch events.DynamoDBEvent
+	err := json.Unmarshal([]byte(`{"Records": [{"eventName": "MODIFY", "eventSource": "aws:dynamodb", "dynamodb": {"ApproximateCreationDateTime": 1795413687.0,
+		"Keys": {"pk": {"S": "A#acme"}, "sk": {"S": "ORG#org"}}, "SequenceNumber": "1", "SizeBytes": 20, "StreamViewType": "KEYS_ONLY"}}]}`), &batch)
+	if diff := cmp.Diff([]keys.Key{{PK: "A#acme", SK: "ORG#org"}}, live.Written(batch)); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+func TestFromEnvironment(t *testing.T) {
+	values := map[string]string{"TABLE_NAME": "t", "LIVE_URL": "https://a.execute-api.eu-west-1.amazonaws.com/prod", "ALLOWED_PRIVATE_CIDRS": "10.0.0.0/8"}
+	lookup := func(name string) (string, bool) {
+		value, ok := values[name]
+		return value, ok
+	}
+	c, err := live.FromEnvironment(t.Context(), lookup)
+	if err != nil || c.Table != "t" || c.Gateway == nil || len(c.PrivateRanges) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	delete(values, "LIVE_URL")
+	if _, err := live.FromEnvironment(t.Context(), lookup); err == nil || !strings.Contains(err.Error(), "LIVE_URL is missing") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestGateway: what API Gateway answers is read, and asked for twice at most.
+func TestGateway(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		kind   string
+		asked  int
+		gone   bool
+	}{
+		{200, "", 1, false}, {410, "GoneException", 1, true}, {429, "LimitExceededException", 2, false}, {500, "InternalServerError", 2, false},
+		{403, "ForbiddenException", 1, false},
+	} {
+		var asked []string
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			asked = append(asked, r.Method+" "+r.URL.Path+" "+string(body))
+			w.Header().Set("X-Amzn-ErrorType", test.kind)
+			w.WriteHeader(test.status)
+		}))
+		g := gateway.New(localstacktest.Config(server.URL), server.URL+"/prod")
+		for _, call := range []struct {
+			does func() error
+			want string
+		}{
+			{func() error { return g.Post(t.Context(), "c=1", pong) }, "POST /prod/@connections/c=1 " + pong},
+			{func() error { return g.Close(t.Context(), "c=1") }, "DELETE /prod/@connections/c=1 "},
+		} {
+			asked = nil
+			err := call.does()
+			if len(asked) != test.asked || asked[0] != call.want || errors.Is(err, rules.ErrGone) != test.gone || (err == nil) != (test.status == 200) {
+				t.Errorf("%d: %v after %q, want %d times %q", test.status, err, asked, test.asked, call.want)
+			}
+		}
+		server.Close()
+	}
+}
