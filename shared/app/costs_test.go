@@ -237,6 +237,61 @@ func TestIdleCosts(t *testing.T) {
 	}
 }
 
+// TestPageCosts reckons what the README says of people with a page open, by its own prices and the pauses of the elements.
+func TestPageCosts(t *testing.T) {
+	file, err := os.ReadFile("../../infra/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(file)
+	price := func(row string) float64 {
+		t.Helper()
+		found := regexp.MustCompile(`(?m)^\| ` + row + `[^\n]* \| \$([0-9.]+) \|$`).FindStringSubmatch(readme)
+		if found == nil {
+			t.Fatalf("no row begins with %q", row)
+		}
+		return number(t, found[1])
+	}
+	pauses, err := os.ReadFile("../../scripts/elements/src/poll.ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pause := func(name string) float64 {
+		t.Helper()
+		found := regexp.MustCompile(`const ` + name + ` = ([0-9_]+);`).FindSubmatch(pauses)
+		if found == nil {
+			t.Fatalf("the elements have no %s", name)
+		}
+		return number(t, strings.ReplaceAll(string(found[1]), "_", "")) / 3_600_000 // in hours
+	}
+	const million = 1_000 * 8 * 22 / 1e6 // hours
+	const ofDocument, ofInbox = 4.0, 1.0 // changes an hour
+	looks := func(changes float64, live bool) float64 {
+		if live {
+			return 1/pause("LIVE_PAUSE") + changes
+		}
+		busy := changes * pause("QUIET")
+		return busy/pause("PAUSE") + (1-busy)/pause("QUIET_PAUSE")
+	}
+	cost := func(live bool) float64 {
+		document, inbox := looks(ofDocument, live), looks(ofInbox, live)
+		sum := (document+inbox)*price("requests: gateway") + document*price("looks at a document as a person") + inbox*price("looks at an inbox")
+		if live {
+			sum += price("hours of pages that are connected") + (ofDocument+ofInbox)*price("hints to them")
+		}
+		return sum * million
+	}
+	stated := regexp.MustCompile(`cost\s+about \$([0-9]+) a month, and about \$([0-9]+) with .live=off`).FindStringSubmatch(readme)
+	if stated == nil {
+		t.Fatal("the README does not say what people with a page open cost")
+	}
+	for i, live := range []bool{true, false} {
+		if got := cost(live); math.Abs(got-number(t, stated[1+i])) > 0.03*got {
+			t.Errorf("live %v: the README says $%s, it is $%.2f", live, stated[1+i], got)
+		}
+	}
+}
+
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	n, err := strconv.ParseFloat(text, 64)
