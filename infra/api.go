@@ -48,7 +48,7 @@ func (s *service) addAPI(endpoints []rpc.Endpoint) (awsapigateway.RestApiBase, m
 	errorLog := s.addLogGroup(s.stack, "ErrorLog", "API-Gateway-Execution-Logs_"+*gateway.RestApiId()+"/"+s.settings.Stage)
 	gateway.DeploymentStage().Node().AddDependency(errorLog)
 	if s.settings.Local() { // local clouds do not read them in the definition
-		for _, e := range gatewayErrors() {
+		for _, e := range gatewayErrors(s.settings.Headers) {
 			gateway.AddGatewayResponse(jsii.String(e.kind), e.resource())
 		}
 	}

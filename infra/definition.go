@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -47,8 +46,9 @@ func (s *service) definition(
 			paths[e.Path] = map[string]any{"get": operation, "post": operation}
 		}
 	}
+	key, token := s.settings.Headers.Names()
 	responses := map[string]any{}
-	for _, e := range gatewayErrors() {
+	for _, e := range gatewayErrors(s.settings.Headers) {
 		responses[e.kind] = e.definition()
 	}
 	definition := map[string]any{
@@ -61,7 +61,7 @@ func (s *service) definition(
 			"x-amazon-apigateway-authtype": "custom",
 			"x-amazon-apigateway-authorizer": map[string]any{
 				"type":                         "request",
-				"identitySource":               "method.request.header." + credentials.KeyHeader + ", method.request.header." + credentials.TokenHeader,
+				"identitySource":               "method.request.header." + key + ", method.request.header." + token,
 				"authorizerUri":                s.invocation(authorizer),
 				"authorizerCredentials":        invokers[authorizerNoun].RoleArn(),
 				"authorizerResultTtlInSeconds": authorizerSeconds,

@@ -2,7 +2,6 @@ package main
 
 import (
 	"collabdata/shared/collab"
-	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awswafv2"
@@ -22,6 +21,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 		suppress(gateway.DeploymentStage(), "AwsSolutions-APIG3", "The setting firewall is off.")
 		return
 	}
+	key, _ := s.settings.Headers.Names()
 	firewall := awswafv2.NewCfnWebACL(s.stack, jsii.String("Firewall"), &awswafv2.CfnWebACLProps{
 		Scope:            jsii.String("REGIONAL"),
 		DefaultAction:    &awswafv2.CfnWebACL_DefaultActionProperty{Allow: &awswafv2.CfnWebACL_AllowActionProperty{}},
@@ -36,7 +36,7 @@ func (s *service) addFirewall(gateway awsapigateway.RestApiBase) {
 				Ip: map[string]any{},
 			}, &awswafv2.CfnWebACL_RateBasedStatementCustomKeyProperty{
 				Header: &awswafv2.CfnWebACL_RateLimitHeaderProperty{
-					Name:                jsii.String(credentials.KeyHeader),
+					Name:                jsii.String(key),
 					TextTransformations: &[]*awswafv2.CfnWebACL_TextTransformationProperty{{Priority: jsii.Number(0), Type: jsii.String("NONE")}},
 				},
 			}),

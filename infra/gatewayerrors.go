@@ -6,6 +6,7 @@ import (
 
 	"collabdata/shared/api/rpc"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/jsii-runtime-go"
@@ -86,15 +87,15 @@ func envelope(code collab.Code, message string) string {
 // throttled is the message for a caller above one of the rates.
 const throttled = "too many requests; try again later"
 
-// gatewayErrors are all the response types that a REST API has.
-func gatewayErrors() []gatewayError {
+// gatewayErrors are all the response types that a REST API has; headers are those that carry the credentials.
+func gatewayErrors(headers credentials.Headers) []gatewayError {
 	const (
 		denied      = "the credentials are not valid"
 		internal    = "internal error"
 		unavailable = "the service does not answer; try again"
 	)
 	return []gatewayError{
-		{"UNAUTHORIZED", "401", collab.Unauthenticated, "the headers x-service-api-key and x-service-auth-token are required", ""},
+		{"UNAUTHORIZED", "401", collab.Unauthenticated, headers.Required(), ""},
 		{"ACCESS_DENIED", "403", collab.PermissionDenied, denied, ""},
 		{"INVALID_API_KEY", "403", collab.PermissionDenied, denied, ""},
 		{"INVALID_SIGNATURE", "403", collab.PermissionDenied, denied, ""},

@@ -124,6 +124,7 @@ func varied(t *testing.T) made {
 	variedOnce.Do(func() {
 		variedMade = synthesize(t, map[string]any{
 			"logRetentionDays": "7", "stageRate": "50", "wafRateLimit": "500", "wafAddressRateLimit": "900", "mailFrom": "no-reply@example.com",
+			"apiKeyHeader": "X-Other-Key", "authTokenHeader": "x-other-token",
 		}, api.Endpoints()[:1])
 	})
 	return variedMade
@@ -217,6 +218,27 @@ func TestIntegrations(t *testing.T) {
 	}
 	if source := d.Components.SecuritySchemes["Credentials"].Authorizer.IdentitySource; source != "method.request.header.x-service-api-key, method.request.header.x-service-auth-token" {
 		t.Errorf("the authorizer is asked, and its verdict remembered, by %s", source)
+	}
+}
+
+// The names of the headers that carry the credentials are where the gateway, the authorizer and the firewall have them.
+func TestHeaders(t *testing.T) {
+	m := varied(t)
+	body := string(rpc.JSON(m.only(t, "AWS::ApiGateway::RestApi").Properties["Body"]))
+	for _, want := range []string{
+		"method.request.header.x-other-key, method.request.header.x-other-token", "the headers x-other-key and x-other-token are required",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the definition has no %q", want)
+		}
+	}
+	if strings.Contains(body, "x-service-") {
+		t.Error("the definition has the usual names")
+	}
+	for id, f := range m.ofType("AWS::Lambda::Function") {
+		if f.Properties["Description"] == "Checks the credentials of a request" && !strings.Contains(string(rpc.JSON(f.Properties["Environment"])), `"API_KEY_HEADER":"x-other-key","AUTH_TOKEN_HEADER":"x-other-token"`) {
+			t.Errorf("%s has %v", id, f.Properties["Environment"])
+		}
 	}
 }
 
@@ -744,7 +766,7 @@ func TestFirewall(t *testing.T) {
 		{500, "CUSTOM_KEYS", []any{
 			map[string]any{"IP": map[string]any{}},
 			map[string]any{"Header": map[string]any{
-				"Name": "x-service-api-key", "TextTransformations": []any{map[string]any{"Priority": 0.0, "Type": "NONE"}},
+				"Name": "x-other-key", "TextTransformations": []any{map[string]any{"Priority": 0.0, "Type": "NONE"}},
 			}},
 		}},
 	}

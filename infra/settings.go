@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/version"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -32,7 +33,9 @@ type Settings struct {
 	MailFromName string
 	MailProduct  string // mailProduct: what the mails are about, as they name it; "" for nothing
 	// mailLink: URL to a thread, with {organizationId}, {documentId}, {annotationId} and {commentId}; "" for none
-	MailLink       string
+	MailLink string
+	// apiKeyHeader and authTokenHeader: the headers that carry the credentials, where callers know others
+	Headers        credentials.Headers
 	CustomDomain   string // customDomain: host name of the API; "" leaves it at the gateway's own
 	CertificateARN string // certificateArn: certificate of customDomain, in the stack's region
 	// stageRate: requests per second that the stage takes of all callers together; twice as many for a moment
@@ -84,6 +87,10 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"certificateArn", "", `arn:aws[a-z-]*:acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+`,
 			"the ARN of an ACM certificate in the stack's region",
 		),
+		Headers: credentials.Headers{
+			Key:   strings.ToLower(r.text("apiKeyHeader", "", `.*`, "a name")),
+			Token: strings.ToLower(r.text("authTokenHeader", "", `.*`, "a name")),
+		},
 		StageRate: r.number(
 			"stageRate", 1000, func(n int) bool { return 1 <= n && n <= 100_000 }, "a number of requests per second from 1 to 100000",
 		),
@@ -115,6 +122,9 @@ func ReadSettings(context map[string]any) (Settings, error) {
 			"the ARN of the stream of a DynamoDB table",
 		),
 		Version: r.text("version", version.String(), `[A-Za-z0-9.+_-]{1,64}`, "1 to 64 letters, digits, ., +, _ and -"),
+	}
+	if err := s.Headers.Check(); err != nil {
+		r.errs = append(r.errs, fmt.Errorf("settings apiKeyHeader and authTokenHeader: %w", err))
 	}
 	if s.AlarmMail != "" && !s.Alarms {
 		r.errs = append(r.errs, errors.New("setting alarmMail: alarms is off"))

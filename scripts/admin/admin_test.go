@@ -1149,3 +1149,49 @@ func TestWrongWords(t *testing.T) {
 		t.Errorf("an account that does not exist: %d %s", code, text)
 	}
 }
+
+// TestTransfer: an organization goes out as a file, which is whole or goes on from where it was, and into another account.
+func TestTransfer(t *testing.T) {
+	c := newCLI(t)
+	for _, account := range []string{"acme", "other"} {
+		c.must(t, "account", "create", account)
+	}
+	c.must(t, "settings", "set", "other", "events=all", "advanced-queries=off")
+	c.call(t, "/v2/commentannotations/add", `"organizationId": "north", "createOrganization": true, "documentId": "plan", "createDocument": true,
+		"commentAnnotations": [{"annotationId": "a", "commentData": [{"commentId": 1, "commentText": "x", "from": {"userId": "ann"}}]}]`)
+	want, _, _ := c.run(t, "export", "acme", "north")
+	if n := strings.Count(want, "\n"); n != 4 {
+		t.Fatalf("it exports %d lines:\n%s", n, want)
+	}
+	file := filepath.Join(t.TempDir(), "north")
+	if err := os.WriteFile(file+".part", []byte(want[:len(want)-20]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, said, code := c.run(t, "export", "acme", "north", file); code != 0 || !strings.Contains(said, "It goes on after line 1 of") {
+		t.Fatalf("exits with %d and says %s", code, said)
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, string(got)))
+	}
+	c.fails(t, "is there already", "export", "acme", "north", file)
+	c.fails(t, `organization "south" does not exist`, "export", "acme", "south")
+
+	_, said, code := c.run(t, "import", "other", file, "--document", "plan=map")
+	if code != 0 || !strings.Contains(said, "comment: 1 added, 0 there already, 0 refused") {
+		t.Errorf("exits with %d and says %s", code, said)
+	}
+	got, _, _ := c.run(t, "export", "other", "north")
+	if diff := cmp.Diff(strings.ReplaceAll(want, `"documentId":"plan"`, `"documentId":"map"`), got); diff != "" {
+		t.Error(diff)
+	}
+	for _, line := range c.must(t, "pending") {
+		if slices.Contains(line, "other") {
+			t.Errorf("somebody is notified: %v", line)
+		}
+	}
+	if err := os.WriteFile(file, []byte(want+"{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.fails(t, "line 5: kind must be one of", "import", "other", file)
+	c.fails(t, `account "nobody" does not exist`, "import", "nobody", file)
+}

@@ -1,5 +1,5 @@
-// Command admin is the operator's: its commands are the rows of package operator's table, and one that serves the console. `admin --help`
-// lists them.
+// Command admin is the operator's: its commands are the rows of package operator's table, and beside them those that write and read files,
+// and one that serves the console. `admin --help` lists them.
 //
 // Results go to standard output: as a table where that is a terminal, else as lines with tabs between the values, with --json as JSON.
 // Lists begin with a line that names their values. What to do next goes to standard error. The exit code is 0 for success, 1 for failure,
@@ -41,7 +41,15 @@ type commands struct {
 	Version kong.VersionFlag `help:"Print the version of this program. A line of the service's log says that of the function."`
 
 	kong.Plugins
+	Export  exportCommand  `cmd:"" help:"Write an organization to a file of JSON lines."`
+	Import  importCommand  `cmd:"" help:"Add what such a file holds to an account. Nobody is notified."`
+	Copy    copyCommand    `cmd:"" help:"Write an organization to such a file, out of another service with the same operations."`
 	Console consoleCommand `cmd:"" help:"Serve pages on this machine that show all of this, and what is in the table."`
+}
+
+// ownCommand is one that is no operation of operator's table.
+type ownCommand interface {
+	run(ctx context.Context, a *admin) error
 }
 
 const description = `The operator's commands of a collaboration data service.
@@ -76,10 +84,12 @@ func run(ctx context.Context, args []string, person terminal, stdin io.Reader, s
 		return 2
 	}
 	a := &admin{deployment: &c.Deployment, yes: c.Yes, json: c.JSON, person: person, stdin: stdin, stdout: stdout, stderr: stderr}
-	if op, ok := operation(strings.TrimPrefix(parsed.Selected().FullPath(), "admin ")); ok {
-		err = a.run(ctx, op, parsed.Selected().Target.Addr().Interface())
+	selected := parsed.Selected().Target.Addr().Interface()
+	if own, ok := selected.(ownCommand); ok {
+		err = own.run(ctx, a)
 	} else {
-		err = c.Console.run(ctx, a)
+		op, _ := operation(strings.TrimPrefix(parsed.Selected().FullPath(), "admin "))
+		err = a.run(ctx, op, selected)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "admin: %s\n", c.Deployment.explain(ctx, err))

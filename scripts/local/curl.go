@@ -9,9 +9,10 @@ import (
 
 // curl returns a command that calls an operation as the first account.
 func curl(url, path, data string) string {
+	key, token := headers.Names()
 	return fmt.Sprintf(`curl -s %s%s \
-  -H 'x-service-api-key: %s' -H 'x-service-auth-token: %s' -H 'Content-Type: application/json' \
-  -d '%s'`, url, path, devAccounts[0].key, devAccounts[0].token, data)
+  -H '%s: %s' -H '%s: %s' -H 'Content-Type: application/json' \
+  -d '%s'`, url, path, key, devAccounts[0].key, token, devAccounts[0].token, data)
 }
 
 // firstCurl adds a thread, making all that it needs.

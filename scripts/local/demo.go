@@ -32,7 +32,10 @@ var demoPeople = []proxy.User{
 }
 
 func newDemo(url string) *demo {
-	return &demo{url: url, service: client.New(client.Config{BaseURL: url, APIKey: devAccounts[0].key, AuthToken: devAccounts[0].token})}
+	key, token := headers.Names()
+	return &demo{url: url, service: client.New(client.Config{
+		BaseURL: url, APIKey: devAccounts[0].key, AuthToken: devAccounts[0].token, APIKeyHeader: key, AuthTokenHeader: token,
+	})}
 }
 
 // collab serves what the elements ask for, at /demo/{person}/collab/….

@@ -11,7 +11,6 @@ import (
 
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/api/rpc"
-	"collabdata/shared/credentials"
 )
 
 // prepareExamples makes what the examples of the reference name in the first account, unless its organization is there, and a job for the
@@ -46,8 +45,9 @@ type result struct {
 func ask(ctx context.Context, service http.Handler, r openapi.Request) (result, error) {
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, r.Path, strings.NewReader(fmt.Sprintf(`{"data": %s}`, r.Data)))
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set(credentials.KeyHeader, devAccounts[0].key)
-	req.Header.Set(credentials.TokenHeader, devAccounts[0].token)
+	key, token := headers.Names()
+	req.Header.Set(key, devAccounts[0].key)
+	req.Header.Set(token, devAccounts[0].token)
 	w := httptest.NewRecorder()
 	service.ServeHTTP(w, req)
 	var answer struct {

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ import (
 	"collabdata/localstack"
 	"collabdata/shared/api/openapi"
 	"collabdata/shared/api/rpc"
+	"collabdata/shared/credentials"
 )
 
 const (
@@ -73,9 +75,15 @@ func main() {
 	}
 }
 
+// headers carry the credentials, as API_KEY_HEADER and AUTH_TOKEN_HEADER say.
+var headers, errHeaders = credentials.ReadHeaders(os.LookupEnv)
+
 // run serves until the context ends.
 func run(ctx context.Context, data, form string, out io.Writer) (err error) {
 	start := time.Now()
+	if errHeaders != nil {
+		return errHeaders
+	}
 	log, people, err := newLog(form, out, isTerminal(os.Stdout))
 	if err != nil {
 		return err
@@ -179,6 +187,8 @@ func description(repository, job string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	key, token := headers.Names()
+	text = []byte(strings.NewReplacer(credentials.KeyHeader, key, credentials.TokenHeader, token).Replace(string(text)))
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
 		return nil, err

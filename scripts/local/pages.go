@@ -146,11 +146,13 @@ func (p *pages) home(w http.ResponseWriter, _ *http.Request) {
 	for i, a := range devAccounts {
 		list[i] = account{a.id, a.key, a.token}
 	}
+	key, token := headers.Names()
 	p.render(w, http.StatusOK, "home.html", struct {
 		view
 		place
-		Accounts []account
-	}{p.view("What is running", "/", false), p.place, list})
+		Accounts               []account
+		KeyHeader, TokenHeader string
+	}{p.view("What is running", "/", false), p.place, list, key, token})
 }
 
 func (p *pages) docs(w http.ResponseWriter, _ *http.Request) {

@@ -85,6 +85,7 @@ func prepareService(ctx context.Context, c *clouds, queues map[string]string, lo
 		LiveURL:       "ws" + strings.TrimPrefix(url, "http") + livePath,
 		PrivateRanges: private,
 		Undelete:      undelete,
+		Headers:       headers,
 		Log:           log,
 	})
 	if err := service.Directory.CreateTable(ctx); err != nil {

@@ -50,9 +50,10 @@ type Config struct {
 	EventsURL string     // URL of the events queue
 	LiveURL   string     // where pages connect, ws: or wss:; "" where they cannot
 
-	PrivateRanges []netip.Prefix // where webhooks may be posted to beside public addresses
-	ReadOnly      bool           // operations that write are refused, see rpc.Server
-	Undelete      time.Duration  // for which deleted organizations, folders and documents may be restored
+	Headers       credentials.Headers // that carry the credentials
+	PrivateRanges []netip.Prefix      // where webhooks may be posted to beside public addresses
+	ReadOnly      bool                // operations that write are refused, see rpc.Server
+	Undelete      time.Duration       // for which deleted organizations, folders and documents may be restored
 
 	Log    *slog.Logger
 	Now    func() time.Time // nil for the clock
@@ -79,6 +80,7 @@ type Service struct {
 
 	readOnly bool
 	liveURL  string
+	headers  credentials.Headers
 }
 
 // New puts the service together. It calls nothing: the table and the queues may be made later.
@@ -113,6 +115,7 @@ func New(c Config) *Service {
 		log:       c.Log,
 		readOnly:  c.ReadOnly,
 		liveURL:   c.LiveURL,
+		headers:   c.Headers,
 	}
 }
 
@@ -120,7 +123,7 @@ func New(c Config) *Service {
 // does, and remembers them as long as the gateway. An operation has the same time.
 func (s *Service) Handler() http.Handler {
 	server := s.server()
-	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.now), Now: s.now}
+	checker := &credentials.Checker{Keys: credentials.Cached(s.Accounts, s.now), Now: s.now, Headers: s.headers}
 	return s.handler(server, func(next http.Handler) http.Handler { return credentials.Require(checker, server, next) })
 }
 

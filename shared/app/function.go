@@ -28,7 +28,7 @@ func Serve(e rpc.Endpoint) {
 // Authorize runs the function that checks credentials for the gateway. It reads the environment once and does not return.
 func Authorize() {
 	run(func(s *Service) any {
-		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.now}, s.log)
+		return lambdahttp.Authorizer(&credentials.Checker{Keys: s.Accounts, Now: s.now, Headers: s.headers}, s.log)
 	})
 }
 
@@ -59,6 +59,9 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	}
 	ranges, _ := lookup("ALLOWED_PRIVATE_CIDRS")
 	var err error
+	if c.Headers, err = credentials.ReadHeaders(lookup); err != nil {
+		return Config{}, err
+	}
 	if c.PrivateRanges, err = webhook.ParseRanges(ranges); err != nil {
 		return Config{}, fmt.Errorf("the environment variable ALLOWED_PRIVATE_CIDRS: %w", err)
 	}

@@ -48,20 +48,26 @@ const IdempotencyHeader = "Idempotency-Key"
 // Config says where the service is and who calls it.
 type Config struct {
 	BaseURL   string       // such as http://127.0.0.1:8080, without the slash at its end
-	APIKey    string       // goes into the header x-service-api-key
-	AuthToken string       // goes into the header x-service-auth-token
+	APIKey    string       // goes into the header APIKeyHeader
+	AuthToken string       // goes into the header AuthTokenHeader
 	HTTP      *http.Client // nil for http.DefaultClient
 	Attempts  int          // of one call, the first counted; 0 for DefaultAttempts
 
 	// Timeout is how long one call takes at most, with all its attempts and the pauses between them; 0 for DefaultTimeout. The deadline of
 	// the call's context holds, too. A Retry-After that goes beyond it is not waited for: the call ends with the service's answer.
 	Timeout time.Duration
+
+	// APIKeyHeader and AuthTokenHeader carry the credentials, "" for the defaults: the operator of a stage may have set others.
+	APIKeyHeader, AuthTokenHeader string
 }
 
 // What holds where Config does not say.
 const (
 	DefaultAttempts = 5
 	DefaultTimeout  = time.Minute
+
+	DefaultAPIKeyHeader    = "x-service-api-key"
+	DefaultAuthTokenHeader = "x-service-auth-token"
 )
 
 // New returns a client. It calls nothing.
@@ -70,6 +76,8 @@ func New(c Config) *Client {
 	c.HTTP = cmp.Or(c.HTTP, http.DefaultClient)
 	c.Attempts = cmp.Or(c.Attempts, DefaultAttempts)
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.APIKeyHeader = cmp.Or(c.APIKeyHeader, DefaultAPIKeyHeader)
+	c.AuthTokenHeader = cmp.Or(c.AuthTokenHeader, DefaultAuthTokenHeader)
 	return newClient(c)
 }
 
@@ -143,8 +151,8 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 		return nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("x-service-api-key", c.config.APIKey)
-	r.Header.Set("x-service-auth-token", c.config.AuthToken)
+	r.Header.Set(c.config.APIKeyHeader, c.config.APIKey)
+	r.Header.Set(c.config.AuthTokenHeader, c.config.AuthToken)
 	for name, values := range header {
 		if name = http.CanonicalHeaderKey(name); strings.Join(values, "") == "" {
 			r.Header.Del(name)
@@ -171,13 +179,14 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 			Result *struct {
 				Data          Data   `json:"data"`
 				NextPageToken string `json:"nextPageToken"`
+				PageToken     string `json:"pageToken"` // as the documented service names it for some lists
 			} `json:"result"`
 		}
 		if err := json.Unmarshal(a.Body, &envelope, decoding); err != nil {
 			return data, "", &Error{Code: CodeFailedPrecondition, Message: "the answer is not of the type asked for", Err: err}
 		}
 		if r := envelope.Result; r != nil {
-			return r.Data, r.NextPageToken, nil
+			return r.Data, cmp.Or(r.NextPageToken, r.PageToken), nil
 		}
 	}
 	return data, "", a.Failure()

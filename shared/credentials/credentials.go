@@ -10,12 +10,6 @@ import (
 	"collabdata/shared/collab"
 )
 
-// The headers that carry the credentials.
-const (
-	KeyHeader   = "x-service-api-key"
-	TokenHeader = "x-service-auth-token"
-)
-
 // MaxCredential is the length of the longest API key or token, in bytes.
 const MaxCredential = 128
 
@@ -27,16 +21,18 @@ type KeyStore interface {
 
 // Checker checks credentials.
 type Checker struct {
-	Keys KeyStore
-	Now  func() time.Time
+	Keys    KeyStore
+	Now     func() time.Time
+	Headers Headers
 }
 
 // Check returns whom the credentials in the headers speak for. The error is Unauthenticated where a credential is missing or empty,
 // PermissionDenied, always with the same text, where they are not valid, and Unavailable where the store failed.
 func (c *Checker) Check(ctx context.Context, h http.Header) (collab.Identity, error) {
-	key, token := h.Values(KeyHeader), h.Values(TokenHeader)
+	keyHeader, tokenHeader := c.Headers.Names()
+	key, token := h.Values(keyHeader), h.Values(tokenHeader)
 	if missing(key) || missing(token) {
-		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "the headers %s and %s are required", KeyHeader, TokenHeader)
+		return collab.Identity{}, collab.Errorf(collab.Unauthenticated, "%s", c.Headers.Required())
 	}
 	if !wellFormed(key) || !wellFormed(token) {
 		return collab.Identity{}, errDenied()

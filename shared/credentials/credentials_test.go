@@ -202,3 +202,27 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+// TestHeaders: other names are the ones that count, and a name that means something else is refused.
+func TestHeaders(t *testing.T) {
+	c := credentials.Checker{Keys: newKeyring(), Now: func() time.Time { return noon }, Headers: credentials.Headers{Key: "x-other-key"}}
+	h := http.Header{"X-Other-Key": {"key"}, http.CanonicalHeaderKey(credentials.KeyHeader): {"off"}, http.CanonicalHeaderKey(credentials.TokenHeader): {"first"}}
+	if id, err := c.Check(t.Context(), h); err != nil || id.Account != "acme" {
+		t.Errorf("%v, %v", id, err)
+	}
+	h.Del("x-other-key")
+	if _, err := c.Check(t.Context(), h); collab.MessageOf(err) != "the headers x-other-key and x-service-auth-token are required" {
+		t.Errorf("without the key: %v", err)
+	}
+	for _, wrong := range []credentials.Headers{
+		{Key: "x key"}, {Token: "host"}, {Token: "idempotency-key"}, {Key: "x-amz-date"}, {Key: strings.Repeat("a", 65)}, {Key: credentials.TokenHeader},
+	} {
+		if wrong.Check() == nil {
+			t.Errorf("%+v may be the headers", wrong)
+		}
+	}
+	if h, err := credentials.ReadHeaders(func(name string) (string, bool) { return "x-" + strings.ToLower(name[:3]), true }); err != nil ||
+		h != (credentials.Headers{Key: "x-api", Token: "x-aut"}) {
+		t.Errorf("%+v, %v", h, err)
+	}
+}

@@ -20,6 +20,10 @@ export interface Config {
   baseURL: string;
   apiKey: string;
   authToken: string;
+  /** The header that carries apiKey, x-service-api-key unless given: the operator of a stage may have set another. */
+  apiKeyHeader?: string;
+  /** The header that carries authToken, x-service-auth-token unless given. */
+  authTokenHeader?: string;
   /** How often a call is tried, the first time counted; 5 unless given. */
   attempts?: number;
   /**
@@ -55,7 +59,14 @@ export class Client {
       );
     }
     check(config);
-    this.#config = {attempts: 5, timeout: 60_000, ...config, baseURL: config.baseURL.replace(/\/$/, '')};
+    this.#config = {
+      attempts: 5,
+      timeout: 60_000,
+      apiKeyHeader: 'x-service-api-key',
+      authTokenHeader: 'x-service-auth-token',
+      ...config,
+      baseURL: config.baseURL.replace(/\/$/, ''),
+    };
   }
 
   /**
@@ -68,8 +79,8 @@ export class Client {
   async call<P extends Path, G extends Grouped = false>(path: P, data: CallData<P, G>, options: CallOptions = {}): Promise<CallResult<P, G>> {
     const headers: Record<string, string> = {
       'Content-Type': 'application/json',
-      'x-service-api-key': this.#config.apiKey,
-      'x-service-auth-token': this.#config.authToken,
+      [this.#config.apiKeyHeader]: this.#config.apiKey,
+      [this.#config.authTokenHeader]: this.#config.authToken,
     };
     if (!path.endsWith('/get')) headers['Idempotency-Key'] = options.idempotencyKey ?? crypto.randomUUID();
     const body = JSON.stringify({data});

@@ -27,7 +27,7 @@ async function serving(answers: Answer[], attempts = 5) {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   closing.push(() => server.close());
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return {sent, client: new Client({baseURL, apiKey: 'k', authToken: 't', attempts})};
+  return {sent, baseURL, client: new Client({baseURL, apiKey: 'k', authToken: 't', attempts})};
 }
 
 const ok = (data: unknown, nextPageToken?: string) => JSON.stringify({result: {status: 'success', message: 'm', data, nextPageToken}});
@@ -44,6 +44,14 @@ test('what may succeed later is sent again under the same key', async () => {
     assert.equal(s.headers['x-service-auth-token'], 't');
     assert.ok(s.key && s.key === sent[0]!.key);
   }
+});
+
+test('credentials go into the headers that the config names', async () => {
+  const {sent, baseURL} = await serving([[200, ok([])]]);
+  await new Client({baseURL, apiKey: 'k', authToken: 't', apiKeyHeader: 'x-other-key', authTokenHeader: 'x-other-token'}).call('/v2/organizations/get', {});
+  assert.equal(sent[0]!.headers['x-other-key'], 'k');
+  assert.equal(sent[0]!.headers['x-other-token'], 't');
+  assert.equal(sent[0]!.headers['x-service-api-key'], undefined);
 });
 
 test('Retry-After is waited for', async () => {

@@ -393,6 +393,7 @@ func (e *exporter) withEnds(of, id string, users []object) (list []object, err e
 	for i, u := range users {
 		by, _ := answer.Get(ids[i])
 		p, _ := by[of+"s"].Get(id)
+		u = without(u, "expiresAt")
 		if p.ExpiresAt != 0 {
 			u = append(u, object{{Key: "expiresAt", Value: jsontext.Value(jsontext.Int(p.ExpiresAt).String())}}...)
 		}

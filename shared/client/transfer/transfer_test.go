@@ -21,6 +21,7 @@ import (
 	"collabdata/shared/client"
 	"collabdata/shared/client/transfer"
 	"collabdata/shared/collab"
+	"collabdata/shared/credentials"
 	"collabdata/shared/keys"
 	"collabdata/shared/queue"
 	"collabdata/shared/testing/localstacktest"
@@ -32,8 +33,8 @@ type service struct {
 	url string
 }
 
-// serve serves a service with a table of its own.
-func serve(t testing.TB) *service {
+// serve serves a service with a table of its own, whose credentials are in these headers.
+func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
 	name := fmt.Sprintf("transfer-%d", time.Now().UnixNano())
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
@@ -43,7 +44,7 @@ func serve(t testing.TB) *service {
 	}
 	s := &service{Service: app.New(app.Config{
 		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), Headers: append(headers, credentials.Headers{})[0],
 	})}
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
@@ -385,4 +386,52 @@ func TestBadLines(t *testing.T) {
 	if err := transfer.Check(strings.NewReader(first), transfer.ImportOptions{Documents: map[string]string{"a": "b"}}); err == nil {
 		t.Error("a document that is to be renamed may be missing")
 	}
+}
+
+// TestCopy: what the documented operations of a service with other header names answer comes over.
+func TestCopy(t *testing.T) {
+	there := serve(t, credentials.Headers{Key: "x-other-key", Token: "x-other-token"})
+	there.account(t, "one")
+	config := client.Config{
+		BaseURL: there.url, APIKey: "one-key", AuthToken: "one-token", APIKeyHeader: "x-other-key", AuthTokenHeader: "x-other-token",
+	}
+	own := client.New(config)
+	everything(t, own)
+	config.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		for _, ours := range []string{"/usergroups/get", "/config/users/get", "/read/get"} {
+			if strings.HasSuffix(r.URL.Path, ours) {
+				t.Errorf("%s is called, which is not documented", r.URL.Path)
+			}
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}
+	c := client.New(config)
+	var skipped []string
+	file := export(t, c, transfer.ExportOptions{Documented: true, Skipped: func(text string) { skipped = append(skipped, text) }})
+	if len(skipped) != 1 {
+		t.Errorf("skipped: %q", skipped)
+	}
+	two := serve(t).account(t, "two")
+	load(t, two, file, transfer.ImportOptions{})
+	same(t, "copied", file, export(t, two, transfer.ExportOptions{Documented: true}))
+	same(t, "the documented part", withoutOwn(export(t, own, transfer.ExportOptions{})), file)
+	_, err := client.New(client.Config{BaseURL: there.url, APIKey: "one-key", AuthToken: "one-token"}).Jobs.Get(t.Context(), &client.JobsGetRequest{JobID: "x"})
+	if client.CodeOf(err) != client.CodeUnauthenticated || !strings.Contains(err.Error(), "the headers x-other-key and x-other-token are required") {
+		t.Errorf("under the usual names: %v", err)
+	}
+}
+
+// withoutOwn returns a file without what no documented operation says: groups, preferences, read states, and grants that have ended.
+func withoutOwn(file string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(file) {
+		own := strings.Contains(line, `"expiresAt":1000000000`) || strings.Contains(line, `"folderId":"z","userId":"dee"`)
+		for _, kind := range []transfer.Kind{transfer.Group, transfer.Preference, transfer.ReadState} {
+			own = own || strings.HasPrefix(line, fmt.Sprintf(`{"kind":%q`, kind))
+		}
+		if !own {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"collabdata/scripts/operator"
+	"collabdata/shared/client"
+	"collabdata/shared/client/transfer"
+)
+
+// toFile says where an export goes.
+type toFile struct {
+	File string `arg:"" optional:"" help:"File to write: FILE.part until it is whole. Where there is FILE.part, the export goes on from there. Left out: standard output."`
+}
+
+type exportCommand struct {
+	Account      string `arg:"" help:"Account."`
+	Organization string `arg:"" help:"Organization."`
+	toFile
+}
+
+func (c *exportCommand) run(ctx context.Context, a *admin) error {
+	from, err := a.client(ctx, c.Account)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, a, from, c.Organization, false)
+}
+
+type copyCommand struct {
+	Organization string `arg:"" help:"Organization, as the other service knows it."`
+	toFile
+	From            string `required:"" placeholder:"URL" help:"Base URL of the other service, such as https://api.example.com."`
+	APIKey          string `name:"api-key" required:"" env:"COPY_API_KEY" placeholder:"KEY" help:"API key there."`
+	AuthToken       string `name:"auth-token" required:"" env:"COPY_AUTH_TOKEN" placeholder:"TOKEN" help:"Auth token there."`
+	APIKeyHeader    string `name:"api-key-header" default:"x-service-api-key" placeholder:"NAME" help:"Header that carries the API key there."`
+	AuthTokenHeader string `name:"auth-token-header" default:"x-service-auth-token" placeholder:"NAME" help:"Header that carries the auth token there."`
+}
+
+func (c *copyCommand) run(ctx context.Context, a *admin) error {
+	from := client.New(client.Config{
+		BaseURL: c.From, APIKey: c.APIKey, AuthToken: c.AuthToken, APIKeyHeader: c.APIKeyHeader, AuthTokenHeader: c.AuthTokenHeader,
+		Attempts: 10, Timeout: 5 * time.Minute,
+	})
+	return c.write(ctx, a, from, c.Organization, true)
+}
+
+// client returns a client of an account of the deployment, in this process.
+func (a *admin) client(ctx context.Context, account string) (*client.Client, error) {
+	deployment, err := a.deployment.connect(ctx, a.stderr, true)
+	if err != nil {
+		return nil, err
+	}
+	return operator.New(deployment).Client(ctx, account)
+}
+
+// write exports an organization to the file, or to standard output.
+func (f *toFile) write(ctx context.Context, a *admin, from *client.Client, organization string, documented bool) error {
+	o := transfer.ExportOptions{Documented: documented, Progress: a.progress(), Skipped: func(text string) { fmt.Fprintln(a.stderr, "Not in the file:", text) }}
+	if f.File == "" {
+		return transfer.Export(ctx, from, organization, a.stdout, o)
+	}
+	if _, err := os.Stat(f.File); err == nil {
+		return fmt.Errorf("%s is there already: name a file that is not", f.File)
+	}
+	part, err := os.OpenFile(f.File+".part", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer part.Close()
+	if o.Resume, err = transfer.Resume(part, organization); err != nil {
+		return fmt.Errorf("%s: %w", part.Name(), err)
+	}
+	var at int64
+	if o.Resume != nil {
+		at = o.Resume.Offset
+		fmt.Fprintf(a.stderr, "It goes on after line %d of %s.\n", o.Resume.Lines, part.Name())
+	}
+	if _, err := part.Seek(at, io.SeekStart); err != nil {
+		return err
+	}
+	if err := part.Truncate(at); err != nil {
+		return err
+	}
+	if err := transfer.Export(ctx, from, organization, part, o); err != nil {
+		return err
+	}
+	if err := errors.Join(part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), f.File)
+}
+
+// progress returns what says now and then how far an export or an import has come.
+func (a *admin) progress() func(transfer.Progress) {
+	last := time.Now()
+	return func(p transfer.Progress) {
+		if time.Since(last) > 2*time.Second {
+			last = time.Now()
+			fmt.Fprintf(a.stderr, "%d lines, now at kind %s\n", p.Lines, p.Kind)
+		}
+	}
+}
+
+type importCommand struct {
+	Account   string            `arg:"" help:"Account to which it is added."`
+	File      string            `arg:"" type:"existingfile" help:"File that export or copy wrote."`
+	Documents map[string]string `name:"document" placeholder:"OLD=NEW" help:"Another id for a document of the file; may be given again."`
+}
+
+// run adds what the file holds, once all its lines are known to be lines, and prints those that were refused.
+func (c *importCommand) run(ctx context.Context, a *admin) error {
+	to, err := a.client(ctx, c.Account)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(c.File)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	refused := 0
+	o := transfer.ImportOptions{Documents: c.Documents, Progress: a.progress(), Refused: func(r transfer.Refusal) {
+		if refused++; refused == 1 {
+			fmt.Fprintln(a.stdout, "LINE\tKIND\tID\tFIELD\tWHY")
+		}
+		text := strings.NewReplacer("\t", " ", "\n", " ").Replace
+		fmt.Fprintf(a.stdout, "%d\t%s\t%s\t%s\t%s\n", r.Line, r.Kind, text(r.ID), text(r.Field), text(r.Message))
+	}}
+	if err := transfer.Check(file, o); err != nil {
+		return fmt.Errorf("%s: %w; nothing was added", c.File, err)
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	result, err := transfer.Import(ctx, to, file, o)
+	for _, kind := range transfer.Kinds() {
+		if n := result.Added[kind] + result.There[kind] + result.Refused[kind]; n > 0 {
+			fmt.Fprintf(a.stderr, "%s: %d added, %d there already, %d refused\n", kind, result.Added[kind], result.There[kind], result.Refused[kind])
+		}
+	}
+	if err == nil && refused > 0 {
+		err = fmt.Errorf("%d lines were refused, all else is there", refused)
+	}
+	return err
+}

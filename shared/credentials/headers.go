@@ -1,0 +1,70 @@
+package credentials
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The headers that carry the credentials where a stage has no others.
+const (
+	KeyHeader   = "x-service-api-key"
+	TokenHeader = "x-service-auth-token"
+)
+
+// Headers are the names of the headers that carry the credentials in one stage; the zero value is KeyHeader and TokenHeader.
+type Headers struct{ Key, Token string }
+
+// The variables that ReadHeaders reads.
+const (
+	KeyHeaderVariable   = "API_KEY_HEADER"
+	TokenHeaderVariable = "AUTH_TOKEN_HEADER"
+)
+
+// ReadHeaders returns the names that an environment sets.
+func ReadHeaders(lookup func(string) (string, bool)) (h Headers, err error) {
+	h.Key, _ = lookup(KeyHeaderVariable)
+	h.Token, _ = lookup(TokenHeaderVariable)
+	if err := h.Check(); err != nil {
+		return Headers{}, fmt.Errorf("the environment variables %s and %s: %w", KeyHeaderVariable, TokenHeaderVariable, err)
+	}
+	return h, nil
+}
+
+// Names returns the two names.
+func (h Headers) Names() (key, token string) {
+	return cmp.Or(h.Key, KeyHeader), cmp.Or(h.Token, TokenHeader)
+}
+
+// Required is what a request is answered that lacks one of them.
+func (h Headers) Required() string {
+	key, token := h.Names()
+	return fmt.Sprintf("the headers %s and %s are required", key, token)
+}
+
+// HeaderRule is the rule of the name of one of the headers.
+const HeaderRule = "1 to 64 small letters, digits and -, and no header that means something else"
+
+// Check reports names that break HeaderRule, or that are the same.
+func (h Headers) Check() error {
+	key, token := h.Names()
+	for _, name := range []string{key, token} {
+		if len(name) > 64 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || taken(name) {
+			return fmt.Errorf("%q must be %s", name, HeaderRule)
+		}
+	}
+	if key == token {
+		return errors.New("the two must have different names")
+	}
+	return nil
+}
+
+// taken reports whether a header means something else to the service, or to what is before it.
+func taken(name string) bool {
+	return strings.HasPrefix(name, "x-amz") || strings.HasPrefix(name, "x-forwarded-") || slices.Contains([]string{
+		"accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
+		"idempotency-key", "origin", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
+	}, name)
+}
