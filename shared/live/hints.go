@@ -21,6 +21,7 @@ const (
 	queries     = 16              // at the same time
 	posts       = 64              // the same
 	postTimeout = 2 * time.Second // of one, with its repeats
+	ruleTimeout = 7 * time.Second // of asking the rule, and permission providers: then others are in need of the process
 
 	// young is a connection of which the gateway may not know yet that it has begun.
 	young = 30 * time.Second
@@ -208,8 +209,8 @@ func (h *Hints) recheck(ctx context.Context, changes []keys.Change) error {
 	return nil
 }
 
-// mayWatch returns which connections to one organization may go on: those of people who may see all documents that they watch, as far as the
-// account's permission provider answers.
+// mayWatch returns which connections to one organization may go on: those of people who may see all documents that they watch. Where nobody
+// says so in time, they may not, as when they ask for a ticket.
 func (h *Hints) mayWatch(
 	ctx context.Context, acct, org string, list []collab.Connection,
 ) (func(collab.Connection) bool, error) {
@@ -233,21 +234,30 @@ func (h *Hints) mayWatch(
 	if err != nil {
 		return nil, err
 	}
+	var mu sync.Mutex
+	within, cancel := context.WithTimeout(ctx, ruleTimeout)
+	defer cancel()
+	var g errgroup.Group
+	g.SetLimit(queries)
 	for _, doc := range docs {
-		slices.Sort(users[doc.Document])
-		of := slices.Compact(users[doc.Document])
-		viewers, err := h.Rule.Access.Viewers(ctx, account.Settings, []collab.DocumentRef{doc}, of, false)
-		_, silent := errors.AsType[*access.NoAnswer](err)
-		if err != nil && !silent {
-			return nil, err
-		}
-		for _, v := range viewers[0] {
-			sees[seeing{doc.Document, v.User}] = v.May || silent
-		}
+		g.Go(func() error {
+			slices.Sort(users[doc.Document])
+			of := slices.Compact(users[doc.Document])
+			viewers, err := h.Rule.Access.Viewers(within, account.Settings, []collab.DocumentRef{doc}, of, false)
+			if _, silent := errors.AsType[*access.NoAnswer](err); silent || within.Err() != nil {
+				err = ctx.Err()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, v := range slices.Concat(viewers...) {
+				sees[seeing{doc.Document, v.User}] = v.May
+			}
+			return err
+		})
 	}
 	return func(c collab.Connection) bool {
 		return !slices.ContainsFunc(c.Documents, func(doc string) bool { return !sees[seeing{doc, c.User}] })
-	}, nil
+	}, g.Wait()
 }
 
 // end ends a connection, whose page may ask for another ticket.

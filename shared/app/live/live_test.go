@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -93,7 +94,7 @@ func newWorld(t testing.TB) *world {
 		DynamoDB: db, Table: table, LiveURL: "ws" + strings.TrimPrefix(server.URL, "http"), Log: log, Now: w.clock.now,
 	})
 	w.kept = connections.Store{Table: w.service.Directory.Table}
-	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: table, Gateway: w.gateway, Log: log, Now: w.clock.now})
+	w.pages, w.hints = live.New(live.Config{DynamoDB: db, Table: table, Gateway: w.gateway, Log: log, Now: w.clock.now, PrivateRanges: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	w.hub.Pages, w.hints.Lap, w.hints.Settle = w.pages, 0, 0 // the emulator shows everything at once
 	if err := w.service.Directory.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
@@ -339,6 +340,7 @@ func TestTickets(t *testing.T) {
 	refused("a forged one", base+"="+strings.Repeat("0", len(id)))
 	refused("a part of one", base+"="+id[:len(id)-1])
 	refused("none", base+"=")
+	refused("one that is no key of the table", base+"="+strings.Repeat("x", 3_000))
 	late := w.ticket(t, "acme", "ann", `"documentIds": ["plan"]`)
 	w.clock.move(time.Minute)
 	refused("a late one", late)
@@ -410,6 +412,39 @@ func TestAccessTakenAway(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestProvider: where the account's permission provider takes access away or does not answer, a change of access ends connections.
+func TestProvider(t *testing.T) {
+	w := newWorld(t)
+	status := http.StatusOK
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte(`{"userIds": ["ann"]}`))
+	}))
+	defer provider.Close()
+	err := w.service.Accounts.SetPermissionProvider(t.Context(), "acme", &collab.PermissionProvider{URL: provider.URL, Secret: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+	change := func() {
+		t.Helper()
+		written := []keys.Key{keys.Document(collab.OrganizationRef{Account: "acme", Organization: "org"}, "plan")}
+		if err := w.hints.Take(t.Context(), written); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change()
+	ann.still(t)
+	if err := w.pages.Rule.Check(t.Context(), collab.Settings{PermissionProvider: true}, collab.Watch{
+		Account: "acme", Organization: "org", User: "bob", Documents: []string{"plan"},
+	}); collab.CodeOf(err) != collab.PermissionDenied {
+		t.Errorf("whom the provider does not name: %v", err)
+	}
+	status = http.StatusInternalServerError
+	change()
+	ann.expect(t, bye, "")
 }
 
 // TestPages: a page that says anything but ping, or that too often, is ended; one that reads nothing, or is half closed, is in nobody's way.

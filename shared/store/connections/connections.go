@@ -21,6 +21,8 @@ const (
 
 	kept = MaxLifetime + 10*time.Minute // of what tells of a connection
 	span = 10 * time.Minute             // see keys.ConnectionCount
+
+	ticketLen = 40 // of the id of a ticket: two marks
 )
 
 // Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written less
@@ -54,6 +56,9 @@ func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until 
 
 // TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any more.
 func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error) {
+	if len(id) != ticketLen {
+		return w, false, nil
+	}
 	it, _, err := s.WriteOne(ctx, store.Delete(keys.Ticket(id)), types.ReturnValueAllOld)
 	if err != nil || it == nil {
 		return w, false, err
