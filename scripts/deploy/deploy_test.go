@@ -139,7 +139,7 @@ func TestAskCloud(t *testing.T) {
 		t.Setenv("AWS_ENDPOINT_URL", test.endpoint)
 		at := askCloud(t.Context())
 		name, said := at.name, at.untried(test.settings)
-		if lines := strings.Count(said, "\n"); name != test.name || lines > 3 || (said == "") != (test.missing == nil) {
+		if lines := strings.Count(said, "\n"); name != test.name || lines > 4 || (said == "") != (test.missing == nil) {
 			t.Errorf("%s is %q, want %q; said %q", test.endpoint, name, test.name, said)
 		}
 		for _, part := range test.missing {
