@@ -25,7 +25,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// The release is told in three places.
+// The release is told in four places.
 func TestRelease(t *testing.T) {
 	changes, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {
@@ -35,12 +35,14 @@ func TestRelease(t *testing.T) {
 	if newest == nil || string(newest[1]) != Release {
 		t.Errorf("the newest release in CHANGELOG.md is %q, here it is %s", newest, Release)
 	}
-	text, err := os.ReadFile("../../scripts/client-ts/package.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var client struct{ Version string }
-	if err := json.Unmarshal(text, &client); err != nil || client.Version != Release {
-		t.Errorf("the TypeScript client is %q, %v, here it is %s", client.Version, err, Release)
+	for _, name := range []string{"client-ts", "elements"} {
+		text, err := os.ReadFile("../../scripts/" + name + "/package.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made struct{ Version string }
+		if err := json.Unmarshal(text, &made); err != nil || made.Version != Release {
+			t.Errorf("%s is %q, %v, here it is %s", name, made.Version, err, Release)
+		}
 	}
 }
