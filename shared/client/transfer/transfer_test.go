@@ -36,6 +36,12 @@ type service struct {
 // serve serves a service with a table of its own, whose credentials are in these headers.
 func serve(t testing.TB, headers ...credentials.Headers) *service {
 	t.Helper()
+	return serveAt(t, localstacktest.DynamoDB(t), headers...)
+}
+
+// serveAt is serve on the DynamoDB at a URL.
+func serveAt(t testing.TB, dynamoDB string, headers ...credentials.Headers) *service {
+	t.Helper()
 	name := fmt.Sprintf("transfer-%d", time.Now().UnixNano())
 	sqs := localstacktest.Config(localstacktest.MiniStack(t))
 	urls, err := queue.Create(t.Context(), sqs, name+"-")
@@ -43,7 +49,7 @@ func serve(t testing.TB, headers ...credentials.Headers) *service {
 		t.Fatal(err)
 	}
 	s := &service{Service: app.New(app.Config{
-		DynamoDB: localstacktest.Config(localstacktest.DynamoDB(t)), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
+		DynamoDB: localstacktest.Config(dynamoDB), SQS: sqs, Table: name, EventsURL: urls[keys.EventsQueue],
 		Log: slog.New(slog.DiscardHandler), Headers: append(headers, credentials.Headers{})[0],
 	})}
 	if err := s.Directory.CreateTable(t.Context()); err != nil {
