@@ -11,8 +11,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// addLive adds what tells pages of changes: the gateway of their connections with the function of its routes, and the function that takes the
-// table's stream.
+// addLive adds what tells pages of changes: the gateway of their connections with the function of its routes, and the function that takes
+// the table's stream.
 func (s *service) addLive() {
 	if !s.settings.live() {
 		return

@@ -37,7 +37,7 @@ func (d *deployment) live(t *testing.T) {
 	if err != nil {
 		t.Fatal(ticket.Result.Data.URL, err)
 	}
-	defer page.CloseNow()
+	t.Cleanup(func() { _ = page.CloseNow() })
 	if _, _, err := websocket.Dial(ctx, ticket.Result.Data.URL, nil); err == nil {
 		t.Error("the ticket is good twice")
 	}

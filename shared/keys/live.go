@@ -100,8 +100,8 @@ func ParseChange(k Key) (c Change, ok bool) {
 	return c, c.Kind != "" && err == nil
 }
 
-// KeyFilter is a rule on an item's key, in the form of a filter of Lambda: each part of the key matches one of its patterns, `{"prefix": …}`,
-// `{"suffix": …}` or a text.
+// KeyFilter is a rule on an item's key, in the form of a filter of Lambda: each part of the key matches one of its patterns,
+// `{"prefix": …}`, `{"suffix": …}` or a text.
 type KeyFilter map[string][]any
 
 // ChangeFilters pass every key of which ParseChange tells something, and few others.

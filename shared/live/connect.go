@@ -38,8 +38,8 @@ type Pages struct {
 	span  time.Time      // when it began
 }
 
-// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is none, used or old, like Rule.Check, and with
-// RESOURCE_EXHAUSTED where there are too many.
+// Connect begins a connection with a ticket. It fails with PERMISSION_DENIED where the ticket is none, used or old, like Rule.Check, and
+// with RESOURCE_EXHAUSTED where there are too many.
 func (p *Pages) Connect(ctx context.Context, id, ticket string) error {
 	w, ok, err := p.Connections.TakeTicket(ctx, ticket)
 	if err != nil {

@@ -55,8 +55,8 @@ type Rule struct {
 	Access    Access
 }
 
-// Check fails unless a person may be told of all that they want to watch: with NOT_FOUND where the organization or a document does not exist,
-// FAILED_PRECONDITION where the organization is disabled, PERMISSION_DENIED where the person may not see a document, or it is disabled.
+// Check fails unless a person may be told of all that they want to watch: with NOT_FOUND where the organization or a document does not
+// exist, FAILED_PRECONDITION where the organization is disabled, PERMISSION_DENIED where the person may not see a document, or it is disabled.
 func (r Rule) Check(ctx context.Context, s collab.Settings, w collab.Watch) error {
 	docs, err := r.open(ctx, w.Account, w.Organization, w.Documents)
 	if err != nil {

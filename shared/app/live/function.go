@@ -63,10 +63,15 @@ func fromEnvironment(ctx context.Context, lookup func(string) (string, bool)) (C
 	return c, err
 }
 
+type (
+	routed = events.APIGatewayWebsocketProxyRequest
+	answer = events.APIGatewayProxyResponse
+)
+
 // routes returns the handler of the routes: $connect, $disconnect, and $default for every message.
-func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
-	return func(ctx context.Context, r events.APIGatewayWebsocketProxyRequest) (events.APIGatewayProxyResponse, error) {
-		answer := events.APIGatewayProxyResponse{StatusCode: http.StatusOK}
+func routes(pages *rules.Pages, log *slog.Logger) func(context.Context, routed) (answer, error) {
+	return func(ctx context.Context, r routed) (answer, error) {
+		answer := answer{StatusCode: http.StatusOK}
 		switch of := r.RequestContext; of.EventType {
 		case "CONNECT":
 			if err := pages.Connect(ctx, of.ConnectionID, r.QueryStringParameters["ticket"]); err != nil {

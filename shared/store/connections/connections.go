@@ -1,5 +1,5 @@
-// Package connections keeps the connections of pages that are told of changes, and the tickets that they begin with. All of it is short-lived:
-// what is not deleted by its end, the table deletes some time later.
+// Package connections keeps the connections of pages that are told of changes, and the tickets that they begin with. All of it is
+// short-lived: what is not deleted by its end, the table deletes some time later.
 package connections
 
 import (
@@ -25,8 +25,8 @@ const (
 	ticketLen = 40 // of the id of a ticket: two marks
 )
 
-// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written less
-// than a second before may be missing in what they read.
+// Store keeps connections and tickets in a table. Safe for concurrent use. Its methods fail like those of store.Table. What was written
+// less than a second before may be missing in what they read.
 type Store struct{ *store.Table }
 
 // ticketItem is the item of a ticket.
@@ -54,7 +54,8 @@ func (s Store) AddTicket(ctx context.Context, w collab.Watch) (id string, until 
 	return id, at.UnixMilli(), s.Put(ctx, store.ItemOf(keys.Ticket(id), ticketItem{w, at.UnixMilli(), at.Unix()}))
 }
 
-// TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any more.
+// TakeTicket returns what a ticket is for, and takes it away: nobody else gets it. ok is false for one that is not there, or not good any
+// more.
 func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bool, err error) {
 	if len(id) != ticketLen {
 		return w, false, nil
@@ -72,8 +73,7 @@ func (s Store) TakeTicket(ctx context.Context, id string) (w collab.Watch, ok bo
 func (s Store) Connect(ctx context.Context, c collab.Connection) error {
 	expires := s.Now().Add(kept).Unix()
 	items := []store.Item{
-		store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}),
-		store.ItemOf(keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, c.ID)}, connectionItem{c, expires}),
+		store.ItemOf(keys.Connection(c.ID), connectionItem{c, expires}), store.ItemOf(ofUser(c), connectionItem{c, expires}),
 	}
 	for _, k := range watchers(c) {
 		items = append(items, store.ItemOf(k, watcherItem{expires}))
@@ -101,8 +101,7 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 	if c.ID = id; s.Millis()-c.At < age.Milliseconds() {
 		return nil
 	}
-	gone := append(watchers(c.Connection),
-		keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, id)})
+	gone := append(watchers(c.Connection), ofUser(c.Connection))
 	if err := store.Each(ctx, len(gone), func(ctx context.Context, i int) error { return s.Delete(ctx, gone[i]) }); err != nil {
 		return err
 	}
@@ -111,6 +110,10 @@ func (s Store) Disconnect(ctx context.Context, id string, age time.Duration) err
 		return err
 	}
 	return s.count(ctx, c.Connection, -1)
+}
+
+func ofUser(c collab.Connection) keys.Key {
+	return keys.Key{PK: keys.ConnectionPartition(c.Account, c.Organization), SK: keys.ConnectionOf(c.User, c.ID)}
 }
 
 func watchers(c collab.Connection) []keys.Key {
@@ -130,84 +133,75 @@ func (s Store) count(ctx context.Context, c collab.Connection, n int) error {
 
 // Connected counts the connections that bear on one more.
 func (s Store) Connected(ctx context.Context, w collab.Watch) (n collab.Connected, err error) {
-	n.Documents = map[string]int{}
+	n.User, err = s.there(ctx, store.Scan{
+		PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
+		Limit: collab.MaxUserConnections,
+	})
+	if err != nil {
+		return n, err
+	}
 	counts := make([]int, len(w.Documents))
-	err = store.Each(ctx, len(w.Documents)+2, func(ctx context.Context, i int) error {
-		if i < len(w.Documents) {
-			found, _, err := s.QueryPage(ctx, store.Scan{
-				PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything,
-				Limit: collab.MaxDocumentConnections, Project: []string{keys.Expires},
-			})
-			counts[i] = s.there(found)
-			return err
-		}
-		q := store.Scan{
-			PK: keys.ConnectionPartition(w.Account, w.Organization), Keys: store.Children(keys.ConnectionsOf(w.User)),
-			Limit: collab.MaxUserConnections, Project: []string{keys.Expires},
-		}
-		if i > len(w.Documents) {
-			from := keys.Time(s.Now().Add(-MaxLifetime - span).UnixMilli())
-			q = store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}}
-		}
-		found, _, err := s.QueryPage(ctx, q)
-		if i == len(w.Documents) {
-			n.User = s.there(found)
-			return err
-		}
-		for _, it := range found {
-			n.Account += it.Number(keys.Added)
-		}
+	err = store.Each(ctx, len(counts), func(ctx context.Context, i int) (err error) {
+		counts[i], err = s.there(ctx, store.Scan{
+			PK: keys.WatcherPartition(w.Account, w.Organization, w.Documents[i]), Keys: store.Everything, Limit: collab.MaxDocumentConnections,
+		})
 		return err
 	})
+	n.Documents = map[string]int{}
 	for i, doc := range w.Documents {
 		n.Documents[doc] = counts[i]
+	}
+	if err != nil {
+		return n, err
+	}
+	from := keys.Time(s.Now().Add(-MaxLifetime - span).UnixMilli())
+	spans, err := s.Query(ctx, store.Scan{PK: keys.ConnectionCounts(w.Account), Keys: store.Span{From: from}})
+	for _, it := range spans {
+		n.Account += it.Number(keys.Added)
 	}
 	return n, err
 }
 
-// there is how many of the items have not expired.
-func (s Store) there(items []store.Item) (n int) {
+// there is how many items of one page have not expired.
+func (s Store) there(ctx context.Context, q store.Scan) (n int, err error) {
+	q.Project = []string{keys.Expires}
+	items, _, err := s.QueryPage(ctx, q)
 	for _, it := range items {
 		if it.Number(keys.Expires) > s.Now().Unix() {
 			n++
 		}
 	}
-	return n
+	return n, err
 }
 
 // Connections returns the connections of a user of an organization, of all for "".
 func (s Store) Connections(ctx context.Context, acct, org, user string) ([]collab.Connection, error) {
-	q := store.Scan{PK: keys.ConnectionPartition(acct, org), Keys: store.Everything}
-	if user != "" {
-		q.Keys = store.Children(keys.ConnectionsOf(user))
-	}
-	return s.read(ctx, q, func(it store.Item) (collab.Connection, error) {
-		var c connectionItem
-		err := it.Decode(&c)
-		return c.Connection, err
-	})
+	return s.read(ctx, keys.ConnectionPartition(acct, org), user)
 }
 
 // Watchers returns the connections that watch a document of an organization, of a user or of all for "", with that document alone.
 func (s Store) Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error) {
-	q := store.Scan{PK: keys.WatcherPartition(acct, org, doc), Keys: store.Everything}
+	list, err := s.read(ctx, keys.WatcherPartition(acct, org, doc), user)
+	for i := range list {
+		list[i].Watch = collab.Watch{Account: acct, Organization: org, User: list[i].User, Documents: []string{doc}}
+	}
+	return list, err
+}
+
+// read reads the connections in a partition.
+func (s Store) read(ctx context.Context, partition, user string) ([]collab.Connection, error) {
+	q := store.Scan{PK: partition, Keys: store.Everything}
 	if user != "" {
 		q.Keys = store.Children(keys.ConnectionsOf(user))
 	}
-	return s.read(ctx, q, func(it store.Item) (c collab.Connection, err error) {
-		c.Watch = collab.Watch{Account: acct, Organization: org, Documents: []string{doc}}
-		return c, err
-	})
-}
-
-// read reads connections; read1 reads what their keys do not say.
-func (s Store) read(ctx context.Context, q store.Scan, read1 func(store.Item) (collab.Connection, error)) ([]collab.Connection, error) {
 	items, err := s.Query(ctx, q)
 	list := make([]collab.Connection, len(items))
 	for i, it := range items {
-		if list[i], err = read1(it); err != nil {
+		var c connectionItem
+		if err := it.Decode(&c); err != nil {
 			return nil, err
 		}
+		list[i] = c.Connection
 		if list[i].User, list[i].ID, err = keys.ParseConnectionOf(it.Text(keys.SK)); err != nil {
 			return nil, store.Unreadable(it.Key(), err)
 		}
