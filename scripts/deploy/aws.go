@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -167,21 +168,29 @@ const enoughMails = 1_000
 // fewMails is what to tell who deploys a stage with mail, "" for nothing.
 func fewMails(ctx context.Context, cfg aws.Config) (string, error) {
 	account, err := sesv2.NewFromConfig(cfg).GetAccount(ctx, nil)
-	switch {
-	case err != nil || account.SendQuota == nil || account.ProductionAccessEnabled && account.SendQuota.Max24HourSend >= enoughMails:
+	if err != nil || account.SendQuota == nil {
 		return "", err
-	case account.ProductionAccessEnabled:
+	}
+	return ofQuota(cfg.Region, account.ProductionAccessEnabled, *account.SendQuota), nil
+}
+
+// ofQuota is fewMails for a quota of a region, in production or in the sandbox.
+func ofQuota(region string, production bool, quota types.SendQuota) string {
+	switch {
+	case !production:
+		return fmt.Sprintf(`
+SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:
+  aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %[1]s
+
+`, region, quota.Max24HourSend, quota.MaxSendRate)
+	case quota.Max24HourSend < enoughMails:
 		return fmt.Sprintf(`
 SES takes %.0f mails in 24 hours in %s: those beyond it wait until it takes more. Ask AWS for more:
-  aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %s
+  aws service-quotas request-service-quota-increase --service-code ses --quota-code L-804C8AE8 --desired-value 50000 --region %[2]s
 
-`, account.SendQuota.Max24HourSend, cfg.Region, cfg.Region), nil
+`, quota.Max24HourSend, region)
 	}
-	return fmt.Sprintf(`
-SES is in its sandbox in %s: it takes mail to verified addresses alone, %.0f in 24 hours and %.0f in a second. Ask AWS to move it out:
-  aws sesv2 put-account-details --production-access-enabled --mail-type TRANSACTIONAL --website-url URL --region %s
-
-`, cfg.Region, account.SendQuota.Max24HourSend, account.SendQuota.MaxSendRate, cfg.Region), nil
+	return ""
 }
 
 // enoughFunctions is the concurrency below which a stage is short of functions under load: deliver takes 60 of it, and each of the others

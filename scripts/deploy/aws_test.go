@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sesv2"
+	mail "github.com/aws/aws-sdk-go-v2/service/sesv2/types"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -136,6 +137,16 @@ func TestFewMails(t *testing.T) {
 		}
 		if said, err := fewMails(t.Context(), cfg); err != nil || (said == "") != (want == "") || !strings.Contains(said, want) {
 			t.Errorf("in production %v: %q, %v; want %q", production, said, err, want)
+		}
+	}
+}
+
+// In production, too, a quota may be small.
+func TestOfQuota(t *testing.T) {
+	for most, want := range map[float64]string{200: "SES takes 200 mails in 24 hours in eu-west-1", 50_000: ""} {
+		said := ofQuota("eu-west-1", true, mail.SendQuota{Max24HourSend: most})
+		if (said == "") != (want == "") || !strings.Contains(said, want) {
+			t.Errorf("of %v mails: %q, want %q", most, said, want)
 		}
 	}
 }
