@@ -280,6 +280,32 @@ func TestNamed(t *testing.T) {
 	}
 }
 
+// TestHeaders: the credentials are in the headers that the environment names, and the pages and the reference say so.
+func TestHeaders(t *testing.T) {
+	fails(t, `"host" must be`, t.TempDir(), "API_KEY_HEADER=host")
+	s := start(t, t.TempDir(), "API_KEY_HEADER=x-other-key", "AUTH_TOKEN_HEADER=x-other-token")
+	c := client.New(client.Config{
+		BaseURL: s.url, APIKey: "dev-key", AuthToken: "dev-token", APIKeyHeader: "x-other-key", AuthTokenHeader: "x-other-token",
+	})
+	if _, err := c.Organizations.GetPage(t.Context(), &client.OrganizationsGetRequest{}); err != nil {
+		t.Error(err)
+	}
+	if got := s.post(t, "dev-key", "dev-token", "/v2/organizations/get", `{"data": {}}`); !strings.Contains(got, "the headers x-other-key and x-other-token are required") {
+		t.Errorf("under the usual names: %s", got)
+	}
+	for _, path := range []string{"/", "/openapi.json"} {
+		page, err := http.Get(s.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(page.Body)
+		page.Body.Close()
+		if err != nil || !strings.Contains(string(text), "x-other-key") || strings.Contains(string(text), "x-service-") {
+			t.Errorf("%s names other headers: %v", path, err)
+		}
+	}
+}
+
 func TestMends(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
