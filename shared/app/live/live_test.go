@@ -30,7 +30,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// world is a deployment of its own, with the accounts acme and other, each with the organization org, and in that documents plan and budget.
+// world is a deployment of its own, with the accounts acme and other, each with the organization org, and in that the documents plan and
+// budget.
 type world struct {
 	service  *app.Service
 	kept     connections.Store
@@ -447,7 +448,8 @@ func TestProvider(t *testing.T) {
 	ann.expect(t, bye, "")
 }
 
-// TestPages: a page that says anything but ping, or that too often, is ended; one that reads nothing, or is half closed, is in nobody's way.
+// TestPages: a page that says anything but ping, or that too often, is ended; one that reads nothing, or is half closed, is in nobody's
+// way.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	watch := `"documentIds": ["plan"]`
@@ -499,8 +501,8 @@ func TestPages(t *testing.T) {
 	good.expect(t, bye, pong)
 }
 
-// TestGatewayFails: what the gateway refuses is lost for that connection alone; one that has ended is forgotten, unless it is so young that the
-// gateway may not know of it yet.
+// TestGatewayFails: what the gateway refuses is lost for that connection alone; one that has ended is forgotten, unless it is so young that
+// the gateway may not know of it yet.
 func TestGatewayFails(t *testing.T) {
 	w := newWorld(t)
 	good := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
@@ -534,8 +536,8 @@ func TestGatewayFails(t *testing.T) {
 	}
 }
 
-// TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no longer
-// than they can have lasted.
+// TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no
+// longer than they can have lasted.
 func TestBounds(t *testing.T) {
 	w := newWorld(t)
 	put := func(n int, user func(i int) string, document string) {
@@ -589,8 +591,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. What the write itself costs is in TestCosts
-// of package app.
+// TestUnits: a write that nobody watches costs half a read unit of the table, and no write of it. What the write itself costs is in
+// TestCosts of package app.
 func TestUnits(t *testing.T) {
 	w := newWorld(t)
 	org := collab.OrganizationRef{Account: "acme", Organization: "org"}
