@@ -64,7 +64,8 @@ func (h Headers) Check() error {
 // taken reports whether a header means something else to the service, or to what is before it.
 func taken(name string) bool {
 	return strings.HasPrefix(name, "x-amz") || strings.HasPrefix(name, "x-forwarded-") || slices.Contains([]string{
-		"accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
+		"accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect",
+		"host",
 		"idempotency-key", "origin", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via",
 	}, name)
 }

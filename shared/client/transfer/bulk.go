@@ -99,35 +99,26 @@ func (i *importer) each(batch []*line, err error, alone func(*line) error) error
 	return nil
 }
 
-// bulk sends lines as the items of a request, and counts them by what became of them.
-func (i *importer) bulk(path string, base map[string]any, name string, batch []*line, of func(*line) object) error {
-	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return body(l, of) }, nil)
-	i.added(append(added, there...)...)
-	return err
-}
-
-// bulkOrThere is bulk for things whose operation leaves what is there: see is called for each of them. done gets those that were added.
-func (i *importer) bulkOrThere(
-	path string, base map[string]any, name string, batch []*line, of func(*line) object, see func(*line) error, done ...*[]*line,
-) error {
-	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return body(l, of) }, nil)
+// bulk sends lines as the items of a request, and counts those that were added, which it returns. see is called for each thing that is there
+// already.
+func (i *importer) bulk(
+	path string, base map[string]any, name string, batch []*line, of func(*line) object, see func(*line) error,
+) (added []*line, err error) {
+	added, there, err := i.items(path, base, name, batch, func(l *line) jsontext.Value { return value(of(l)) }, nil)
 	i.added(added...)
-	for _, d := range done {
-		*d = append(*d, added...)
-	}
 	for _, l := range there {
 		if err == nil {
 			err = see(l)
 		}
 	}
-	return err
+	return added, err
 }
 
 // place is a mistake in an item of a request: the item's number, and the field in it.
 var place = regexp.MustCompile(`^data\.\w+\[(\d+)\]\.?(.*)$`)
 
-// items sends lines as the items of a request: again, without those that are refused, until each was added, is there already, or is refused.
-// It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
+// items sends lines as the items of a request: again, without those that are refused, until each was added, is there already, or is
+// refused. It fails where the import is not to go on. within, where it is not nil, finds the line that a field of an item is in.
 func (i *importer) items(
 	path string, base map[string]any, name string, batch []*line, body func(*line) jsontext.Value,
 	within func(l *line, field string) (*line, string),
@@ -173,8 +164,8 @@ func (i *importer) items(
 	return added, there, nil
 }
 
-// mistakes refuses the lines whose mistakes an error names, or all where it names none, and returns the others. It fails with an error that
-// refuses nothing.
+// mistakes refuses the lines whose mistakes an error names, or all where it names none, and returns the others. It fails with an error
+// that refuses nothing.
 func (i *importer) mistakes(batch []*line, err error, within func(*line, string) (*line, string)) (left []*line, _ error) {
 	if !refuses(err) {
 		return nil, err

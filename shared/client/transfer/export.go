@@ -30,8 +30,9 @@ type ExportOptions struct {
 // most is how many ids a request may name.
 const most = 30
 
-// Export writes an organization to w as a file of this package. It reads by the operations of c, so each thread is in the
-// file as it was when it was read, and the whole is no snapshot of one moment. It holds one page of an answer at a time. It fails with the error of the operation that failed, or of w: what w has by then, Resume knows.
+// Export writes an organization to w as a file of this package. It reads by the operations of c: each thread is in the file as it was when it
+// was read, and the whole is no snapshot of one moment. It holds one page of an answer at a time. It fails with the error of the operation
+// that failed, or of w: Resume knows how to go on with what w has by then.
 func Export(ctx context.Context, c *client.Client, organization string, w io.Writer, o ExportOptions) error {
 	e := exporter{
 		ctx: ctx, c: c, org: organization, out: bufio.NewWriterSize(w, 1<<16), forms: forms(), ExportOptions: o,
@@ -148,7 +149,7 @@ func (e *exporter) organization() error {
 	}
 	o := parse(list[0])
 	if isTrue(o, "disabled") {
-		return client.Errorf(client.CodeFailedPrecondition, "organization %q is disabled: what is in it cannot be read until it is enabled", e.org)
+		return client.Errorf(client.CodeFailedPrecondition, "organization %q is disabled: it cannot be read until it is enabled", e.org)
 	}
 	return e.write(Organization, further(renamed(o, "id", "organizationId"), "disabled", "createdAt", "lastUpdated"))
 }
@@ -384,9 +385,9 @@ func (e *exporter) withEnds(of, id string, users []object) (list []object, err e
 	for _, u := range users {
 		ids = append(ids, textOf(u, "userId"))
 	}
-	answer, _, err := client.Call[client.Keyed[map[string]client.Keyed[client.Permission]]](e.ctx, e.c, "/v2/auth/permissions/get", map[string]any{
-		"organizationId": e.org, "userIds": ids, of + "Ids": []string{id},
-	})
+	type permissions = map[string]client.Keyed[client.Permission]
+	request := map[string]any{"organizationId": e.org, "userIds": ids, of + "Ids": []string{id}}
+	answer, _, err := client.Call[client.Keyed[permissions]](e.ctx, e.c, "/v2/auth/permissions/get", request)
 	if err != nil {
 		return nil, err
 	}
@@ -429,7 +430,8 @@ func (e *exporter) people() error {
 			for _, d := range few {
 				ids = append(ids, textOf(parse(d), "id"))
 			}
-			err := e.items("/v2/commentannotations/read/get", map[string]any{"documentIds": ids}, func(s object) error { return e.write(ReadState, s) })
+			request := map[string]any{"documentIds": ids}
+			err := e.items("/v2/commentannotations/read/get", request, func(s object) error { return e.write(ReadState, s) })
 			if err != nil {
 				return err
 			}

@@ -257,7 +257,10 @@ func (i *importer) add(batch []*line) error {
 				base[name] = v
 			}
 		}
-		return i.bulk("/v2/users/add", base, "users", batch, func(l *line) object { return without(l.object, "documentId", "folderId") })
+		_, err := i.bulk("/v2/users/add", base, "users", batch, func(l *line) object {
+			return without(l.object, "documentId", "folderId")
+		}, func(*line) error { return nil })
+		return err
 	case Grant:
 		return i.grants(batch)
 	case Group:
@@ -299,17 +302,10 @@ func (i *importer) refuse(l *line, field, message string) {
 	}
 }
 
-// body is what bulk sends of a line.
-func body(l *line, of func(*line) object) jsontext.Value {
-	if of == nil {
-		return value(l.object)
-	}
-	return value(of(l))
-}
-
 // folders adds folders, in their order.
 func (i *importer) folders(batch []*line) error {
-	return i.bulkOrThere("/v2/organizations/folders/add", map[string]any{}, "folders", batch, nil, func(l *line) error {
+	fields := func(l *line) object { return l.object }
+	_, err := i.bulk("/v2/organizations/folders/add", map[string]any{}, "folders", batch, fields, func(l *line) error {
 		list, err := i.get("/v2/organizations/folders/get", map[string]any{"folderId": l.id})
 		if err != nil {
 			return err
@@ -319,6 +315,7 @@ func (i *importer) folders(batch []*line) error {
 		}
 		return nil
 	})
+	return err
 }
 
 // documents adds documents of one folder, and sets the access types that are their own, and those that are disabled.
@@ -328,8 +325,8 @@ func (i *importer) documents(batch []*line) error {
 		base["folderId"] = v
 	}
 	fields := func(l *line) object { return without(l.object, "folderId", "accessType", "disabled") }
-	var open []*line // whose access type and state are to be set
-	err := i.bulkOrThere("/v2/organizations/documents/add", base, "documents", batch, fields, func(l *line) error {
+	var begun []*line // that are there, and may be without their access type or state
+	added, err := i.bulk("/v2/organizations/documents/add", base, "documents", batch, fields, func(l *line) error {
 		list, err := i.get("/v2/organizations/documents/get", map[string]any{"documentIds": []string{l.id}})
 		if err != nil || len(list) == 0 {
 			return err
@@ -341,16 +338,16 @@ func (i *importer) documents(batch []*line) error {
 		}
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "disabled" })
 		if i.there(l, names); len(names) == 0 {
-			open = append(open, l)
+			begun = append(begun, l)
 		}
 		return nil
-	}, &open)
+	})
 	if err != nil {
 		return err
 	}
 	byAccess := map[string][]string{}
 	var disabled []string
-	for _, l := range open {
+	for _, l := range append(added, begun...) {
 		if access := textOf(l.object, "accessType"); access != "" {
 			byAccess[access] = append(byAccess[access], l.id)
 		}

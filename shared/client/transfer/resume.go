@@ -66,7 +66,8 @@ type lines struct {
 	offset int64 // after it
 }
 
-// next returns the next line without its end. It fails with io.EOF after the last, and with errTorn, beside the text, where that has no end.
+// next returns the next line without its end. It fails with io.EOF after the last, and with errTorn, beside the text, where that has no
+// end.
 func (l *lines) next() (text []byte, err error) {
 	for {
 		part, err := l.r.ReadSlice('\n')

@@ -55,7 +55,9 @@ func (i *importer) threads(batch []*line) error {
 	doc := list[0].document()
 	for path, lines := range byPath {
 		added, there, err := i.items(path, map[string]any{"documentId": doc}, "commentAnnotations", lines,
-			func(l *line) jsontext.Value { return byLine[l].asSent(path) }, func(l *line, field string) (*line, string) { return byLine[l].find(field) })
+			func(l *line) jsontext.Value { return byLine[l].asSent(path) },
+			func(l *line, field string) (*line, string) { return byLine[l].find(field) },
+		)
 		for _, l := range added {
 			if err == nil {
 				err = i.complete(doc, byLine[l], nil)

@@ -225,7 +225,7 @@ func without(o object, names ...string) object {
 	return kept
 }
 
-// escapeKind returns the name in a line of a further field, and back reads it: kind itself is the line's own.
+// escapeKind returns the name that a further field has in a line, where kind is the line's own. See cutEscape.
 func escapeKind(name string) string {
 	if strings.TrimLeft(name, "_") == "kind" {
 		return "_" + name
