@@ -20,7 +20,7 @@ import (
 func newLog(form string, out io.Writer, colored bool) (log, people *slog.Logger, err error) {
 	switch form {
 	case "short":
-		h := tint.NewHandler(out, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !colored, ReplaceAttr: withoutEscapes})
+		h := tint.NewTextHandler(out, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !colored, ReplaceAttr: withoutEscapes})
 		return slog.New(withoutRequests{h}), slog.New(h), nil
 	case "logfmt":
 		return slog.New(slog.NewTextHandler(out, nil)), nil, nil

@@ -58,7 +58,7 @@ func (s *Store) seek(
 	ctx context.Context, acct, id string, itemKeys func(collab.OrganizationRef) []keys.Key,
 ) (org collab.OrganizationRef, found map[keys.Key]store.Item, err error) {
 	itself, now := keys.Organization(acct, id), s.Now()
-	incarnation, cached := s.cached.Get(itself, now)
+	_, cached := s.cached.Get(itself, now)
 	likely, seen := s.cached.Last(itself)
 	org = collab.OrganizationRef{Account: acct, Organization: id, Incarnation: likely}
 	var ask []keys.Key
@@ -71,7 +71,8 @@ func (s *Store) seek(
 	if found, err = s.GetSettled(ctx, ask); err != nil || cached {
 		return org, found, err
 	}
-	if incarnation, err = s.open(found[itself], organizationNamed(id), now); err != nil || seen && incarnation == likely {
+	incarnation, err := s.open(found[itself], organizationNamed(id), now)
+	if err != nil || seen && incarnation == likely {
 		return org, found, err
 	}
 	org.Incarnation = incarnation
