@@ -536,6 +536,42 @@ func TestGatewayFails(t *testing.T) {
 	}
 }
 
+type kept = rules.Connections
+
+// unreadable is the connections where the table cannot be read while err is set.
+type unreadable struct {
+	kept
+	err error
+}
+
+func (u *unreadable) Watchers(ctx context.Context, acct, org, doc, user string) ([]collab.Connection, error) {
+	if u.err != nil {
+		return nil, u.err
+	}
+	return u.kept.Watchers(ctx, acct, org, doc, user)
+}
+
+// TestRepeated: records that are lost tell nobody, a batch that failed is taken again, and one that comes twice is told twice.
+func TestRepeated(t *testing.T) {
+	w := newWorld(t)
+	p := w.connect(t, "acme", "ann", `"documentIds": ["plan"]`)
+	table := &unreadable{kept: w.hints.Connections, err: errors.New("throttled")}
+	w.hints.Connections = table
+	written := []keys.Key{keys.Annotation(collab.OrganizationRef{Account: "acme", Organization: "org"}.Document("plan"), "a")}
+	if err := w.hints.Take(t.Context(), written); !errors.Is(err, table.err) {
+		t.Errorf("where the table cannot be read: %v", err)
+	}
+	p.still(t)
+	table.err = nil
+	for range 2 {
+		if err := w.hints.Take(t.Context(), written); err != nil {
+			t.Fatal(err)
+		}
+		p.expect(t, plan)
+	}
+	p.still(t)
+}
+
 // TestBounds: beyond the bounds there is no ticket, and no connection by an earlier one; connections whose end nobody noticed count no
 // longer than they can have lasted.
 func TestBounds(t *testing.T) {
