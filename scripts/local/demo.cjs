@@ -27,6 +27,8 @@ async function open(context, at) {
   page.expected = false; // whether failing requests are what the test wants
   page.on('console', (m) => m.type() === 'error' && !page.expected && problems.add(`${at}: console: ${m.text()}`));
   page.on('pageerror', (e) => problems.add(`${at}: ${e}`));
+  page.hints = []; // what the service told the page
+  page.on('websocket', (socket) => socket.on('framereceived', ({payload}) => page.hints.push(payload)));
   page.on('response', (r) => r.status() >= 400 && !page.expected && problems.add(`${at}: ${r.url()} answered ${r.status()}`));
   await page.goto(url + at);
   return page;
@@ -60,6 +62,14 @@ const select = (page, id, text) => page.evaluate(([id, text]) => {
 // want notes a problem unless the locator is seen in time.
 async function want(what, locator) {
   await locator.waitFor().catch(() => problems.add(`not seen: ${what}`));
+}
+
+// until waits for a condition.
+async function until(holds) {
+  for (let tries = 0; !holds(); tries++) {
+    if (tries > 600) return void problems.add(`${holds} did not come`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
 }
 
 async function main() {
@@ -103,6 +113,8 @@ async function main() {
   await thread.getByRole('button', {name: 'Send'}).click();
   await want('the answer', thread.getByRole('link', {name: 'https://example.com/plan'}));
   await want("Bob's answer in Ann's window", ann.getByRole('article', {name: 'Thread of Ann Archer'}).getByText('Yes, see'));
+  if (!ann.hints.includes('{"changed":{"documentId":"launch-plan"}}')) problems.add(`nothing told Ann's window of Bob's answer: ${ann.hints}`);
+  if (!bob.hints.includes('{"changed":{"inbox":true}}')) problems.add(`nothing told Bob's window of his inbox: ${bob.hints}`);
 
   // What fails can be tried again, and is not sent twice.
   bob.expected = true;
@@ -161,14 +173,22 @@ async function main() {
     document.dispatchEvent(new Event('visibilitychange'));
   });
   asked.length = 0;
-  const seen = bob.waitForResponse((r) => r.url().endsWith('/threads')).then(() => bob.waitForResponse((r) => r.url().endsWith('/threads'))); // the other window goes on
+  const [annHeard, bobHeard] = [ann.hints.length, bob.hints.length];
 
   const mail = await open(context, '/mail');
   await want("Bob's mail", mail.getByText('bob@example.com').first());
   const webhooks = await open(context, '/webhooks');
   await want('the webhook', webhooks.getByText('comment_annotation.added', {exact: true}).first());
-  await seen;
+  await want('what will be deleted', bob.getByText('1 thread whose place is gone'));
+  await call('/v2/commentannotations/delete', {annotationIds: ['demo-gone']});
+  await bob.getByText('1 thread whose place is gone').waitFor({state: 'detached'}).catch(() => problems.add('what was deleted is seen'));
+  await until(() => ann.hints.length > annHeard && bob.hints.length > bobHeard);
   if (asked.length > 0) problems.add(`a hidden page asks: ${asked}`);
+  await ann.evaluate(() => {
+    Object.defineProperty(document, 'hidden', {value: false, configurable: true});
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  await ann.getByText('1 thread whose place is gone').waitFor({state: 'detached'}).catch(() => problems.add('a page that is shown again does not look'));
   await context.close();
 
   await writing(browser);
@@ -306,9 +326,11 @@ async function restricted(browser) {
 
   const bell = await open(context, '/demo?as=cleo');
   await want("Cleo's thread", bell.getByText('Only Ann Archer and you'));
-  const looks = () => other.waitForResponse((r) => r.url().endsWith('/threads'));
-  await looks();
-  await looks();
+  for (let i = 0; i < 2; i++) {
+    const look = other.waitForResponse((r) => r.url().endsWith('/threads'));
+    await other.evaluate(() => dispatchEvent(new Event('online')));
+    await look;
+  }
   if ((await other.getByText('Only for you').count()) > 0) problems.add('Bob sees what is not for him');
   await context.close();
 }

@@ -5,7 +5,9 @@ const QUIET = 120_000; // ms without a change after which the pauses grow
 const QUIET_PAUSE = 30_000; // ms, where nothing changes
 const LIVE_PAUSE = 300_000; // ms, where hints come
 const LONGEST = 60_000; // ms, where looks fail one after the other
-const APART = 2_000; // ms between two looks that hints ask for
+const APART = 3_000; // ms between two looks that hints ask for
+const COVER = 10_000; // ms from a look to the next, where a connection began in between
+const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
 
 /**
  * Looks for what is new while the page is seen: every five minutes where hints come, else every five seconds, and more seldom where nothing
@@ -23,6 +25,7 @@ export class Poll {
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
   #began = 0; // the last look
+  #cover = 0; // when to look for what changed before hints came
   #notBefore = 0;
 
   /**
@@ -45,12 +48,13 @@ export class Poll {
     clearTimeout(this.#timer);
   }
 
-  /** Says whether hints come from now on. Then it looks: some may have been missed. */
+  /** Says whether hints come from now on. Where they do, it looks for what was changed before. */
   live(on: boolean): void {
     if (on === this.#live) return;
     this.#live = on;
     this.#changed = Date.now();
-    void this.now();
+    this.#cover = on ? this.#began + COVER : 0;
+    if (!this.#current) this.#in(this.#pause());
   }
 
   /** Looks soon: at once, or a little later where hint comes after hint. */
@@ -87,21 +91,25 @@ export class Poll {
     const before = this.failure;
     this.#began = Date.now();
     this.#changed ||= this.#began;
+    if (this.#began >= this.#cover) this.#cover = 0;
     try {
       if (await this.look(asked)) this.#changed = Date.now();
       this.failure = undefined;
       this.#failing = 0;
     } catch (e) {
-      this.failure = e as Failure;
+      const failure = e as Failure;
+      const {status, retryAfter} = failure;
+      this.#notBefore = Date.now() + (retryAfter || 0);
       this.#failing = Math.min((this.#failing || PAUSE) * 2, LONGEST);
-      this.#notBefore = Date.now() + (this.failure.retryAfter || 0);
+      if (status !== 'RESOURCE_EXHAUSTED' || !retryAfter || retryAfter > SHORT) this.failure = failure;
+      else this.#failing = retryAfter;
     }
     if (before?.status !== this.failure?.status) this.changed();
   }
 
   #pause(): number {
     if (this.#failing) return this.#failing;
-    if (this.#live) return LIVE_PAUSE;
+    if (this.#live) return this.#cover ? Math.max(this.#cover - Date.now(), 0) : LIVE_PAUSE;
     return (this.#quiet = Date.now() - this.#changed < QUIET ? PAUSE : Math.min(this.#quiet * 2, QUIET_PAUSE));
   }
 
