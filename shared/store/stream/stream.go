@@ -32,7 +32,10 @@ func Open(ctx context.Context, cfg aws.Config, table string) (*Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stream{client: dynamodbstreams.NewFromConfig(cfg), arn: described.Table.LatestStreamArn, shards: map[string]*string{}}
+	client := dynamodbstreams.NewFromConfig(cfg, func(o *dynamodbstreams.Options) {
+		o.BaseEndpoint = db.Options().BaseEndpoint // AWS_ENDPOINT_URL_DYNAMODB names both
+	})
+	s := &Stream{client: client, arn: described.Table.LatestStreamArn, shards: map[string]*string{}}
 	if spec := described.Table.StreamSpecification; spec == nil || !aws.ToBool(spec.StreamEnabled) {
 		updated, err := db.UpdateTable(ctx, &dynamodb.UpdateTableInput{TableName: &table, StreamSpecification: &types.StreamSpecification{
 			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeKeysOnly,
