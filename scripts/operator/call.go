@@ -93,7 +93,7 @@ func (r *Run) call(ctx context.Context, account id, path string, body []byte) (*
 	req.Header.Set("Content-Type", "application/json")
 	w := &answer{status: http.StatusOK, header: http.Header{}}
 	r.Service.HandlerFor(collab.Identity{Account: a.ID, Settings: a.Settings}).ServeHTTP(w, req)
-	if w.status == http.StatusOK {
+	if w.status == http.StatusOK || w.status == http.StatusAccepted {
 		return w, nil
 	}
 	var failure struct {

@@ -161,7 +161,7 @@ func (s *Service) services() rpc.Services {
 	return rpc.Services{
 		&commentannotations.Service{Directory: s.Directory, Threads: s.Threads, Access: s.access},
 		&organizations.Service{Directory: s.Directory, Deletion: s.Deletion},
-		&users.Service{Directory: s.Directory},
+		&users.Service{Directory: s.Directory, Erasure: s.Deletion.Erasure, Jobs: s.Outbox},
 		&auth.Service{Directory: s.Directory},
 		&notifications.Service{
 			Accounts: s.Accounts, Directory: s.Directory, Inbox: s.Inbox, Deletion: s.Deletion, Threads: s.Threads, Access: s.access,

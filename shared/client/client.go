@@ -174,7 +174,7 @@ func (c *Client) Send(ctx context.Context, method, path string, header http.Head
 
 // decode returns the data of an answer and its nextPageToken, or its failure.
 func decode[Data any](a *Answer) (data Data, next string, err error) {
-	if a.Status == http.StatusOK {
+	if a.Status == http.StatusOK || a.Status == http.StatusAccepted {
 		var envelope struct {
 			Result *struct {
 				Data          Data   `json:"data"`
@@ -192,7 +192,7 @@ func decode[Data any](a *Answer) (data Data, next string, err error) {
 	return data, "", a.Failure()
 }
 
-// Failure returns what an answer other than 200 says went wrong.
+// Failure returns what an answer other than 200 and 202 says went wrong.
 func (a *Answer) Failure() *Error {
 	var envelope struct {
 		Error struct {

@@ -732,6 +732,39 @@ func (o Users) Delete(ctx context.Context, request *UsersDeleteRequest, options 
 	return data, err
 }
 
+// GetData lists the personal data that an organization has of a user, in pages, by POST /v2/users/data/get. The second result is
+// the pageToken of the next call, empty after the last.
+//
+// The response has the profile first, then annotations and comments by document, then notifications, newest first: of each at most
+// 100, all together at most 5 MB. A page looks at up to 10,000 things or 10 MB, so one may be empty and have a nextPageToken: of a
+// large organization there are many. The list may be a second behind. A user of whom there is nothing is no error. NOT_FOUND when
+// the organization does not exist; it may be disabled.
+func (o Users) GetData(ctx context.Context, request *UsersGetDataRequest, options ...Option) (*Data, string, error) {
+	return call[*Data](ctx, o.client, "/v2/users/data/get", request, writing(options))
+}
+
+// DeleteData deletes the personal data of users, by POST /v2/users/data/delete.
+//
+// Their access ends, and nobody tells them anything more. A job takes out of everything what they wrote and what names them: see
+// Personal data above, and users/data/delete/status for when it is done, some minutes later, 24 hours at most. A comment of theirs
+// is deleted where nobody answered after it; else it stays as one of erased-user, without content. What is added under the id of
+// such a user after the response is new, and stays. Posted to webhooks as user.erased, once for each user. A user of whom there is
+// nothing is no error. NOT_FOUND when an organization does not exist; it may be disabled.
+func (o Users) DeleteData(ctx context.Context, request *UsersDeleteDataRequest, options ...Option) (*DataDeletion, error) {
+	data, _, err := call[*DataDeletion](ctx, o.client, "/v2/users/data/delete", request, writing(options))
+	return data, err
+}
+
+// DeleteDataStatus says how far a deletion of personal data has come, by POST /v2/users/data/delete/status.
+//
+// It begins two minutes after users/data/delete, reads all there is twice, and waits until the receivers of webhooks have heard
+// whom they are to forget: 24 hours at most, while one does not answer. NOT_FOUND for a job that does not exist, or has been done
+// for 30 days.
+func (o Users) DeleteDataStatus(ctx context.Context, request *UsersDeleteDataStatusRequest) (*DataDeletionStatus, error) {
+	data, _, err := call[*DataDeletionStatus](ctx, o.client, "/v2/users/data/delete/status", request, nil)
+	return data, err
+}
+
 // AddPermissions gives a user grants on organizations, folders and documents, by POST /v2/auth/permissions/add.
 //
 // All are given or none: on an organization (she is then one of its users), on a folder with all in it, or on a document. They
@@ -1386,7 +1419,7 @@ const (
 	OrderDesc Order = "desc"
 )
 
-// Annotation is an answer, or a part of one, of CommentAnnotations.Get, CommentAnnotations.GetV1.
+// Annotation is the value of annotations: that the person made, or is assigned to, each without its comments.
 type Annotation struct {
 	// The comment annotation
 	AnnotationID string `json:"annotationId"`
@@ -2218,7 +2251,7 @@ type NotificationsGetRequest struct {
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// Notification is an answer, or a part of one, of Notifications.Get.
+// Notification is the value of notifications: in the person's inbox.
 type Notification struct {
 	// Its id
 	ID string `json:"id"`
@@ -2815,7 +2848,7 @@ type UsersGetRequest struct {
 	PageToken string `json:"pageToken,omitzero"`
 }
 
-// UserWithRole is an answer, or a part of one, of Users.Get.
+// UserWithRole is the value of member: the person as a member of the organization.
 type UserWithRole struct {
 	// The user
 	UserID string `json:"userId"`
@@ -2877,6 +2910,180 @@ type UsersDeleteRequest struct {
 	FolderID string `json:"folderId,omitzero"`
 	// At most 500; required; at most 500
 	UserIDs []string `json:"userIds"`
+}
+
+// UsersGetDataRequest is the request of Users.GetData.
+type UsersGetDataRequest struct {
+	// The organization; required
+	OrganizationID string `json:"organizationId"`
+	// The user; required
+	UserID string `json:"userId"`
+	// The nextPageToken of the page before
+	PageToken string `json:"pageToken,omitzero"`
+}
+
+// Data is an answer, or a part of one, of Users.GetData.
+type Data struct {
+	// What the page has of it
+	Profile Profile `json:"profile"`
+	// That the person made, or is assigned to, each without its comments
+	Annotations []Annotation `json:"annotations"`
+	// That the person wrote, or is tagged in
+	Comments []DataComment `json:"comments"`
+	// In the person's inbox
+	Notifications []Notification `json:"notifications"`
+	// Empty: there are none
+	Reactions []string `json:"reactions"`
+	// Empty: there are none
+	Recordings []string `json:"recordings"`
+}
+
+// Profile is the value of profile: what the page has of it.
+type Profile struct {
+	// The user
+	UserID string `json:"userId"`
+	// The person as a member of the organization
+	Member *UserWithRole `json:"member,omitzero"`
+	// On folders and documents
+	Grants []DataGrant `json:"grants"`
+	// The groups that the person is in
+	OrganizationUserGroupIDs []string `json:"organizationUserGroupIds"`
+	// For the organization, and for documents
+	Preferences []DataPreferences `json:"preferences"`
+}
+
+// DataGrant is the value of grants: on folders and documents.
+type DataGrant struct {
+	// The folder, or else the document that it is on
+	FolderID string `json:"folderId,omitzero"`
+	// The document
+	DocumentID string `json:"documentId,omitzero"`
+	// The user
+	UserID string `json:"userId"`
+	// For people
+	Name string `json:"name,omitzero"`
+	// E-mail address
+	Email string `json:"email,omitzero"`
+	// Address of a picture
+	PhotoURL string `json:"photoUrl,omitzero"`
+	// The user's organization, as your application names it
+	OrganizationID string `json:"organizationId,omitzero"`
+	// Of the user's picture and cursor
+	Color string `json:"color,omitzero"`
+	// Of the text on it
+	TextColor string `json:"textColor,omitzero"`
+	// Shown where there is no picture; kept as sent, never made of the name
+	Initial string `json:"initial,omitzero"`
+	// Of your application
+	Plan string `json:"plan,omitzero"`
+	// Of your application
+	Type string `json:"type,omitzero"`
+	// Of your application: it takes no right away
+	IsReadOnly bool `json:"isReadOnly,omitzero"`
+	// Of your application
+	IsAnonymous bool `json:"isAnonymous,omitzero"`
+	// Of your application
+	IsGuest bool `json:"isGuest,omitzero"`
+	// Of your application: it grants nothing
+	IsAdmin bool `json:"isAdmin,omitzero"`
+	// Deprecated
+	GroupID string `json:"groupId,omitzero"`
+	// Deprecated
+	ClientGroupID string `json:"clientGroupId,omitzero"`
+	// What the user may do at that level
+	AccessRole Role `json:"accessRole"`
+	// When that ends, in seconds since epoch
+	ExpiresAt int64 `json:"expiresAt,omitzero"`
+}
+
+// DataPreferences is the value of preferences: for the organization, and for documents.
+type DataPreferences struct {
+	// None for the organization
+	DocumentID string `json:"documentId,omitzero"`
+	// By channel
+	Config json.RawMessage `json:"config"`
+}
+
+// DataComment is the value of comments: that the person wrote, or is tagged in.
+type DataComment struct {
+	// The document
+	DocumentID string `json:"documentId"`
+	// The comment annotation
+	AnnotationID string `json:"annotationId"`
+	// The comment
+	CommentID int64 `json:"commentId"`
+	// Its content as text; {{userId}} stands for the name of a tagged user
+	CommentText string `json:"commentText,omitzero"`
+	// Its content as HTML, kept as sent: clean it before you show it
+	CommentHTML string `json:"commentHtml,omitzero"`
+	// Free-form, of your own
+	Context json.RawMessage `json:"context,omitzero"`
+	// Your application keeps the content of the comment, and shows it itself
+	IsCommentResolverUsed bool `json:"isCommentResolverUsed,omitzero"`
+	// The content that your application keeps has a text, and not only attachments
+	IsCommentTextAvailable bool `json:"isCommentTextAvailable,omitzero"`
+	// The author
+	From User `json:"from"`
+	// Users whom the comment tags, for each {{userId}} in its content
+	TaggedUserContacts []Tag `json:"taggedUserContacts,omitzero"`
+	// Files that the comment carries
+	Attachments []Attachment `json:"attachments,omitzero"`
+	// The agent that wrote it: free-form, of your own
+	Agent json.RawMessage `json:"agent,omitzero"`
+	// What your pages offer to do with it: free-form, of your own
+	Actions []json.RawMessage `json:"actions,omitzero"`
+	// How far what it is about has come; left out of what a person reads (asUserId) who is not among visibleToUserIds
+	Progress *Progress `json:"progress,omitzero"`
+	// When it was made
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was last changed
+	LastUpdated time.Time `json:"lastUpdated"`
+}
+
+// UsersDeleteDataRequest is the request of Users.DeleteData.
+type UsersDeleteDataRequest struct {
+	// At most 30; required; at most 30
+	UserIDs []string `json:"userIds"`
+	// In these organizations alone, at most 30; left out: in all of the account
+	OrganizationIDs []string `json:"organizationIds,omitzero"`
+}
+
+// DataDeletion is an answer, or a part of one, of Users.DeleteData.
+type DataDeletion struct {
+	// See users/data/delete/status; kept for 30 days
+	JobID string `json:"jobId"`
+	// How many parts it has
+	TasksCount int64 `json:"tasksCount"`
+	// What it does not reach, and until when that is there
+	Remains []Remnant `json:"remains"`
+}
+
+// Remnant is the value of remains: what it does not reach, and until when that is there.
+type Remnant struct {
+	// backups or logs
+	Where string `json:"where"`
+	// When the last of it is gone, unless the operator has other settings
+	Until time.Time `json:"until"`
+	// What it is, for people
+	Message string `json:"message"`
+}
+
+// UsersDeleteDataStatusRequest is the request of Users.DeleteDataStatus.
+type UsersDeleteDataStatusRequest struct {
+	// As users/data/delete answered it; required
+	JobID string `json:"jobId"`
+}
+
+// DataDeletionStatus is an answer, or a part of one, of Users.DeleteDataStatus.
+type DataDeletionStatus struct {
+	// Nothing that it reaches is left
+	IsDeleteCompleted bool `json:"isDeleteCompleted"`
+	// How many parts are not done
+	TasksLeft int64 `json:"tasksLeft"`
+	// In milliseconds since epoch; absent before the first task is completed
+	LastTaskCompletedTime int64 `json:"lastTaskCompletedTime,omitzero"`
+	// What it does not reach, and until when that is there
+	Remains []Remnant `json:"remains"`
 }
 
 // AuthAddPermissionsRequest is the request of Auth.AddPermissions.
@@ -3069,6 +3276,7 @@ const (
 	EventTypeDocumentDeleted                EventType = "document.deleted"
 	EventTypeFolderDeleted                  EventType = "folder.deleted"
 	EventTypeOrganizationDeleted            EventType = "organization.deleted"
+	EventTypeUserErased                     EventType = "user.erased"
 )
 
 // WebhookWithSecret is an answer, or a part of one, of Webhooks.Add, Webhooks.RotateSecrets.
@@ -3374,6 +3582,8 @@ type EventData struct {
 	Notification *EventNotification `json:"notification,omitzero"`
 	// The endpoint, and why it was disabled
 	Webhook *EventWebhook `json:"webhook,omitzero"`
+	// Whose data are being deleted
+	Erased *EventErased `json:"erased,omitzero"`
 }
 
 // EventAnnotation is the value of annotation, previous.
@@ -3441,4 +3651,12 @@ type EventWebhook struct {
 	WebhookID string `json:"webhookId"`
 	// Why it was disabled
 	Reason string `json:"reason"`
+}
+
+// EventErased is the value of erased: whose data are being deleted.
+type EventErased struct {
+	// Whose data are deleted; erased-user once all who were to hear of it have heard
+	UserID string `json:"userId"`
+	// In these organizations; none for all of the account
+	OrganizationIDs []string `json:"organizationIds,omitzero"`
 }

@@ -24,6 +24,7 @@ const (
 	NotificationAdded       EventType = "notification.added"
 	NotificationClicked     EventType = "notification.clicked"
 	WebhookDisabled         EventType = "webhook.disabled"
+	UserErased              EventType = "user.erased"
 )
 
 // EventTypes returns all event types.
@@ -31,7 +32,7 @@ func EventTypes() []EventType {
 	return []EventType{
 		AnnotationAdded, AnnotationUpdated, AnnotationStatusChanged, AnnotationAssigned,
 		CommentAdded, CommentUpdated, NotificationAdded, NotificationClicked, WebhookDisabled,
-		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted,
+		AnnotationDeleted, CommentDeleted, DocumentDeleted, FolderDeleted, OrganizationDeleted, UserErased,
 	}
 }
 
@@ -77,6 +78,7 @@ type Event struct {
 	NotifyAll    bool          `json:"notifyAll,omitempty"`    // notification.added: everyone of the organization
 	VerifyAccess bool          `json:"verifyAccess,omitempty"` // only those who may see the document (verifyUserPermissions)
 	Webhook      *EventWebhook `json:"webhook,omitempty"`      // webhook.disabled
+	Erased       *EventErased  `json:"erased,omitempty"`       // user.erased
 
 	Truncated bool `json:"truncated,omitempty"` // texts were cut, or comments left out
 }

@@ -27,6 +27,18 @@ type Preferences struct {
 	Further map[string]Preference `dynamodbav:"chn,omitempty"` // by channels of the application's own: nothing is sent on them
 }
 
+// Channels are the preferences that are set, by channel.
+func (p Preferences) Channels() map[string]Preference {
+	all := map[string]Preference{}
+	maps.Copy(all, p.Further)
+	for channel, set := range map[string]Preference{"inbox": p.Inbox, "email": p.Email} {
+		if set != "" {
+			all[channel] = set
+		}
+	}
+	return all
+}
+
 // DefaultPreferences hold where neither the document nor the organization has a preference of the person.
 var DefaultPreferences = Preferences{Inbox: PreferAll, Email: PreferMine}
 

@@ -104,7 +104,7 @@ func (v Viewer) Sees(thread *Visibility, creator string) bool {
 	case thread.Type == VisibilityOrganizationPrivate:
 		return v.Member
 	}
-	return thread.Type == VisibilityRestricted && (v.User == creator || slices.Contains(thread.UserIDs, v.User))
+	return thread.Type == VisibilityRestricted && (v.User == creator && creator != ErasedUser || slices.Contains(thread.UserIDs, v.User))
 }
 
 // Viewers are what each of some people may see of a document.

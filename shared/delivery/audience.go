@@ -75,7 +75,7 @@ func (s *roster) add(p person) {
 			s.list[i].Email = p.Email
 		}
 		s.list[i].hint = cmp.Or(s.list[i].hint, p.hint)
-	case p.UserID != "" && len(s.list) < s.most:
+	case p.UserID != "" && p.UserID != collab.ErasedUser && len(s.list) < s.most:
 		s.at[p.UserID] = len(s.list)
 		s.list = append(s.list, p)
 	}

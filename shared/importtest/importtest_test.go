@@ -134,10 +134,15 @@ var storeParts = map[string][]string{
 	"shared/store/hooks":       {"shared/store", "shared/store/outbox"},
 	"shared/store/inbox":       {"shared/store", "shared/store/outbox"},
 	"shared/store/threads":     {"shared/store", "shared/store/directory", "shared/store/outbox"},
-	"shared/store/deletion":    {"shared/store", "shared/store/directory", "shared/store/outbox", "shared/store/inbox", "shared/store/threads"},
-	"shared/delivery":          {"shared/store/outbox", "shared/store/hooks", "shared/store/inbox"},
-	"shared/delivery/pending":  {"shared/store/outbox", "shared/store/hooks"},
-	"shared/app/relay":         {"shared/store", "shared/store/outbox", "shared/store/hooks"},
+	"shared/store/erasure": {
+		"shared/store", "shared/store/connections", "shared/store/directory", "shared/store/hooks", "shared/store/inbox", "shared/store/outbox",
+	},
+	"shared/store/deletion": {
+		"shared/store", "shared/store/directory", "shared/store/erasure", "shared/store/outbox", "shared/store/inbox", "shared/store/threads",
+	},
+	"shared/delivery":         {"shared/store/outbox", "shared/store/hooks", "shared/store/inbox"},
+	"shared/delivery/pending": {"shared/store/outbox", "shared/store/hooks"},
+	"shared/app/relay":        {"shared/store", "shared/store/outbox", "shared/store/hooks"},
 }
 
 // check returns what breaks a rule, sorted.

@@ -46,12 +46,57 @@ func Number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
+// Bytes is a binary attribute.
+func Bytes(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+// Texts returns the texts of a list attribute.
+func Texts(v types.AttributeValue) (list []string) {
+	if l, ok := v.(*types.AttributeValueMemberL); ok {
+		for _, e := range l.Value {
+			if s, ok := e.(*types.AttributeValueMemberS); ok {
+				list = append(list, s.Value)
+			}
+		}
+	}
+	return list
+}
+
+// WithoutTexts returns an item whose lists have lost the texts that drop names, in maps, too.
+func WithoutTexts(it Item, drop func(text string) bool) Item {
+	after := make(Item, len(it))
+	for name, v := range it {
+		switch v := v.(type) {
+		case *types.AttributeValueMemberM:
+			after[name] = &types.AttributeValueMemberM{Value: WithoutTexts(v.Value, drop)}
+		case *types.AttributeValueMemberL:
+			kept := make([]types.AttributeValue, 0, len(v.Value))
+			for _, e := range v.Value {
+				if s, ok := e.(*types.AttributeValueMemberS); !ok || !drop(s.Value) {
+					kept = append(kept, e)
+				}
+			}
+			after[name] = &types.AttributeValueMemberL{Value: kept}
+		default:
+			after[name] = v
+		}
+	}
+	return after
+}
+
 // Text returns a string attribute, "" where there is none.
 func (it Item) Text(name string) string {
 	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""
+}
+
+// Binary returns a binary attribute, nil where there is none.
+func (it Item) Binary(name string) []byte {
+	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
 }
 
 // Number returns a number attribute, 0 where there is none.

@@ -30,6 +30,7 @@ type EventData struct {
 	Comments       []EventComment       `json:"comments,omitempty" doc:"The comments that were added or changed"`
 	Notification   *EventNotification   `json:"notification,omitempty"`
 	Webhook        *collab.EventWebhook `json:"webhook,omitempty"`
+	Erased         *collab.EventErased  `json:"erased,omitempty" doc:"Whose data are being deleted"`
 }
 
 // EventAnnotation is an annotation in a payload, without its comments.
@@ -95,7 +96,8 @@ func encode(ev *collab.Event, data EventData) ([]byte, error) {
 func dataOf(ev *collab.Event) EventData {
 	data := EventData{
 		OrganizationID: orNull(ev.OrganizationID), DocumentID: orNull(ev.DocumentID), AnnotationID: orNull(ev.AnnotationID),
-		FolderID: ev.FolderID, Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous), Webhook: ev.Webhook,
+		FolderID: ev.FolderID, Truncated: ev.Truncated, ActionUser: ev.Actor, Annotation: annotationOf(ev.Annotation), Previous: annotationOf(ev.Previous),
+		Webhook: ev.Webhook, Erased: ev.Erased,
 	}
 	if len(ev.Comments) == 1 {
 		data.CommentID = &ev.Comments[0].CommentID
@@ -147,6 +149,8 @@ func Fields(t collab.EventType) []string {
 		return []string{"notification", "actionUser"}
 	case collab.FolderDeleted:
 		return []string{"folderId"}
+	case collab.UserErased:
+		return []string{"erased"}
 	case collab.DocumentDeleted, collab.OrganizationDeleted:
 		return nil
 	}

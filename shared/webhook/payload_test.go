@@ -106,6 +106,10 @@ func examples() []*collab.Event {
 	disabled.OrganizationID, disabled.DocumentID, disabled.AnnotationID = "", "", ""
 	disabled.Webhook = &collab.EventWebhook{WebhookID: "01kgn5zr3c0000000000000001", Reason: "answered 410 Gone"}
 
+	forgotten := event(collab.UserErased)
+	forgotten.OrganizationID, forgotten.DocumentID, forgotten.AnnotationID = "", "", ""
+	forgotten.Erased = &collab.EventErased{UserID: "ada", OrganizationIDs: []string{"acme"}}
+
 	return []*collab.Event{
 		added,
 		updated,
@@ -121,6 +125,7 @@ func examples() []*collab.Event {
 		document,
 		folder,
 		organization,
+		forgotten,
 	}
 }
 

@@ -125,7 +125,7 @@ export class Client {
       if (late.aborted) return new ServiceError({code: 'DEADLINE_EXCEEDED', message: `the call to ${baseURL}${path} was ended`, cause});
       return new ServiceError({code: 'UNAVAILABLE', message: `no answer from ${baseURL}${path}: ${reasonOf(cause)}`, cause});
     }
-    if (response.status === 200) {
+    if (response.ok) {
       try {
         const {result} = JSON.parse(text) as {result?: Result<P>};
         if (result) return result;

@@ -5,7 +5,7 @@ export type Path = keyof paths & string;
 
 type Body<P extends Path> = paths[P] extends {post: {requestBody?: {content: {'application/json': infer B}}}} ? B : never;
 
-type Answer<P extends Path> = paths[P] extends {post: {responses: {200: {content: {'application/json': infer A}}}}} ? A : never;
+type Answer<P extends Path> = paths[P] extends {post: {responses: {[Status in 200 | 202]?: {content: {'application/json': infer A}}}}} ? A : never;
 
 /** What the operation at a path takes. */
 export type Data<P extends Path> = Body<P> extends {data: infer D} ? D : never;

@@ -200,6 +200,14 @@ type reader struct {
 	person               string // of asUserId, "" for the back end itself
 }
 
+// Answered returns a thread of an organization as it is answered to a back end.
+func Answered(call *rpc.Call, organization string, t *collab.Thread) *Annotation {
+	return reader{apiKey: call.APIKey, organization: organization}.thread(t)
+}
+
+// AnsweredComment is Answered for a comment.
+func AnsweredComment(c *collab.Comment) Comment { return reader{}.comment(c) }
+
 // thread returns a thread as it is answered.
 func (r reader) thread(t *collab.Thread) *Annotation {
 	a := &Annotation{

@@ -81,6 +81,11 @@ func show(call *rpc.Call, org string, e collab.InboxEntry, recipient collab.User
 	return n
 }
 
+// Answered returns an entry of a user's inbox as it is answered to a request.
+func Answered(call *rpc.Call, org string, e collab.InboxEntry, user string) Notification {
+	return show(call, org, e, collab.User{UserID: user})
+}
+
 // metadataOf returns the metadata of a notification: what was sent, beside the service's own fields, which win.
 func metadataOf(sent collab.JSON, apiKey, org, document string) collab.JSON {
 	own := rpc.Keyed[any]{{Key: "apiKey", Value: apiKey}, {Key: "organizationId", Value: org}, {Key: "documentId", Value: document}}

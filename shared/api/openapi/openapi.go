@@ -204,11 +204,17 @@ func (op *operation) post(s *schemas) object {
 		properties = with(properties, "jobId", text("Names the job that sweeps what was deleted; absent where nothing was"))
 	}
 	result := s.named(name+"Result", structure(properties, []string{"status", "message", "data"}))
-	answer := s.named(name+"Response", structure(obj("result", result), []string{"result"}))
-	responses := obj("200", obj("description", "Success", "content", content(answer, "examples", answers)))
+	members, required := obj("result", result), []string{"result"}
+	if op.Accepted {
+		members = with(members, "status", obj("type", "string", "const", "success", "description", "As in result"),
+			"message", text("As in result"), "data", op.data, "statusCode", obj("type", "integer", "const", op.Status()))
+		required = append(required, "status", "message", "data", "statusCode")
+	}
+	answer := s.named(name+"Response", structure(members, required))
+	responses := obj(fmt.Sprint(op.Status()), obj("description", "Success", "content", content(answer, "examples", answers)))
 	for _, r := range refusalTable {
 		if r.status == http.StatusNotFound && !hasField(op.Endpoint, "organizationId") && !hasField(op.Endpoint, "webhookId") &&
-			!hasField(op.Endpoint, "permissions") ||
+			!hasField(op.Endpoint, "permissions") && !hasField(op.Endpoint, "jobId") && !op.Accepted ||
 			r.status == http.StatusConflict && !op.Idempotent() {
 			continue
 		}

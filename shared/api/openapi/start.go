@@ -16,8 +16,7 @@ type Request struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// StartJob is the job that an example asks for. The last two requests of Start add something and delete it: the job of that is to take its
-// place.
+// StartJob is the job that an example asks for. The last request of Start deletes something: the job of that is to take its place.
 const StartJob = "06bq2x9a4000000000000004"
 
 // Start returns the requests that make what the examples name, in an account in which nothing of it is, so that each example works at once.

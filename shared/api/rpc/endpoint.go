@@ -21,6 +21,7 @@ type Endpoint struct {
 	Requires    collab.Feature // refused with FAILED_PRECONDITION where the account has it off; "" for none
 	Operation   Rule
 	LeavesJob   bool // its answer may name a job: see jobs/get
+	Accepted    bool // what it answers is only begun: see Status
 	Public      bool // without credentials, and to GET too: a page for people
 }
 
@@ -49,10 +50,19 @@ func (e Endpoint) Summary() (summary, rest string) {
 // Idempotent reports whether the endpoint takes an Idempotency-Key: every one that writes does.
 func (e Endpoint) Idempotent() bool { return e.Grants&WriteTable != 0 }
 
+// Status is the HTTP status of success: 200, or 202 where it is Accepted. Then members of the result stand beside it, too, with statusCode, as
+// the contract has them.
+func (e Endpoint) Status() int {
+	if e.Accepted {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
 // Handler returns what serves the endpoint: POST requests whose context carries a collab.Identity. It panics where there is no service for
 // it.
 func (e Endpoint) Handler(s *Server, services Services) http.Handler {
-	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires})
+	return e.Operation.handler(s, services, Options{Idempotent: e.Idempotent(), Requires: e.Requires, Accepted: e.Accepted})
 }
 
 // Services are what operations are methods of: one pointer of each type.

@@ -42,6 +42,14 @@ func (s Stored[T]) MarshalJSONTo(e *jsontext.Encoder) error {
 	return e.WriteValue(jsontext.Value(s))
 }
 
+// Whole is an answer's data, a T that has Stored parts.
+type Whole[T any] struct{ Data T }
+
+// StoredType returns T.
+func (Whole[T]) StoredType() reflect.Type { return reflect.TypeFor[T]() }
+
+func (w Whole[T]) segments(s *segments) { *s = append(*s, EncodeStored(w.Data)) }
+
 // EncodeStored returns the text of a value that has Stored parts. What was sent is valid and has each name once, so that is not checked
 // again.
 func EncodeStored(v any) collab.JSON {

@@ -41,7 +41,7 @@ func (a response) write(w http.ResponseWriter) {
 }
 
 // successResponse encodes `{"result": …}`.
-func successResponse(call *Call, data any) response {
+func successResponse(call *Call, data any, accepted bool) response {
 	if page, ok := data.(interface{ report() }); ok {
 		page.report()
 	}
@@ -58,8 +58,16 @@ func successResponse(call *Call, data any) response {
 	s := make(segments, 0, 16)
 	s.add(`{"result":`)
 	s.value(result)
+	status := http.StatusOK
+	if accepted {
+		status = http.StatusAccepted
+		for _, m := range append(result[:3:3], Member[any]{"statusCode", status}) {
+			s.add(`,"` + m.Key + `":`)
+			s.value(m.Value)
+		}
+	}
 	s.add("}")
-	return response{http: http.StatusOK, body: s}
+	return response{http: status, body: s}
 }
 
 // WithDetails is a failure whose details are a value of the operation, instead of a list of mistakes.

@@ -125,6 +125,7 @@ type Options struct {
 	// for operations that write: they honour the Idempotency-Key header (see IdempotencyStore), the account's quotas, and ReadOnly
 	Idempotent bool
 	Requires   collab.Feature // accounts that have it switched off are refused with FAILED_PRECONDITION; "" for none
+	Accepted   bool           // success is 202: see Endpoint.Status
 }
 
 // Handle returns the handler that serves op. The request's context must carry a collab.Identity.
@@ -180,7 +181,7 @@ func Handle[Req, Data any](s *Server, op Operation[Req, Data], o Options) http.H
 			if err != nil {
 				return response{}, err
 			}
-			return successResponse(&x.Call, data), nil
+			return successResponse(&x.Call, data, o.Accepted), nil
 		}
 		if keys := x.r.Header.Values("Idempotency-Key"); o.Idempotent && strings.Join(keys, "") != "" {
 			return s.once(x, keys, operate)

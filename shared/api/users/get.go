@@ -39,7 +39,7 @@ func (r *GetRequest) Validate(m *rpc.Violations) {
 type UserWithRole struct {
 	collab.User
 	AccessRole collab.Role `json:"accessRole" doc:"What the user may do at that level"`
-	ExpiresAt  int64       `json:"expiresAt,omitempty" doc:"When that ends, in seconds since epoch"`
+	ExpiresAt  int64       `json:"expiresAt,omitzero" doc:"When that ends, in seconds since epoch"`
 }
 
 // Get is POST /v2/users/get.

@@ -10,11 +10,29 @@ import (
 )
 
 // Service carries out the operations.
-type Service struct{ Directory Directory }
+type Service struct {
+	Directory Directory
+	Erasure   Erasure
+	Jobs      Jobs
+}
+
+// Erasure deletes personal data, and shows it: see package erasure.
+type Erasure interface {
+	Erase(ctx context.Context, req *request.Request, users []string, organizations []collab.OrganizationRef) (job string, err error)
+	Collect(
+		ctx context.Context, org collab.OrganizationRef, user string, from collab.PersonalPosition, take func(collab.PersonalData) bool,
+	) (next *collab.PersonalPosition, err error)
+}
+
+// Jobs keeps jobs: see package outbox.
+type Jobs interface {
+	JobStatus(ctx context.Context, acct, id string) (collab.JobStatus, error)
+}
 
 // Directory knows who has been added where: see package directory. Errors in a slice stand at the places of what they are about.
 type Directory interface {
 	OpenOrCreateOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
+	FindOrganization(ctx context.Context, acct, id string, create bool) (collab.OrganizationRef, error)
 	OpenDocument(ctx context.Context, acct, org, doc string, create collab.CreateFlags) (collab.DocumentRef, error)
 	OpenFolder(ctx context.Context, req *request.Request, org collab.OrganizationRef, id string, create bool) (collab.FolderRef, error)
 

@@ -17,6 +17,7 @@ import (
 	"collabdata/shared/request"
 	"collabdata/shared/store"
 	"collabdata/shared/store/directory"
+	"collabdata/shared/store/erasure"
 	"collabdata/shared/store/inbox"
 	"collabdata/shared/store/outbox"
 	"collabdata/shared/store/threads"
@@ -29,6 +30,7 @@ type Store struct {
 	Outbox  *outbox.Store
 	Inbox   *inbox.Store
 	Threads *threads.Store
+	Erasure *erasure.Store
 
 	undelete time.Duration
 	bounds   bounds
@@ -45,7 +47,10 @@ type bounds struct {
 // New returns what deletes threads, notifications, and in the directory of the threads. For the time undelete what was deleted may be
 // restored: it is swept later.
 func New(t *threads.Store, in *inbox.Store, undelete time.Duration) *Store {
-	return &Store{t.Directory, t.Outbox, in, t, undelete, bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500}}
+	return &Store{
+		t.Directory, t.Outbox, in, t, erasure.New(t.Directory, t.Outbox, in), undelete,
+		bounds{deleted: collab.MaxDeleted, pages: 20, together: 250, swept: 500},
+	}
 }
 
 // DeleteOrganizations deletes organizations with all that is in them, disabled ones too, each by itself. errs gets their failures:

@@ -53,6 +53,8 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 		if err = s.deleteRest(ctx, job, p); !p.Deleting {
 			p.State, p.Due = collab.JobWaiting, job.SweepAt
 		}
+	case job.Erasure != nil:
+		err = s.Erasure.Step(ctx, job, p)
 	case p.Next < job.Size():
 		n, done, sweepErr := s.sweep(ctx, job, p.Next)
 		if p.Done += int64(n); done {
@@ -69,6 +71,8 @@ func (s *Store) step(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 // deleteRest deletes some of what the request of a job has left to be deleted.
 func (s *Store) deleteRest(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (err error) {
 	switch {
+	case job.Erasure != nil:
+		p.Deleting, err = s.Erasure.CutOffRest(ctx, job, p)
 	case job.Contents:
 		err = s.deleteContents(ctx, job, p)
 	case job.Rest != nil:

@@ -152,3 +152,8 @@ func (s *Store) ListMembers(ctx context.Context, org collab.OrganizationRef, aft
 	q := store.Scan{PK: keys.OrganizationPartition(org), Keys: store.Children(keys.Members), Limit: most + 1}
 	return store.List(ctx, s.Table, q, keys.Members, after, readMember)
 }
+
+// GrantOf returns a user as the item of a grant of theirs has them.
+func (s *Store) GrantOf(it store.Item, user string) (collab.Member, error) {
+	return readMemberItem(it, func(store.Item) (string, error) { return user, nil })
+}

@@ -168,5 +168,8 @@ func (s *Store) SetPreferences(ctx context.Context, org collab.OrganizationRef, 
 			items = append(items, store.ItemOf(keys.Preference(org, d.Document, u), preferenceItem{p, d.Incarnation}))
 		}
 	}
-	return store.Each(ctx, len(items), func(ctx context.Context, i int) error { return s.Put(ctx, items[i]) })
+	return store.Each(ctx, len(items), func(ctx context.Context, i int) error {
+		items[i][keys.LastUpdated] = store.Number(s.Millis())
+		return s.Put(ctx, items[i])
+	})
 }

@@ -27,6 +27,22 @@ func removedKey(in collab.Resource, user string) keys.Key {
 	return keys.Removed(in.OrganizationRef, user)
 }
 
+// removedItem is that mark, made now.
+func (s *Store) removedItem(in collab.Resource, user string) store.Item {
+	it := store.NewItem(removedKey(in, user))
+	it[keys.LastUpdated] = store.Number(s.Millis())
+	return it
+}
+
+// CutOff marks users as taken out of an organization, members or not: they are told nothing more of what names them there.
+func (s *Store) CutOff(ctx context.Context, org collab.OrganizationRef, users []string) error {
+	in := collab.Resource{OrganizationRef: org}
+	if err := s.flagRemovals(ctx, in); err != nil {
+		return err
+	}
+	return store.Each(ctx, len(users), func(ctx context.Context, i int) error { return s.Put(ctx, s.removedItem(in, users[i])) })
+}
+
 // DeleteMembers takes users out of a resource; out of an organization with all their grants in it, and out of its groups. Users who are
 // taken out of an organization or a document see nothing more of it, whatever its access type: see Viewings. A user who is not in it fails
 // with NOT_FOUND. Errors stand at the places of their users.
@@ -45,7 +61,7 @@ func (s *Store) DeleteMembers(ctx context.Context, req *request.Request, in coll
 		if err := flag(); err != nil {
 			return err
 		}
-		return s.Put(ctx, store.NewItem(removedKey(in, user)))
+		return s.Put(ctx, s.removedItem(in, user))
 	}
 	remove := func(i int) error {
 		user, found := users[i], there[memberKey(in, users[i])] != nil

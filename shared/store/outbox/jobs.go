@@ -35,6 +35,17 @@ type Job struct {
 	// What the request may not have deleted: one of these, or Notifications.Rest.
 	Rest     *collab.AnnotationDeletion `json:"rest,omitempty"`     // of the one thing, a document
 	Contents bool                       `json:"contents,omitempty"` // of the one thing, a folder
+
+	Erasure *JobErasure `json:"erasure,omitempty"`
+}
+
+// JobErasure says whose data are deleted: see package erasure.
+type JobErasure struct {
+	Users         []string      `json:"users,omitempty"`         // none once it is done
+	Organizations []string      `json:"organizations,omitempty"` // in these; nil for all of the account
+	Before        collab.Millis `json:"before"`                  // what was added later is new, and stays
+	CutOff        bool          `json:"cutOff,omitempty"`        // the request itself has ended their access everywhere
+	Events        []string      `json:"events"`                  // that tell of each user
 }
 
 // JobThing is an organization, a folder or a document that is deleted.
@@ -78,6 +89,8 @@ func (j *Job) Document(th JobThing) collab.DocumentRef {
 // Size is how many threads, things or notifications the job has to sweep.
 func (j *Job) Size() int {
 	switch n := j.Notifications; {
+	case j.Erasure != nil:
+		return collab.ErasureTasks
 	case j.Threads != nil:
 		return len(j.Threads)
 	case n != nil && n.User == "":
@@ -88,7 +101,7 @@ func (j *Job) Size() int {
 
 // HasRest reports whether the job has to delete anything before it sweeps.
 func (j *Job) HasRest() bool {
-	return j.Rest != nil || j.Contents || j.Notifications != nil && j.Notifications.Rest != nil
+	return j.Rest != nil || j.Contents || j.Erasure != nil || j.Notifications != nil && j.Notifications.Rest != nil
 }
 
 // JobProgress is how far a job has come, and where it goes on.
@@ -101,7 +114,14 @@ type JobProgress struct {
 	Next      int             `dynamodbav:"next"`          // which of what it has to sweep comes next, from 0
 	Done      int64           `dynamodbav:"n"`             // items that were swept
 	Expires   int64           `dynamodbav:"ttl,omitempty"` // in seconds; 0 until it is done
-	Mark      string          `dynamodbav:"w"`             // of the last write: two runs do not undo each other's
+	LastAt    collab.Millis   `dynamodbav:"lu,omitempty"`  // when a part of an erasure was done last
+
+	// Of an erasure: by what names its people are known; until when others may have been told of them; another job still names them.
+	Names      []string      `dynamodbav:"nam,omitempty"`
+	CutOffAt   collab.Millis `dynamodbav:"cut,omitempty"`
+	Unfinished bool          `dynamodbav:"unf,omitempty"`
+
+	Mark string `dynamodbav:"w"` // of the last write: two runs do not undo each other's
 }
 
 // jobItem is the item of a job.
@@ -208,7 +228,7 @@ func (s *Store) JobStatus(ctx context.Context, acct, id string) (collab.JobStatu
 	if err != nil {
 		return collab.JobStatus{}, err
 	}
-	status := collab.JobStatus{State: p.State, StartedAt: p.StartedAt, Done: p.Done}
+	status := collab.JobStatus{State: p.State, StartedAt: p.StartedAt, Done: p.Done, Erasure: job.Erasure != nil, LastAt: p.LastAt}
 	if p.State != collab.JobDone {
 		status.Left = int64(job.Size() - p.Next)
 	}

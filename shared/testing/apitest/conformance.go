@@ -83,7 +83,7 @@ func (d *description) check(req *http.Request, sent string, res *http.Response, 
 		return d.against("the error", "#/components/responses/NotFound", body)
 	}
 	post := "#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/post/"
-	if res.StatusCode == http.StatusOK {
+	if res.StatusCode < 300 {
 		wrong = append(wrong, d.against("the accepted request", post+"requestBody", []byte(sent))...)
 	}
 	answer := item.Post.Responses.Value(strconv.Itoa(res.StatusCode))

@@ -62,7 +62,7 @@ func rulesOfAll(list []*script) ([]*script, error) {
 		if e.Requires != "" {
 			off[e.Requires].refused(example, collab.FailedPrecondition, fmt.Sprintf("the setting %q of the account is off", e.Requires))
 		}
-		keys.twice(example, e.Idempotent(), fmt.Sprint(len(keys.steps)))
+		keys.twice(example, e, fmt.Sprint(len(keys.steps)))
 	}
 	for _, s := range made {
 		s.folder = general("general")
@@ -74,7 +74,9 @@ func rulesOfAll(list []*script) ([]*script, error) {
 }
 
 // goesOn reports whether an operation goes on in an organization that is disabled.
-func goesOn(path string) bool { return strings.HasPrefix(path, "/v2/organizations/folders/") }
+func goesOn(path string) bool {
+	return strings.HasPrefix(path, "/v2/organizations/folders/") || strings.HasPrefix(path, "/v2/users/data/")
+}
 
 // has reports whether a request type has a field.
 func has(request reflect.Type, name string) bool {
@@ -113,9 +115,18 @@ func failure(code collab.Code, message string) value {
 	}}}
 }
 
+// accept makes the answer of success that of an endpoint: see rpc.Endpoint.Status.
+func (a *answer) accept(e rpc.Endpoint) {
+	if a.status = e.Status(); e.Accepted {
+		for _, key := range []string{"status", "message", "data", "statusCode"} {
+			a.body.keys, a.body.items = append(a.body.keys, key), append(a.body.items, textValue("${:any}"))
+		}
+	}
+}
+
 // twice adds an example that is sent twice with an Idempotency-Key, and once more with another body. An endpoint that only reads has no
 // use for the key: it is sent once.
-func (s *script) twice(example *step, idempotent bool, name string) {
+func (s *script) twice(example *step, e rpc.Endpoint, name string) {
 	send := func(title, body, result string, status int) {
 		sent := *example
 		sent.title, sent.body = example.path+title, body
@@ -123,10 +134,12 @@ func (s *script) twice(example *step, idempotent bool, name string) {
 		sent.answer = answer{status: status, body: value{kind: '{', keys: []string{"result"}, items: []value{textValue(result)}}}
 		if status == http.StatusBadRequest {
 			sent.answer.body = failure(collab.InvalidArgument, "the Idempotency-Key was used before with another body")
+		} else {
+			sent.answer.accept(e)
 		}
 		s.steps = append(s.steps, &sent)
 	}
-	if !idempotent {
+	if !e.Idempotent() {
 		if !strings.Contains(example.body, "${") { // which an answer before would have set
 			s.steps = append(s.steps, example)
 		}

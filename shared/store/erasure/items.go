@@ -1,0 +1,419 @@
+package erasure
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/store/inbox"
+	"collabdata/shared/store/outbox"
+)
+
+func equal[T any](a, b T) bool { return reflect.DeepEqual(a, b) }
+
+// fields takes the people out of the attributes of an item that others have.
+func (r *run) fields(ctx context.Context, it store.Item) error { return r.change(ctx, it, r.without) }
+
+// without returns an item without the people in its attributes: in JSON, and in lists of users. Its keys stay.
+func (r *run) without(it store.Item) store.Item {
+	after := maps.Clone(it)
+	for name := range it {
+		if text := it.Text(name); text != "" && (text[0] == '{' || text[0] == '[') {
+			if made, changed := r.json(name, []byte(text), object); changed {
+				after[name] = store.Text(string(made))
+			}
+		}
+	}
+	return store.WithoutTexts(after, func(text string) bool { return r.ids[text] })
+}
+
+// body returns an item without the people in its JSON body, nil where it does not name them. name is as for people.json.
+func (r *run) body(it store.Item, name string, of form) store.Item {
+	made, changed := r.json(name, []byte(it.Text(keys.Body)), of)
+	if !changed {
+		return nil
+	}
+	after := maps.Clone(it)
+	after[keys.Body] = store.Text(string(made))
+	return after
+}
+
+// mostAnswer is more than an answer has, in bytes.
+const mostAnswer = 10_000_000
+
+// kept returns the item of an Idempotency-Key without the people in the answer, nil where that does not name them.
+func (r *run) kept(it store.Item) store.Item {
+	text := it.Binary(keys.Body)
+	packed, err := gzip.NewReader(bytes.NewReader(text))
+	if err == nil {
+		if text, err = io.ReadAll(io.LimitReader(packed, mostAnswer)); err != nil {
+			return nil
+		}
+	}
+	made, changed := r.json("", text, answer)
+	if !changed {
+		return nil
+	}
+	if packed != nil {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = w.Write(made) // a bytes.Buffer takes everything
+		_ = w.Close()
+		made = b.Bytes()
+	}
+	after := maps.Clone(it)
+	after[keys.Body] = store.Bytes(made)
+	return after
+}
+
+// inThread forgets people in a head or a comment.
+func (r *run) inThread(ctx context.Context, it store.Item) error {
+	_, comment, err := keys.ParseAnnotation(it.Text(keys.SK))
+	switch theirs := r.ids[it.Text(keys.Creator)]; {
+	case err != nil:
+		return r.other(ctx, it)
+	case !r.old(it):
+		return nil
+	case comment == 0:
+		return r.change(ctx, it, r.head)
+	case !theirs:
+		return r.change(ctx, it, r.comment)
+	}
+	answered, err := r.answered(ctx, it)
+	if err != nil || answered <= it.Text(keys.SK) { // else it is deleted
+		return err
+	}
+	return r.change(ctx, it, r.blank)
+}
+
+// head returns a head without the people. One that they made keeps what places it, and loses what they wrote.
+func (r *run) head(it store.Item) store.Item {
+	after := r.without(it)
+	if by := it.Text(keys.Creator); r.ids[by] {
+		after[keys.Creator] = store.Text(collab.ErasedUser)
+		if of, ok := strings.CutSuffix(it.Text(keys.By), keys.Escape(by)); ok {
+			after[keys.By] = store.Text(of + collab.ErasedUser)
+		}
+		delete(after, "ctx")
+		var kept map[string]json.RawMessage
+		if json.Unmarshal([]byte(after.Text("kept")), &kept) == nil && kept["suggestion"] != nil {
+			delete(kept, "suggestion")
+			text, err := collab.EncodeJSON(kept)
+			if err == nil {
+				after["kept"] = store.Text(string(text))
+			}
+		}
+	}
+	if r.ids[it.Text("rby")] {
+		after["rby"] = store.Text(collab.ErasedUser)
+	}
+	return after
+}
+
+// comment returns another's comment without the people.
+func (r *run) comment(it store.Item) store.Item {
+	after := r.without(it)
+	for _, name := range []string{"txt", "htm"} {
+		if text := it.Text(name); text != "" {
+			after[name] = store.Text(r.withoutMentions(text))
+		}
+	}
+	return after
+}
+
+// blank returns what stays of a comment of theirs that others answered after: that there was one, and when.
+func (r *run) blank(it store.Item) store.Item {
+	if !r.ids[it.Text(keys.Creator)] {
+		return nil
+	}
+	var c collab.Comment
+	if it.Decode(&c) != nil {
+		return nil
+	}
+	var from map[string]any
+	if json.Unmarshal(c.From, &from) == nil {
+		r.learn(from)
+	}
+	by, err := collab.EncodeJSON(collab.Erased())
+	if err != nil {
+		return nil // it has a JSON form
+	}
+	left := collab.Comment{From: by, AuthorID: collab.ErasedUser, CreatedAt: c.CreatedAt, LastUpdated: c.LastUpdated, AddedAt: c.AddedAt}
+	return store.Overlay[collab.Comment](it, store.ItemOf(it.Key(), left))
+}
+
+// thread is what is known of a thread in which one of the people wrote.
+type thread struct {
+	once     sync.Once
+	answered string // the key of its last comment by anybody else, "" for none
+	err      error
+}
+
+// answered returns the key of the last comment in a comment's thread by anybody but the people, "" for none. It deletes theirs behind it,
+// from the end on, so that what it deletes it never reads twice; where they are many, it leaves the rest to a further step.
+func (r *run) answered(ctx context.Context, comment store.Item) (string, error) {
+	k := comment.Key()
+	end := strings.LastIndex(k.SK, "#CMT#")
+	r.mu.Lock()
+	th := r.threads[k.PK+" "+k.SK[:end]]
+	if th == nil {
+		th = &thread{}
+		r.threads[k.PK+" "+k.SK[:end]] = th
+	}
+	r.mu.Unlock()
+	th.once.Do(func() {
+		th.answered, th.err = r.deleteEnd(ctx, k.PK, store.Span{From: k.SK[:end] + "#CMT#", To: k.SK[:end] + keys.AfterComments})
+	})
+	return th.answered, th.err
+}
+
+func (r *run) deleteEnd(ctx context.Context, pk string, comments store.Span) (answered string, err error) {
+	q := store.Scan{
+		PK: pk, Keys: comments, Limit: 100, Newest: true, Strong: true,
+		Project: []string{keys.PK, keys.SK, keys.Creator, keys.AddedBy, keys.From},
+	}
+	for more := true; more; {
+		var items []store.Item
+		if items, more, err = r.QueryPage(ctx, q); err != nil {
+			return "", err
+		}
+		end := slices.IndexFunc(items, func(it store.Item) bool { return !r.ids[it.Text(keys.Creator)] || !r.old(it) })
+		if end < 0 {
+			end = len(items)
+		} else {
+			answered, more = items[end].Text(keys.SK), false
+		}
+		err = store.Each(ctx, end, func(ctx context.Context, i int) error {
+			r.json(keys.From, []byte(items[i].Text(keys.From)), object) // it knows their names
+			r.count()
+			_, err := r.Write(ctx, store.DeleteRead(items[i], keys.AddedBy))
+			return err
+		})
+		if err != nil {
+			return "", err
+		}
+		r.mu.Lock()
+		r.deleted += end
+		r.again = r.again || more && r.deleted >= r.atOnce
+		more = more && !r.again
+		r.mu.Unlock()
+		if end > 0 {
+			q.Keys = q.Keys.Before(items[end-1].Text(keys.SK))
+		}
+	}
+	return answered, nil
+}
+
+// notification forgets people in a notification, or in a list of those whom one is for. One that they caused, or that is for them alone,
+// goes, and the entries of everybody for it.
+func (r *run) notification(ctx context.Context, org collab.OrganizationRef, sk []string, it store.Item) error {
+	if sk[0] == "TO" {
+		return r.audience(ctx, org, sk, it)
+	}
+	var n struct {
+		Body store.Encoded[collab.Notification] `dynamodbav:"body"`
+		All  bool                               `dynamodbav:"all,omitempty"`
+		To   []string                           `dynamodbav:"to,omitempty"`
+	}
+	if err := it.Decode(&n); err != nil {
+		return nil // of a later version
+	}
+	of := n.Body.Value
+	if of.CreatedAt > r.derived {
+		return nil
+	}
+	theirs := r.ids[of.ActionUser.UserID]
+	if !theirs && !n.All && len(n.To) > 0 && !slices.ContainsFunc(n.To, func(u string) bool { return !r.ids[u] }) {
+		first := keys.Audience(org, of.CreatedAt, of.ID, "")
+		further, err := r.Query(ctx, store.Scan{PK: first.PK, Keys: store.Span{From: first.SK, To: keys.AudienceEnd(of.CreatedAt)}, Strong: true})
+		if err != nil {
+			return err
+		}
+		theirs = len(further) == 0
+	}
+	if theirs {
+		r.json("", []byte(it.Text(keys.Body)), object) // it knows their names
+		r.count()
+		gone := outbox.JobNotification{ID: of.ID, At: of.CreatedAt}
+		if err := r.Inbox.DeleteNotification(ctx, org, "", gone); err != nil {
+			return err
+		}
+		return r.Inbox.SweepNotification(ctx, org, gone)
+	}
+	return r.change(ctx, it, func(it store.Item) store.Item {
+		after := r.without(it)
+		if body := r.body(it, "", prose); body != nil {
+			after[keys.Body] = body[keys.Body]
+		}
+		return after
+	})
+}
+
+// audience takes the people out of a list of those whom a notification is for, which is found by the first of them. What is left of a
+// notification that was deleted, by a step that died, goes.
+func (r *run) audience(ctx context.Context, org collab.OrganizationRef, sk []string, it store.Item) error {
+	if !r.made(part(sk, 1)) {
+		return nil
+	}
+	if part(sk, 2) == "" {
+		id, err := keys.Unescape(it.Text(keys.PK)[strings.LastIndexByte(it.Text(keys.PK), '#')+1:])
+		at, _, parseErr := keys.ParseListed(part(sk, 1) + "#")
+		if err != nil || parseErr != nil {
+			return nil
+		}
+		there, err := r.Get(ctx, keys.Notification(org, id))
+		if err != nil {
+			return err
+		}
+		if there == nil {
+			return r.Inbox.SweepNotification(ctx, org, outbox.JobNotification{ID: id, At: at})
+		}
+	}
+	after := r.without(it)
+	left := store.Texts(after["to"])
+	switch {
+	case equal(it, after):
+		return nil
+	case len(left) == 0:
+		return r.remove(ctx, it)
+	case r.escaped[part(sk, 2)]:
+		after[keys.SK] = store.Text(strings.Join(sk[:2], "#") + "#" + keys.Escape(left[0]))
+		r.count()
+		_, err := r.Write(ctx, store.Put(after), store.Delete(it.Key()))
+		return err
+	}
+	return r.fields(ctx, it)
+}
+
+// event forgets people in an event, in a part of its people, or in a page of its recipients. Of a later event it forgets what that has of a
+// thread that was there before.
+func (r *run) event(ctx context.Context, id string, it store.Item) error {
+	k := it.Key()
+	late := id >= r.earlier
+	switch {
+	case k.SK == "EVT":
+		var ev collab.Event
+		if json.Unmarshal([]byte(it.Text(keys.Body)), &ev) != nil || ev.Type == collab.UserErased ||
+			ev.OrganizationID != "" && !r.within(ev.OrganizationID) {
+			return nil // those that say who is to be forgotten are forgotten by their job
+		}
+		if late {
+			return r.laterEvent(ctx, &ev, it)
+		}
+		if ev.Actor != nil && r.ids[ev.Actor.UserID] { // nobody is told of it any more
+			withdrawn := store.NewItem(keys.Withdrawn(ev.Account, ev.ID))
+			withdrawn[keys.Expires] = it[keys.Expires]
+			if err := r.Put(ctx, withdrawn); err != nil {
+				return err
+			}
+		}
+		return r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "", prose) })
+	case strings.HasPrefix(k.SK, "RECIPIENTS#"):
+		if in, err := r.eventWithin(ctx, id); err != nil || !in {
+			return err
+		}
+		return r.recipients(ctx, late && id >= collab.EarliestID(r.derived+1), it)
+	case strings.HasPrefix(k.SK, "EVT#PEOPLE#") && !late:
+		if in, err := r.eventWithin(ctx, id); err != nil || !in {
+			return err
+		}
+		return r.change(ctx, it, func(it store.Item) store.Item { return r.body(it, "people", object) })
+	}
+	return nil
+}
+
+// laterEvent forgets people in what an event, which was recorded after the deletion was answered, has of an earlier thread.
+func (r *run) laterEvent(ctx context.Context, ev *collab.Event, it store.Item) error {
+	if ev.Annotation == nil && ev.Previous == nil || r.body(it, "", object) == nil {
+		return nil
+	}
+	head, err := r.Get(ctx, keys.Annotation(ev.Document(), ev.AnnotationID))
+	if err != nil || head != nil && !r.old(head) || head == nil && ev.Type == collab.AnnotationAdded {
+		return err
+	}
+	return r.change(ctx, it, func(it store.Item) store.Item {
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(it.Text(keys.Body)), &members) != nil {
+			return nil
+		}
+		for _, name := range []string{"annotation", "previous"} {
+			if made, changed := r.json(name, members[name], object); changed {
+				members[name] = made
+			}
+		}
+		text, err := collab.EncodeJSON(members)
+		if err != nil {
+			return nil
+		}
+		after := maps.Clone(it)
+		after[keys.Body] = store.Text(string(text))
+		return after
+	})
+}
+
+// eventWithin reports whether an event is of an organization in which the people are forgotten. One that is gone is.
+func (r *run) eventWithin(ctx context.Context, id string) (bool, error) {
+	if r.job.Erasure.Organizations == nil {
+		return true, nil
+	}
+	r.mu.Lock()
+	org, known := r.events[id]
+	r.mu.Unlock()
+	if !known {
+		it, err := r.Get(ctx, keys.Key{PK: keys.Event(r.job.Account, "").PK + id, SK: "EVT"})
+		if err != nil {
+			return false, err
+		}
+		var ev collab.Event
+		if it != nil && json.Unmarshal([]byte(it.Text(keys.Body)), &ev) == nil {
+			org = &ev.OrganizationID
+		}
+		r.mu.Lock()
+		r.events[id] = org
+		r.mu.Unlock()
+	}
+	return org == nil || r.within(*org), nil
+}
+
+// recipients takes the people out of a page of an event's recipients; of a later event, out of those whom it does not reach.
+func (r *run) recipients(ctx context.Context, later bool, it store.Item) error {
+	var page struct {
+		Body store.Encoded[*inbox.RecipientPage] `dynamodbav:"body"`
+	}
+	if it.Decode(&page) != nil || page.Body.Value == nil {
+		return nil
+	}
+	p := page.Body.Value
+	was := *p
+	p.Left = slices.DeleteFunc(slices.Clone(p.Left), func(l inbox.LeftOut) bool { return r.ids[l.UserID] })
+	if !later {
+		p.Recipients = slices.DeleteFunc(slices.Clone(p.Recipients), func(u inbox.Recipient) bool { return r.ids[u.UserID] })
+	}
+	p.Next = r.cursor(p.Next)
+	cursor := strings.TrimPrefix(it.Text(keys.SK), "RECIPIENTS#")
+	id, _ := keys.Unescape(cursor)
+	moved := keys.Escape(r.cursor(id))
+	if equal(was, *p) && moved == cursor {
+		return nil
+	}
+	after := maps.Clone(it)
+	maps.Copy(after, store.ItemOf(it.Key(), page))
+	after[keys.SK] = store.Text("RECIPIENTS#" + moved)
+	r.count()
+	writes := []store.Write{store.Put(after)}
+	if moved != cursor {
+		writes = append(writes, store.Delete(it.Key()))
+	}
+	_, err := r.Write(ctx, writes...)
+	return err
+}

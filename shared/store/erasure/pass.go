@@ -1,0 +1,359 @@
+package erasure
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"collabdata/shared/collab"
+	"collabdata/shared/keys"
+	"collabdata/shared/store"
+	"collabdata/shared/store/connections"
+	"collabdata/shared/store/outbox"
+)
+
+// pass clears some of the table, and reports whether it has come to its end. p notes where it goes on, and by what names the people are known.
+func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress) (done bool, err error) {
+	var after [2]string
+	if p.From != "" {
+		if err := json.Unmarshal([]byte(p.From), &after); err != nil {
+			return false, store.Unreadable(keys.JobProgress(job.Account, job.ID), err)
+		}
+	}
+	items, next, err := s.ScanPage(ctx, job.Account, keys.Key{PK: after[0], SK: after[1]})
+	if err != nil {
+		return false, err
+	}
+	r := s.newRun(job, p.Names)
+	r.derived = max(r.derived, p.CutOffAt)
+	r.last = p.Next == secondPass
+	r.left = p.Unfinished
+	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error { return r.item(ctx, items[i]) })
+	if err != nil {
+		return false, err
+	}
+	p.Names, p.Done, p.Unfinished = r.known(), p.Done+r.written, r.left
+	if r.again { // the rest of this page is the next step's
+		return false, nil
+	}
+	if next != (keys.Key{}) {
+		text, err := collab.EncodeJSON([2]string{next.PK, next.SK})
+		p.From = string(text)
+		return false, err
+	}
+	if r.last && r.left { // another job names them, and goes on
+		p.From, p.Unfinished = "", false
+		p.State, p.Due = collab.JobWaiting, s.Millis()+outbox.SweepAfter.Milliseconds()
+		return false, nil
+	}
+	p.Unfinished = false
+	return true, nil
+}
+
+// run is one step of a pass.
+type run struct {
+	*Store
+	*people
+	job     *outbox.Job
+	earlier string        // than this is the mark of a request that added what is to be forgotten
+	derived collab.Millis // what was made until then of what is to be forgotten, be it of a later event
+	last    bool          // it is the second pass
+
+	mu      sync.Mutex
+	threads map[string]*thread // by the key of the head
+	events  map[string]*string // the organization of events, by their ids; nil for one that is gone
+	deleted int                // comments at the end of threads
+	written int64
+	again   bool
+	left    bool
+}
+
+func (s *Store) newRun(job *outbox.Job, names []string) *run {
+	e := job.Erasure
+	return &run{
+		Store: s, people: newPeople(e.Users, names), job: job, earlier: collab.EarliestID(e.Before + 1), derived: e.Before,
+		threads: map[string]*thread{}, events: map[string]*string{},
+	}
+}
+
+// within reports whether the people are forgotten in an organization.
+func (r *run) within(org string) bool {
+	return r.job.Erasure.Organizations == nil || slices.Contains(r.job.Erasure.Organizations, org)
+}
+
+// old reports whether an item was added before the deletion was answered. What does not say when it was is old.
+func (r *run) old(it store.Item) bool {
+	if mark := it.Text(keys.AddedBy); mark != "" {
+		return mark < r.earlier
+	}
+	at := it.Number(keys.LastUpdated)
+	if at == 0 {
+		at = it.Number(keys.CreatedAt)
+	}
+	return at <= r.job.Erasure.Before
+}
+
+// made reports whether what a key names by a time was made before that, or of what was there before.
+func (r *run) made(digits string) bool {
+	ms, err := strconv.ParseInt(digits, 10, 64)
+	return err != nil || ms <= r.derived
+}
+
+// part returns a part of a split key, "" where there are fewer.
+func part(parts []string, n int) string {
+	if n < len(parts) {
+		return parts[n]
+	}
+	return ""
+}
+
+// item decides what becomes of an item, by what its key says that it is.
+func (r *run) item(ctx context.Context, it store.Item) error {
+	k := it.Key()
+	pk, sk := strings.Split(k.PK, "#"), strings.Split(k.SK, "#")
+	acct := keys.Escape(r.job.Account)
+	if org, rest, ok := keys.ParseOrganization(r.job.Account, k.PK); ok {
+		if !r.within(org.Organization) {
+			return nil
+		}
+		return r.inOrganization(ctx, org, rest, sk, it)
+	}
+	switch {
+	case it[keys.Owner] != nil || pk[0] == "LIVE" && part(pk, 1) == acct && part(pk, 2) == "O":
+		return r.live(ctx, pk, sk, it)
+	case pk[0] == "DUE" && sk[0] == acct, pk[0] == keys.Quarantine && sk[0] == acct:
+		return r.work(ctx, it)
+	case pk[0] != "A" || part(pk, 1) != acct:
+		if part(pk, 1) == acct && pk[0] != "HOOK" && pk[0] != "PROVIDER" && pk[0] != "UNSUBSCRIBE" && pk[0] != "ACCOUNT" {
+			return r.other(ctx, it)
+		}
+		return nil
+	case len(pk) == 2: // organizations
+		id, err := keys.Unescape(part(sk, 1))
+		if err != nil || !r.within(id) {
+			return nil
+		}
+		return r.fields(ctx, it)
+	case pk[2] == "EVT":
+		return r.event(ctx, part(pk, 3), it)
+	case pk[2] == "JOB":
+		return r.otherJob(ctx, it)
+	case pk[2] == "IDEM":
+		if it.Number(keys.StartedAt) > r.job.Erasure.Before {
+			return nil
+		}
+		return r.change(ctx, it, r.kept)
+	case pk[2] == "NOMAIL":
+		org, err := keys.Unescape(part(sk, 1))
+		if err != nil || sk[0] != "USER" || !r.escaped[part(sk, 2)] || !r.within(org) || !r.old(it) {
+			return nil
+		}
+		return r.remove(ctx, it)
+	case pk[2] == "HOOK":
+		return r.answers(ctx, it)
+	case pk[2] == "QUOTA":
+		return nil
+	}
+	return r.other(ctx, it)
+}
+
+// inOrganization is item for what is in an organization; rest is what follows that in its partition, and sk its sort key, both split.
+func (r *run) inOrganization(ctx context.Context, org collab.OrganizationRef, rest, sk []string, it store.Item) error {
+	user := "" // whose item it is
+	switch part(rest, 0) {
+	case "":
+		switch sk[0] + "#" {
+		case keys.Members, keys.Preferences:
+			user = part(sk, 1)
+		default:
+			return r.fields(ctx, it)
+		}
+	case "GRP", "GRANT":
+		user = sk[0]
+	case "GONE":
+		if !r.last { // it keeps them from being told more, until nothing names them
+			return nil
+		}
+		user = sk[0]
+	case "CFG":
+		user = part(sk, 1)
+	case "U", "READ":
+		if r.escaped[part(rest, 1)] && r.made(sk[0]) {
+			return r.remove(ctx, it)
+		}
+		return nil
+	case "NTF":
+		return r.notification(ctx, org, sk, it)
+	case "ID", "ALL":
+		return nil
+	case "D":
+		switch part(rest, 2) {
+		case "":
+			return r.inThread(ctx, it)
+		case "GONE":
+			if !r.last {
+				return nil
+			}
+			user = sk[0]
+		case "SEEN":
+			user = sk[0]
+		case "M":
+			if r.escaped[part(sk, 1)] && part(sk, 2) < collab.EarliestID(r.derived+1) {
+				return r.remove(ctx, it)
+			}
+			return nil
+		case "NTF":
+			return nil
+		default:
+			return r.other(ctx, it)
+		}
+	default:
+		return r.other(ctx, it)
+	}
+	if r.escaped[user] && r.old(it) {
+		return r.remove(ctx, it)
+	}
+	return r.fields(ctx, it)
+}
+
+// other is item for what this version does not know, such as a connection: it goes where an attribute of it is one of the people.
+func (r *run) other(ctx context.Context, it store.Item) error {
+	for name := range it {
+		if r.ids[it.Text(name)] {
+			return r.remove(ctx, it)
+		}
+	}
+	return r.fields(ctx, it)
+}
+
+// live ends a connection of one of the people, and deletes a ticket for one. What lists a connection is deleted with it.
+func (r *run) live(ctx context.Context, pk, sk []string, it store.Item) error {
+	at := it.Number(keys.StartedAt)
+	switch {
+	case pk[0] == "LIVE":
+		org, err := keys.Unescape(part(pk, 3))
+		if err != nil || !r.escaped[sk[0]] || !r.within(org) {
+			return nil
+		}
+		it, err := r.Get(ctx, keys.Connection(part(sk, 1)))
+		if err != nil || it != nil {
+			return err
+		}
+	case it.Text(keys.Owner) != r.job.Account || !r.ids[it.Text(keys.Watch)] || !r.within(it.Text(keys.Owned)):
+		return nil
+	case pk[0] == "CONNECTION" && at <= r.job.Erasure.Before:
+		r.count()
+		return connections.Store{Table: r.Table}.Disconnect(ctx, part(pk, 1), 0)
+	case pk[0] == "CONNECTION", it.Number(keys.Lease)-connections.TicketTTL.Milliseconds() > r.job.Erasure.Before:
+		return nil
+	}
+	return r.remove(ctx, it)
+}
+
+// otherJob takes the people out of what a job means that deletes what is theirs, once it is done. One that forgets people does so itself.
+func (r *run) otherJob(ctx context.Context, it store.Item) error {
+	var job outbox.Job
+	if json.Unmarshal([]byte(it.Text(keys.Body)), &job) != nil || job.Erasure != nil {
+		return nil // its progress, or a job like this one
+	}
+	without := func(it store.Item) store.Item { return r.body(it, "", answer) }
+	if it[keys.Expires] == nil {
+		if r.last && without(it) != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.left = true
+		}
+		return nil
+	}
+	return r.change(ctx, it, without)
+}
+
+// work takes the people out of where an event's delivery stands: a cursor names the last one of a page of recipients.
+func (r *run) work(ctx context.Context, it store.Item) error {
+	return r.change(ctx, it, func(it store.Item) store.Item {
+		after := maps.Clone(it)
+		if cursor := r.cursor(it.Text(keys.Cursor)); cursor != it.Text(keys.Cursor) {
+			after[keys.Cursor] = store.Text(cursor)
+		}
+		if r.named(it.Text(keys.Why)) {
+			after[keys.Why] = store.Text(collab.ErasedUserName)
+		}
+		return after
+	}, keys.Stage, keys.Cursor)
+}
+
+// cursor returns a cursor that stands for the same place, and does not name one of the people.
+func (r *run) cursor(cursor string) string {
+	id, ok := strings.CutPrefix(cursor, "@")
+	if !ok || !r.ids[id] {
+		return cursor
+	}
+	return "@" + before(id)
+}
+
+// answers takes out of a delivery what its receiver answered, where that names one of the people: receivers send back what they got.
+func (r *run) answers(ctx context.Context, it store.Item) error {
+	const attempts = "try"
+	if it[attempts] == nil {
+		return nil
+	}
+	return r.change(ctx, it, func(it store.Item) store.Item {
+		var d collab.Delivery
+		if it.Decode(&d) != nil || d.CreatedAt > r.derived {
+			return nil
+		}
+		changed := false
+		for i, a := range d.Attempts {
+			if r.named(a.Answer) {
+				d.Attempts[i].Answer, changed = "", true
+			}
+		}
+		if !changed {
+			return nil
+		}
+		after := maps.Clone(it)
+		after[attempts] = store.ItemOf(it.Key(), d)[attempts]
+		return after
+	}, attempts) // its revision is the delivery's own
+}
+
+// change writes what without leaves of an item, nil for nothing to change, unless others have written it since it was read: then it is read
+// and changed once more. same are the attributes that say so.
+func (r *run) change(ctx context.Context, it store.Item, without func(store.Item) store.Item, same ...string) error {
+	mark, first := r.NewMark(), true
+	if same == nil {
+		same = []string{keys.Rev, keys.AddedBy}
+	}
+	return r.Try(ctx, "an item", mark, func(ctx context.Context) ([]store.Write, error) {
+		if !first {
+			var err error
+			if it, err = r.Get(ctx, it.Key()); err != nil || it == nil {
+				return nil, err
+			}
+		}
+		first = false
+		after := without(it)
+		if after == nil || maps.EqualFunc(it, after, equal) {
+			return nil, nil
+		}
+		r.count()
+		return []store.Write{store.Change(it, after, mark, same...)}, nil
+	})
+}
+
+// remove deletes an item, unless another is there by now.
+func (r *run) remove(ctx context.Context, it store.Item) error {
+	r.count()
+	_, err := r.Write(ctx, store.DeleteRead(it, keys.AddedBy, keys.LastUpdated, keys.CreatedAt))
+	return err
+}
+
+func (r *run) count() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.written++
+}
