@@ -413,7 +413,7 @@ func TestForgotten(t *testing.T) {
 			w.plant("other")
 			w.plantDelivery(w.document("acme", "plan"))
 			before := w.in("other")
-			if planted := w.found(); len(planted) < 70 {
+			if planted := w.found(); len(planted) < 70 { // the test would find nothing of nothing
 				t.Fatalf("only %d items name the person", len(planted))
 			}
 			var job string
@@ -496,4 +496,29 @@ func (w *world) left() {
 	if w.must(err); len(members) != 1 {
 		w.Errorf("members %v", members)
 	}
+}
+
+// TestForgottenKilled kills the process that forgets after ever more of its requests; the next one goes on, and ends as one that lived.
+func TestForgottenKilled(t *testing.T) {
+	w := begin(t)
+	w.plant("acme")
+	w.plantDelivery(w.document("acme", "plan"))
+	job := w.erase([]string{person, "nobody"})
+	for after := 1; ; after += 4 {
+		mortal := newWorld(t, w.table, storetest.Killed(t, w.table, after), w.now)
+		next, err := mortal.jobs.RunJob(t.Context(), "acct", job)
+		if err == nil && next == 0 {
+			break
+		}
+		w.heard(job)
+		if at := time.UnixMilli(next); err == nil && at.After(*w.now) {
+			*w.now = at
+		}
+	}
+	for _, it := range w.found() {
+		t.Error(it)
+	}
+	w.left()
+	w.run(w.erase([]string{person})) // once more
+	w.left()
 }
