@@ -24,6 +24,10 @@ func RunContract(t *testing.T, target Target) {
 	vars := variables{}
 	(&script{}).account(t, target.Seeder, Account{}, vars, "key", "token")
 	shown := map[string]map[string]json.RawMessage{} // what was sent in fields, by path
+	accepted := map[string]bool{}
+	for _, e := range api.Endpoints() {
+		accepted[e.Path] = e.Accepted
+	}
 	for _, f := range txtar.Parse(contract).Files {
 		if shown[f.Name] == nil {
 			shown[f.Name] = map[string]json.RawMessage{}
@@ -31,15 +35,21 @@ func RunContract(t *testing.T, target Target) {
 		for line := range strings.Lines(string(f.Data)) {
 			data, refusal, refused := strings.Cut(strings.TrimSpace(line), " => ")
 			code, words, _ := strings.Cut(refusal, " ")
-			status, member := http.StatusOK, "result"
+			status, members := http.StatusOK, []string{"result"}
 			switch {
 			case code == string(collab.NotFound):
-				status, member = http.StatusNotFound, "error"
+				status, members = http.StatusNotFound, []string{"error"}
 			case refused:
-				status, member = http.StatusBadRequest, "error"
+				status, members = http.StatusBadRequest, []string{"error"}
+			case accepted[f.Name]:
+				status, members = http.StatusAccepted, append(members, "status", "message", "data", "statusCode")
+			}
+			body := value{kind: '{', keys: members}
+			for _, name := range members {
+				body.items = append(body.items, textValue("${"+name+":any}"))
 			}
 			s := &step{method: http.MethodPost, path: f.Name, body: fmt.Sprintf(`{"data": %s}`, data), answer: answer{
-				status: status, body: value{kind: '{', keys: []string{member}, items: []value{textValue("${" + member + ":any}")}},
+				status: status, body: body,
 			}}
 			if code != string(collab.InvalidArgument) {
 				if err := json.Unmarshal([]byte(data), new(shown[f.Name])); err != nil {
