@@ -5,7 +5,8 @@ const QUIET = 120_000; // ms without a change after which the pauses grow
 const QUIET_PAUSE = 30_000; // ms, where nothing changes
 const LIVE_PAUSE = 300_000; // ms, where hints come
 const LONGEST = 60_000; // ms, where looks fail one after the other
-const APART = 3_000; // ms between two looks that hints ask for
+const AT_ONCE = 3; // looks that hints ask for may follow at once, where there were none lately
+const APART = 3_000; // ms after which there may be one more
 const COVER = 10_000; // ms from a look to the next, where a connection began in between
 const SHORT = 15_000; // ms that are waited where the server asks for it, before the reader is told
 
@@ -25,6 +26,7 @@ export class Poll {
   #quiet = 0; // ms of the last pause, where nothing changed
   #changed = 0; // when a look last found something
   #began = 0; // the last look
+  #paid = 0; // until when looks are accounted for, one for each APART
   #cover = 0; // when to look for what changed before hints came
   #notBefore = 0;
 
@@ -59,7 +61,7 @@ export class Poll {
 
   /** Looks soon: at once, or a little later where hint comes after hint. */
   hint(): void {
-    const wait = this.#began + APART - Date.now();
+    const wait = this.#paid - (AT_ONCE - 1) * APART - Date.now();
     if (wait > 0) this.#in(wait, true);
     else void this.now();
   }
@@ -90,6 +92,7 @@ export class Poll {
   async #run(asked: boolean): Promise<void> {
     const before = this.failure;
     this.#began = Date.now();
+    this.#paid = Math.max(this.#paid, this.#began) + APART;
     this.#changed ||= this.#began;
     if (this.#began >= this.#cover) this.#cover = 0;
     try {
