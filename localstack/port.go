@@ -1,17 +1,27 @@
 package localstack
 
 import (
+	"errors"
+	"math/rand/v2"
 	"net"
 	"strconv"
+	"syscall"
+)
+
+// Ports from firstPort on, below those that outgoing connections get: on Linux these begin at 32768. So a port that is free stays free until
+// a server listens on it, also one that a folder's state keeps.
+const (
+	firstPort = 20_000
+	ports     = 12_000
 )
 
 func freePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+	for {
+		port := firstPort + rand.IntN(ports)
+		if free, err := isFree(port); free || !errors.Is(err, syscall.EADDRINUSE) {
+			return port, err
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 func isFree(port int) (bool, error) {

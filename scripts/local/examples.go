@@ -56,7 +56,7 @@ func ask(ctx context.Context, service http.Handler, r openapi.Request) (result, 
 	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 		return result{}, err
 	}
-	if w.Code != http.StatusOK {
+	if w.Code != http.StatusOK && w.Code != http.StatusAccepted {
 		return result{}, fmt.Errorf("%s: %s", r.Path, w.Body)
 	}
 	return answer.Result, nil
