@@ -46,7 +46,7 @@ func (a *account) post(path, data string) (status int, answer string) {
 	h := api.Endpoints()[at].Handler(server, rpc.Services{
 		&commentannotations.Service{Directory: a.directory, Threads: a.tables.threads, Access: may},
 		&notifications.Service{Directory: a.directory, Inbox: a.inboxes, Threads: a.tables.threads, Access: may},
-		&organizations.Service{Directory: a.directory}, &users.Service{Directory: a.directory},
+		&organizations.Service{Directory: a.directory}, &users.Service{Directory: a.directory, Erasure: a.deletion.Erasure, Jobs: a.outbox},
 	})
 	account, err := a.accounts.Account(a.Context(), a.id)
 	a.must(err)
