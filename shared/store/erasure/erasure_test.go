@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -202,9 +203,15 @@ func (w *world) plantThreads(doc collab.DocumentRef) {
 	tagged := comment(1, "bob", "ask {{"+person+"}} or {{cid}}")
 	tagged.HTML = new("<p>ask {{" + person + "}}</p>")
 	tagged.TaggedUserContacts = collab.JSON(`[{"userId":"` + person + `","text":"@` + name + `","contact":` + string(user) + `},{"userId":"cid"}]`)
-	tagged.Context, tagged.Kept = collab.JSON(`{"to":`+string(user)+`,"mail":"`+address+`"}`), collab.JSON(`{"agent":{"by":"`+person+`"}}`)
+	tagged.Context, tagged.Kept = collab.JSON(`{"to":`+string(user)+`,"mail":"`+address+`"}`), collab.JSON(`{"agent":{"by":"`+person+`"},"actions":[{"by":`+string(user)+`}],
+		"progress":{"state":"x","visibleToUserIds":["`+person+`","bob"]}}`)
 	w.thread(doc, "of bob", func(th *collab.Thread) { th.AssignedTo = user }, tagged)
-	_, err := w.threads.SetSeen(w.Context(), w.request(), doc, person, []string{"of bob"}, true)
+	w.thread(doc, "deleted", func(th *collab.Thread) {
+		th.Visibility = &collab.Visibility{Type: collab.VisibilityRestricted, UserIDs: []string{person, "bob"}}
+	}, comment(1, person, words))
+	_, errs, err := w.threads.DeleteAnnotations(w.Context(), w.request(), doc, []string{"deleted"}, collab.AnnotationDeletion{})
+	w.must(errors.Join(append(errs, err)...))
+	_, err = w.threads.SetSeen(w.Context(), w.request(), doc, person, []string{"of bob"}, true)
 	w.must(err)
 	w.must(w.threads.SetAllSeen(w.Context(), w.request(), doc, person, true))
 }
