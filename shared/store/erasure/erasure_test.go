@@ -38,10 +38,11 @@ const (
 	name    = "Pia Planted"
 	address = "pia@planted.example"
 	words   = "what Pia wrote herself"
+	alias   = "Fräulein P." // as a member alone
 )
 
 // traces are what must not be found of the person.
-var traces = []string{person, name, address, words}
+var traces = []string{person, name, address, words, alias}
 
 // user is the person as JSON.
 var user = collab.JSON(`{"userId":"` + person + `","name":"` + name + `","email":"` + address + `"}`)
@@ -171,6 +172,7 @@ func (w *world) plant(org string) {
 		for _, err := range w.ChangeMembers(ctx, w.request(), of, []string{person, "bob"}, true, func(i int, m *collab.Member) {
 			if i == 0 {
 				m.User = w.user(person)
+				m.Name = new(alias)
 			}
 		}) {
 			w.must(err)
@@ -223,7 +225,7 @@ func (w *world) plantNotifications(doc collab.DocumentRef) {
 	w.notify(doc, doc.Organization+"-to-them", bob, nil, person)
 	w.notify(doc, doc.Organization+"-to-some", bob, func(n *collab.Notification) {
 		n.TemplateData = map[string]collab.JSON{"recipientUser": user, "assignedTo": collab.JSON(`"` + name + `"`)}
-		n.Body, n.Metadata = "Welcome "+name+", at "+address, collab.JSON(`{"for":"`+person+`"}`)
+		n.Body, n.Metadata = "Welcome "+name+", at "+address+", or "+alias, collab.JSON(`{"for":"`+person+`"}`)
 	}, person, "cid")
 	w.notify(doc, doc.Organization+"-to-all", bob, func(n *collab.Notification) { n.BodyData = map[string]collab.JSON{"who": user} })
 	w.must(w.inbox.ChangeNotification(w.Context(), w.request(), doc.OrganizationRef,
@@ -496,7 +498,7 @@ func (w *world) left() {
 		have = append(have, fmt.Sprintf("%s %s %v %s", e.ID, e.Body, e.To, e.Metadata))
 	}
 	slices.Sort(have)
-	if diff := cmp.Diff([]string{"acme-to-all  [] ", `acme-to-some Welcome erased user, at erased user [cid] {"for":"erased-user"}`}, have); diff != "" {
+	if diff := cmp.Diff([]string{"acme-to-all  [] ", `acme-to-some Welcome erased user, at erased user, or erased user [cid] {"for":"erased-user"}`}, have); diff != "" {
 		w.Errorf("cid's inbox (- want, + got):\n%s", diff)
 	}
 	members, err := w.Members(w.Context(), doc.OrganizationRef, []string{person, "bob"})

@@ -32,6 +32,13 @@ func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	r.derived = max(r.derived, p.CutOffAt)
 	r.last = p.Next == secondPass
 	r.left = p.Unfinished
+	for _, it := range items {
+		r.learnFrom(it)
+	}
+	if names := r.known(); len(names) > len(p.Names) { // they are kept first: what is written next may be all that tells them
+		p.Names = names
+		return false, nil
+	}
 	err = store.Each(ctx, len(items), func(ctx context.Context, i int) error { return r.item(ctx, items[i]) })
 	if err != nil {
 		return false, err
@@ -52,6 +59,33 @@ func (s *Store) pass(ctx context.Context, job *outbox.Job, p *outbox.JobProgress
 	}
 	p.Unfinished = false
 	return true, nil
+}
+
+// learnFrom remembers the names and addresses that an item has of the people, in user objects, or as members and by grants.
+func (r *run) learnFrom(it store.Item) {
+	org, rest, ok := keys.ParseOrganization(r.job.Account, it.Text(keys.PK))
+	if ok && !r.within(org.Organization) || !r.old(it) {
+		return
+	}
+	for name := range it {
+		if text := it.Text(name); text != "" && (text[0] == '{' || text[0] == '[') {
+			r.json(name, []byte(text), object)
+		}
+	}
+	if it.Binary(keys.Body) != nil {
+		r.kept(it)
+	}
+	sk, user := strings.Split(it.Text(keys.SK), "#"), ""
+	switch {
+	case !ok:
+	case part(rest, 0) == "" && sk[0]+"#" == keys.Members:
+		user = part(sk, 1)
+	case part(rest, 0) == "GRANT":
+		user = sk[0]
+	}
+	if r.escaped[user] {
+		r.learn(map[string]any{"name": it.Text("name"), "email": it.Text("mail")})
+	}
 }
 
 // run is one step of a pass.
