@@ -53,7 +53,7 @@ openapi: check ## write what is made of the table of endpoints: mains of functio
 # What runs goroutines, and is tested with -race.
 CONCURRENT := ./shared/... ./scripts/local/...
 
-test: check ## check every rule: format, vet, the tests of every package (five minutes on two cores)
+test: check ## check every rule: format, vet, the tests of every package (seven minutes on two cores)
 	@echo '== tools (half a minute at the first time)'
 	@go run ./localstack/install
 	@echo '== gofmt'
