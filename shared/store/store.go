@@ -1,10 +1,12 @@
 // Package store reads and writes the service's DynamoDB table: items, transactions, repeats. The packages below it know what the items
 // mean: directory (organizations, documents, folders, members), accounts (API keys, settings, quotas), threads (annotations and comments),
-// outbox (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications) and deletion. Package keys documents the
+// outbox (events, pending work, mails, jobs), hooks (webhook endpoints), inbox (notifications), connections (of pages), deletion and erasure
+// (of people). Package keys documents the
 // keys. Nothing else imports DynamoDB.
 package store
 
 import (
+	"context"
 	"encoding/hex"
 	"io"
 	"time"
@@ -68,4 +70,17 @@ func (t *Table) NewMark() string {
 	var b [10]byte
 	_, _ = io.ReadFull(t.random, b[:]) // never fails
 	return hex.EncodeToString(b[:])
+}
+
+// Outlast waits until whatever is added from its return on, by a clock that differs by at most skew, is later than all that was added before
+// the time began. It fails with the context.
+func (t *Table) Outlast(ctx context.Context, began time.Time, skew time.Duration) error {
+	timer := time.NewTimer(began.Add(2 * skew).Sub(t.Now()))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return Fail(ctx, ctx.Err())
+	case <-timer.C:
+		return nil
+	}
 }

@@ -70,19 +70,7 @@ func (s *Store) Erase(ctx context.Context, req *request.Request, users []string,
 	}
 	req.Recorded(events...)
 	req.Leaves(job.ID)
-	return job.ID, s.outlast(ctx, req)
-}
-
-// outlast waits until what is added after the answer to a request is later than what the request deletes, by whatever clock.
-func (s *Store) outlast(ctx context.Context, req *request.Request) error {
-	timer := time.NewTimer(req.Now.Add(2 * s.skew).Sub(s.Now()))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return store.Fail(ctx, ctx.Err())
-	case <-timer.C:
-		return nil
-	}
+	return job.ID, s.Outlast(ctx, req.Now, s.skew)
 }
 
 // begin ends the users' access, where there are few organizations, and keeps the job.

@@ -140,10 +140,6 @@ func (r *run) blank(it store.Item) store.Item {
 	if it.Decode(&c) != nil {
 		return nil
 	}
-	var from map[string]any
-	if json.Unmarshal(c.From, &from) == nil {
-		r.learn(from)
-	}
 	by, err := collab.EncodeJSON(collab.Erased())
 	if err != nil {
 		return nil // it has a JSON form

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"time"
 
 	"collabdata/shared/collab"
 	"collabdata/shared/keys"
@@ -67,22 +66,9 @@ func (s *Store) DeleteAnnotations(
 	})
 	if job.Rest != nil {
 		req.Leaves(job.ID)
-		err = s.outlast(ctx, req)
+		err = s.Outlast(ctx, req.Now, s.skew)
 	}
 	return ids, errs, err
-}
-
-// outlast waits until every annotation that is added after the answer to a request, by whatever clock, is younger than all that were added
-// before the request.
-func (s *Store) outlast(ctx context.Context, req *request.Request) error {
-	timer := time.NewTimer(req.Now.Add(2 * s.skew).Sub(s.Now()))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return store.Fail(ctx, ctx.Err())
-	case <-timer.C:
-		return nil
-	}
 }
 
 // DeleteRest deletes some of the annotations that a selection had beyond those that its request deleted, but none that was added after the
